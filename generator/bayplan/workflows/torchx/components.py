@@ -44,16 +44,15 @@ Parameters = Mapping[str, tuple[str, Any]]
 """Name -> kind and default. The one of kind REST takes what has no name."""
 
 
-class InvalidArgument(NamedTuple):
+class InvalidArgumentError(Exception):
     """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
     argument)."""
 
-    name: str
-    message: str
-    hint: str = ""
+    def __init__(self, name: str, message: str, hint: str = "") -> None:
+        self.name, self.message, self.hint = name, message, hint
 
 
-def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
     rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
     found: dict[str, Any] = {}
@@ -61,26 +60,28 @@ def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[
     while left and left[0].startswith("-") and left[0] != "--":
         name, equals, value = left.pop(0).lstrip("-").partition("=")
         if not equals and not left:
-            return found, [InvalidArgument(name, "has no value")]
+            return found, [InvalidArgumentError(name, "has no value")]
         found[name] = value if equals else left.pop(0)
     if left and left[0] == "--":
         left.pop(0)
     if left and not rest:
-        return found, [InvalidArgument("", f'takes no argument without a name, and "{left[0]}" is one')]
+        return found, [InvalidArgumentError("", f'takes no argument without a name, and "{left[0]}" is one')]
     return ({**found, rest: left} if left else found), []
 
 
-def bind_arguments(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+def bind_arguments(
+    values: Mapping[str, Any], parameters: Parameters
+) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Every parameter with its value or its default, and what is wrong with them."""
-    wrong = [InvalidArgument(name, "is no argument of the component") for name in values if name not in parameters]
+    wrong = [InvalidArgumentError(name, "is no argument of the component") for name in values if name not in parameters]
     made: dict[str, Any] = {}
     for name, (kind, default) in parameters.items():
         if values.get(name) is None:
             made[name] = default
-            wrong += [InvalidArgument(name, "is missing")] if default is REQUIRED else []
+            wrong += [InvalidArgumentError(name, "is missing")] if default is REQUIRED else []
         else:
             made[name] = _as(kind, values[name])
-            wrong += [InvalidArgument(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
+            wrong += [InvalidArgumentError(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
     return made, wrong
 
 
@@ -140,34 +141,31 @@ WORDS = {
 }
 
 
-def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]] | str:
-    """The mounts as a role holds them, or what is wrong with them."""
-    found: list[dict[str, str]] = []
+def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]]:
+    """The mounts as a role holds them."""
+    mounts: list[dict[str, str]] = []
     for word in words:
         key, _, value = word.partition("=")
         if key not in WORDS:
-            return f'has "{key}", which is no word of a mount'
+            raise InvalidArgumentError("mounts", f'has "{key}", which is no word of a mount')
         if WORDS[key] == "type":
-            found.append({})
-        elif not found:
-            return "must start with type=bind, type=volume or type=device"
-        found[-1][WORDS[key]] = value
-    made = [_mount(each) for each in found]
-    return next((each for each in made if isinstance(each, str)), None) or [
-        each for each in made if not isinstance(each, str)
-    ]
+            mounts.append({})
+        elif not mounts:
+            raise InvalidArgumentError("mounts", "must start with type=bind, type=volume or type=device")
+        mounts[-1][WORDS[key]] = value
+    return [_mount(each) for each in mounts]
 
 
-def _mount(given: dict[str, str]) -> dict[str, Any] | str:
-    kind, source, to = given["type"], given.get("src"), given.get("dst")
+def _mount(words: dict[str, str]) -> dict[str, Any]:
+    kind, source, target = words["type"], words.get("src"), words.get("dst")
     if kind not in ("bind", "volume", "device"):
-        return f'has a mount of type "{kind}"; there is bind, volume and device'
-    if not source or not (to or kind == "device"):
-        return f"has a {kind} mount without {'dst' if source else 'src'}"
+        raise InvalidArgumentError("mounts", f'has a mount of type "{kind}"; there is bind, volume and device')
+    if not source or not (target or kind == "device"):
+        raise InvalidArgumentError("mounts", f"has a {kind} mount without {'dst' if source else 'src'}")
     if kind == "device":
-        return {"src_path": source, "dst_path": to or source, "permissions": given.get("perm", "rwm")}
+        return {"src_path": source, "dst_path": target or source, "permissions": words.get("perm", "rwm")}
     what = "src" if kind == "volume" else "src_path"
-    return {what: source, "dst_path": to, "read_only": "readonly" in given}
+    return {what: source, "dst_path": target, "read_only": "readonly" in words}
 
 
 NEURON = "aws.amazon.com/neurondevice"
@@ -210,21 +208,14 @@ DEBUG: Mapping[str, str] = {
 }
 
 
-def ddp(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def ddp(given: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.ddp`."""
     if (given["script"] is None) == (given["m"] is None):
-        return InvalidArgument("script", "or `m` must be given, one of the two")
+        raise InvalidArgumentError("script", "or `m` must be given, one of the two")
     nodes = NODES.fullmatch(given["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        return InvalidArgument(
-            "j",
-            f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
-            "such as 2x8: 2 replicas with 8 processes each",
-        )
-    size = resource(given)
-    mounts = parse_mounts(given["mounts"])
-    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
-        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
+        hint = "such as 2x8: 2 replicas with 8 processes each"
+        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"', hint)
     experiment, name = _names(given)
     env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
     env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
@@ -239,35 +230,33 @@ def ddp(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
         "env": env,
         "port_map": {"c10d": given["rdzv_port"]},
         "max_retries": given["max_retries"],
-        "resource": size,
-        "mounts": mounts,
+        "resource": resource(given),
+        "mounts": parse_mounts(given["mounts"]),
     }
     return {"name": name, "roles": [role], "metadata": given["metadata"]}
 
 
-def spmd(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def spmd(given: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
-    host = NAMED_RESOURCES.get(given["h"])
-    if host is None:
-        return _unknown(given["h"])
+    host = _named_resource(given["h"])
     if "x" not in given["j"] and not host["gpu"]:
-        return InvalidArgument("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
+        raise InvalidArgumentError("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
     nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
     return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
 
 
-def resource(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def resource(given: Mapping[str, Any]) -> dict[str, Any]:
     """What each replica asks for: the named resource, else the numbers."""
-    if not given["h"]:
-        return made_resource(given["cpu"], given["gpu"], given["memMB"])
-    return NAMED_RESOURCES.get(given["h"]) or _unknown(given["h"])
+    return _named_resource(given["h"]) if given["h"] else made_resource(given["cpu"], given["gpu"], given["memMB"])
 
 
-def _unknown(name: str) -> InvalidArgument:
+def _named_resource(name: str) -> dict[str, Any]:
+    if name in NAMED_RESOURCES:
+        return NAMED_RESOURCES[name]
     like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
     hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
-    return InvalidArgument("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+    raise InvalidArgumentError("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
 def _names(given: Mapping[str, Any]) -> tuple[str, str]:
@@ -304,17 +293,17 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 SMALL = made_resource(1, 0, 1024)
 
 
-def echo(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def echo(given: Mapping[str, Any]) -> dict[str, Any]:
     """One role that prints a message."""
     return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
 
 
-def touch(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def touch(given: Mapping[str, Any]) -> dict[str, Any]:
     """One role that makes a file."""
     return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
 
 
-def sh(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def sh(given: Mapping[str, Any]) -> dict[str, Any]:
     """One role that gives its arguments to a shell."""
     quoted = [shlex.quote(word) for word in given["args"]]
     plain = given["entrypoint"] is not None
@@ -330,38 +319,31 @@ def sh(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
     )
 
 
-def python(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def python(given: Mapping[str, Any]) -> dict[str, Any]:
     """One role that runs a module, a command or a script."""
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
-    asked = [kind for kind in kinds if given[kind] is not None]
-    if len(asked) != 1:
-        return InvalidArgument("m", "or `c` or `script` must be given, one of the three")
-    args = [*kinds[asked[0]], given[asked[0]], *given["args"]]
+    chosen = [kind for kind in kinds if given[kind] is not None]
+    if len(chosen) != 1:
+        raise InvalidArgumentError("m", "or `c` or `script` must be given, one of the three")
+    args = [*kinds[chosen[0]], given[chosen[0]], *given["args"]]
     env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
     count = given["num_replicas"]
-    made = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
-    return made if isinstance(made, InvalidArgument) else {**made, "name": given["name"]}
+    app = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
+    return {**app, "name": given["name"]}
 
 
-def _app(
-    name: str, given: Mapping[str, Any], size: dict[str, Any] | InvalidArgument, **role: Any
-) -> dict[str, Any] | InvalidArgument:
+def _app(name: str, given: Mapping[str, Any], size: dict[str, Any], **role: Any) -> dict[str, Any]:
     """An application of one role, both of that name."""
     mounts = parse_mounts(given.get("mounts") or [])
-    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
-        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
     whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
-
-
-Build = Callable[[Mapping[str, Any]], "dict[str, Any] | InvalidArgument"]
 
 
 class Component(NamedTuple):
     """What a component takes, and how it makes an AppDef of that."""
 
     parameters: Parameters
-    build: Build
+    build: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 SIZE: Parameters = {"cpu": (WHOLE, 1), "gpu": (WHOLE, 0), "memMB": (WHOLE, 1024), "h": (TEXT, None)}

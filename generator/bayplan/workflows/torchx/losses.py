@@ -9,13 +9,13 @@ from typing import Any
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
-from bayplan.kube.pod import MERGE_KEYS
+from bayplan.kube.pod import MERGE_KEYS, NETWORKS
 from bayplan.workflows.torchx.devices import ROLES, ROOT
 from bayplan.workflows.torchx.marks import BROKEN, INSTANCE
 
-# What metadata asks of bayplan: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
+# Requests to bayplan in metadata: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
 #
-# They stand in the application's metadata; those of pods stand in a role's too, where they count more.
+# They stand in the application's metadata. Those about pods may also stand in a role's, which takes precedence.
 
 PREFIX = "bayplan.dev/"
 SPEC = {"scheduler": "scheduler"}
@@ -138,17 +138,22 @@ def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
             message = f'role "{role_data["name"]}" has {what}, which only TorchX itself can put into the image'
             yield warning("W570", (*route, key), message, hint="build the image first, and name it in `image`")
     yield from _variables(role_data, route)
-    yield from _too_few_replicas(role_data, route)
-    yield from _missing_amounts(role_data, route)
+    least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
+    if least > most:  # more replicas than there are cannot be waited for
+        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
+        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
     resource = role_data.get("resource") or {}
+    if missing := [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]:  # rule TX02
+        what = listing(missing, "and")
+        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
+        yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
             message = f'capability "{name}" chooses no nodes, neither here nor with TorchX'
             hint = "put a nodeSelector into the overlay kubernetes.V1Pod"
             yield warning("W579", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
     for name in resource.get("tags") or {}:
-        message = f'tag "{name}" of the resource is left out'
-        yield info("W579", (*route, "resource", "tags", name, KEY), message)
+        yield info("W579", (*route, "resource", "tags", name, KEY), f'tag "{name}" of the resource is left out')
 
 
 def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -165,24 +170,6 @@ def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnosti
             yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
 
 
-def _too_few_replicas(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W593: more replicas than there are cannot be waited for."""
-    least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
-    if least > most:
-        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
-        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
-
-
-def _missing_amounts(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W575 (rule TX02): what nobody asks for is not the pods' own."""
-    resource = role_data.get("resource") or {}
-    missing = [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]
-    if missing:
-        what = listing(missing, "and")
-        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
-        yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
-
-
 # The overlay of a role's pods (TorchX 0.8, specs/overlays.py) -> a podSet's template.
 #
 # TorchX lays it over each replica's pod, whose containers are called `<role>-<number>`; here one template serves all
@@ -190,7 +177,6 @@ def _missing_amounts(role_data: Mapping[str, Any], route: Route) -> Iterator[Dia
 
 SCHEDULER, POD, MARK = "kubernetes", "V1Pod", "__torchx_overlays__"
 PUT, JOIN, DEL = "__put__:", "__join__:", "__del__:"
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
 
 MADE = frozenset(
     {

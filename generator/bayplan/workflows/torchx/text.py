@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, mapping, text
 from bayplan.text import document
-from bayplan.text.document import Document, Path, Span, spans_of
+from bayplan.text.document import Document, Path, Span
 from bayplan.workflows.torchx import reading, request
 from bayplan.workflows.torchx.components import (
     COMPONENTS,
     OTHERS,
     Component,
-    InvalidArgument,
+    InvalidArgumentError,
     bind_arguments,
     parse_arguments,
 )
 from bayplan.workflows.torchx.marks import APPLICATION, REQUEST
-from bayplan.workflows.torchx.reading import Made, items, made, mapping, text
+from bayplan.workflows.torchx.reading import Translated, route_of, translated_document
 
 # The JSON that `torchx run --stdin` takes (TorchX 0.8, cli/cmd_run.py) -> the AppDef of its component.
 
@@ -56,17 +57,17 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     if data.get(WORKSPACE):  # TorchX puts it into the image of all roles
         app = {**app, "roles": [{**role, WORKSPACE: data[WORKSPACE]} for role in app["roles"]]}
     whole = {**app, "scheduler_args": {**mapping(data, "scheduler_args"), **mapping(data, "scheduler_cfg")}}
-    return Outcome((made(document, Made(whole, _origins(data))),))
+    return Outcome((translated_document(document, Translated(whole, _origins(data))),))
 
 
-def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[InvalidArgument]]:
+def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[InvalidArgumentError]]:
     words = [str(each) for each in items(data, WORDS)]
     values, wrong = parse_arguments(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
     arguments, more = bind_arguments(values, component.parameters)
-    if wrong or more:
-        return None, [*wrong, *more]
-    app = component.build(arguments)
-    return (None, [app]) if isinstance(app, InvalidArgument) else (app, [])
+    try:
+        return (None, [*wrong, *more]) if wrong or more else (component.build(arguments), [])
+    except InvalidArgumentError as invalid:
+        return None, [invalid]
 
 
 def _origins(data: Any) -> dict[Path, Path]:
@@ -92,17 +93,17 @@ def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
     near = "" if name in OTHERS else did_you_mean(name, names)
     returned = "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
     hint = f"{near} Else {returned}" if near else returned
-    return error("R143", _at(document, (NAME,), subject), message, hint=hint)
+    return error("R143", route_of(document, (NAME,), subject), message, hint=hint)
 
 
 def _keys(document: Document, subject: str) -> Iterator[Diagnostic]:
     for key in document.data:
         if key not in KEYS:
             hint = did_you_mean(str(key), KEYS) or "remove it: TorchX refuses it as well"
-            yield error("R144", _at(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
+            yield error("R144", route_of(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
 
 
-def _wrong(document: Document, wrong: InvalidArgument, component: str, subject: str) -> Diagnostic:
+def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subject: str) -> Diagnostic:
     words = bool(items(document.data, WORDS))
     path: Path = (WORDS,) if words else (ARGS, wrong.name) if wrong.name else (ARGS,)
     message = (
@@ -111,11 +112,7 @@ def _wrong(document: Document, wrong: InvalidArgument, component: str, subject: 
     known = list(COMPONENTS[component].parameters)
     hint = wrong.hint or ("" if wrong.name in known else did_you_mean(wrong.name, known))
     hint = hint or f"it takes {listing(known, 'and')}"
-    return error("R144", _at(document, path, subject), message, hint=hint)
-
-
-def _at(document: Document, path: Path, subject: str) -> Route:
-    return (subject, AT, *spans_of(document, [path])[path][0])
+    return error("R144", route_of(document, path, subject), message, hint=hint)
 
 
 def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
@@ -187,11 +184,9 @@ def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> O
         message = f"the request holds {what} that TorchX wrote for Volcano or MCAD, and one is wanted"
         hint = "dry-run with `-s kubernetes`, or import the application as JSON"
         return Outcome(None, (*found.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
-    made = request.application(objects[0], subject)
-    if made.value is None:
-        return Outcome(None, (*found.diagnostics, *made.diagnostics))
-    whole = objects[0]._replace(text=text) if "\n" in text else objects[0]
-    kept = reading.made(objects[0], made.value)
-    return Outcome(
-        (whole._replace(data=kept.data, source_map=kept.source_map),), (*found.diagnostics, *made.diagnostics)
-    )
+    application = request.application(objects[0], subject)
+    reported = (*found.diagnostics, *application.diagnostics)
+    if application.value is None:
+        return Outcome(None, reported)
+    made = translated_document(objects[0], application.value)
+    return Outcome((made._replace(text=text) if "\n" in text else made,), reported)

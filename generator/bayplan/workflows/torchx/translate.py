@@ -24,7 +24,10 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
     name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
     requests = application_requests(data)
-    roles = tuple(_roles(data, names, name, context, requests))
+    args = data.get("scheduler_args") or {}
+    sites = [Site(context.topology, args, name, own, len(names) == 1, requests) for own in names]
+    numbered = enumerate(zip(data["roles"], sites, strict=True))
+    roles = tuple(pod_set(role, (*ROLES, number), site) for number, (role, site) in numbered)
     document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
     found = (
         *requests.found,
@@ -33,15 +36,6 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
         *(d for role in roles for d in role.part.found),
     )
     return native.finish(document, origins, found, ROOT, parallel=True)
-
-
-def _roles(
-    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, requests: MetadataRequests
-) -> Iterator[TranslatedRole]:
-    alone = len(names) == 1
-    for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
-        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, requests)
-        yield pod_set(role, (*ROLES, number), site)
 
 
 def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:

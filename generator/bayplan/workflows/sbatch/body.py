@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
@@ -40,7 +40,14 @@ def check_options(sections: Iterable[Options], findings: Findings) -> None:
                 hint = "write both as gangs of one workflow, with `dependsOn`"
                 findings.error("W625", given.spot, message, hint)
             case "distribution":
-                _check_distribution(given, findings)
+                first = given.value.partition(":")[0].partition(",")[0]
+                if first == "arbitrary":
+                    message = "--distribution=arbitrary cannot be carried: it lists nodes"
+                    findings.error("W603", given.spot, message, "use block")
+                elif first not in ("block", "*", ""):
+                    message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
+                    hint = "let one task use the whole node, and the order does not matter"
+                    findings.warning("W604", given.spot, message, hint)
             case "network":
                 for part in given.value.split(","):
                     if part != CHANNEL:
@@ -55,15 +62,6 @@ def check_options(sections: Iterable[Options], findings: Findings) -> None:
             case "chdir":
                 message = "--chdir is lost: a pod starts in the folder of its image"
                 findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
-
-
-def _check_distribution(given: Given, findings: Findings) -> None:
-    first = given.value.partition(":")[0].partition(",")[0]
-    if first == "arbitrary":
-        findings.error("W603", given.spot, "--distribution=arbitrary cannot be carried: it lists nodes", "use block")
-    elif first not in ("block", "*", ""):
-        message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
-        findings.warning("W604", given.spot, message, "let one task use the whole node, and the order does not matter")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
@@ -236,15 +234,17 @@ class _Interpreter(Variables):
             self._read(each, words)
         elif name == "unset":
             for word in words[1:]:
-                self.texts.pop(word.raw, None)
-                self.lists.pop(word.raw, None)
-                self.exports.pop(word.raw, None)
+                for variables_ in (self.texts, self.lists, self.exports):
+                    variables_.pop(word.raw, None)
         elif name == "set":
             self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
         elif name == "wait":
-            self._wait()
+            self.batch += self.open
+            self.open = False
         elif name == "cd":
-            self._folder(words)
+            value = text(words[1], self.scope) if len(words) > 1 else ""
+            if isinstance(value, str) and value.startswith("/") and "\0" not in value:
+                self.folder = self.texts["PWD"] = value
         elif name in self.functions:
             self._call(name)
         elif name == ":":
@@ -279,25 +279,13 @@ class _Interpreter(Variables):
             self.findings.error("W610", spot, f"functions are called more than {CALLS} times", "write out what they do")
 
     def _work(self, each: Statement, words: list[Word]) -> None:
-        found: list[str] = []
-        for word in words:
-            parts = self._split(word)
-            if isinstance(parts, Unknown) or any(redirect.operator not in _LOGS for redirect in each.redirects):
-                found = []
-                break
-            found += parts
+        readable = all(redirect.operator in _LOGS for redirect in each.redirects)
+        texts = self._split_all(words) if readable else []
         alone = not self.work and each.end in ("\n", ";") and base(words[0].raw) not in QUIET
-        self.words = tuple(found) if alone else ()
+        self.words = tuple(texts) if alone and not isinstance(texts, Unknown) else ()
         if self.words and each.redirects:
             self.outputs.append(self.spot(each))
         self.work.append(each)
-
-    # -- variables
-
-    def _folder(self, words: list[Word]) -> None:
-        value = text(words[1], self.scope) if len(words) > 1 else ""
-        if isinstance(value, str) and value.startswith("/") and "\0" not in value:
-            self.folder = self.texts["PWD"] = value
 
     def _per_pod(self, words: list[Word]) -> None:
         found: list[str] = []
@@ -312,11 +300,6 @@ class _Interpreter(Variables):
         self.before.append(" ".join(map(quote, found)))
 
     # -- steps
-
-    def _wait(self) -> None:
-        if self.open:
-            self.batch += 1
-        self.open = False
 
     def _srun(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
         """A step; with colons between, several that start together."""
@@ -367,7 +350,9 @@ class _Interpreter(Variables):
             return
         for word, place in words[at:]:
             if MARK.search(word) and f"\0{RANK}:" in word:
-                self.rank(place)
+                message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
+                hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
+                self.findings.warning("W618", place, message, hint)
             if f"\0{NODES}:" in word:
                 hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)
@@ -375,22 +360,11 @@ class _Interpreter(Variables):
             options = {**options, "het-group": Given(STEPS["het-group"], str(number), spot)}
         self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
 
-    def rank(self, spot: Position) -> None:
-        """W618."""
-        message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
-        hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
-        self.findings.warning("W618", spot, message, hint)
-
 
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 
 
 def _components(words: list[tuple[str, Position]]) -> list[list[tuple[str, Position]]]:
     """The parts between colons."""
-    found: list[list[tuple[str, Position]]] = [[]]
-    for word in words:
-        if word[0] == ":":
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found
+    colons = [number for number, (word, _) in enumerate(words) if word == ":"]
+    return [words[start + 1 : end] for start, end in pairwise((-1, *colons, len(words)))]

@@ -7,11 +7,11 @@ NUL characters, which no script holds, until the pods are known that they lead t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import shell
-from bayplan.workflows.sbatch.shell import Piece, Statement, UnreadableError, Word, statements
+from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word, statements
 
 # Shell arithmetic over whole numbers: + - * / %, parentheses.
 
@@ -166,6 +166,17 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
     return words
 
 
+def split_all(words: Iterable[Word], split_one: Callable[[Word], list[str] | Unknown]) -> list[str] | Unknown:
+    """The words that several words become, or the first of them that is unknown."""
+    texts: list[str] = []
+    for word in words:
+        parts = split_one(word)
+        if isinstance(parts, Unknown):
+            return parts
+        texts += parts
+    return texts
+
+
 def _piece(piece: Piece, scope: Scope) -> Value:
     if piece.kind == shell.TEXT:
         return piece.text
@@ -283,66 +294,54 @@ MOST_HOSTS = 65_536
 
 def output(inside: str, scope: Scope) -> Value:
     """What a substitution gives."""
-    unknown = Unknown(
-        f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
-    )
-    asked = " ".join(inside.split())
-    if held := COMMANDS_AS_VARIABLES.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
-        return scope.text(held)
+    command = " ".join(inside.split())
+    unknown = Unknown(f"$({command[:60]}) takes running the script", "write what it gives into the script")
+    if variable := COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if NUMBER.fullmatch(command) else ""):
+        return scope.text(variable)
     try:
         steps = statements(inside)
     except UnreadableError:
         return unknown
     if not steps or any(each.opened or each.end not in ("|", "\n", ";") for each in steps):
         return unknown
-    lines = _first(steps[0], scope)
-    for step in steps[1:]:
-        words = _words(step, scope)
-        lines = _through_filter(words, lines) if lines is not None and words is not None else None
+    lines: list[str] | None = None
+    for number, step in enumerate(steps):
+        words = split_all(step.words, lambda word: split(word, scope))
+        if isinstance(words, Unknown) or (number and lines is None):
+            return unknown
+        lines = _through_filter(words, lines or []) if number else _first(words, scope)
     return unknown if lines is None else "\n".join(lines)
 
 
-def _words(step: Statement, scope: Scope) -> list[str] | None:
-    found: list[str] = []
-    for word in step.words:
-        parts = split(word, scope)
-        if isinstance(parts, Unknown):
-            return None
-        found += parts
-    return found
-
-
-def _first(step: Statement, scope: Scope) -> list[str] | None:
+def _first(words: list[str], scope: Scope) -> list[str] | None:
     """The lines that the first command of a pipe prints."""
-    words = _words(step, scope)
-    if not words:
-        return None
-    if words[:2] == ["scontrol", "show"] and words[2:3] in (["hostnames"], ["hostname"]):
-        return hosts(words[3] if len(words) > 3 else mark(NODES, "0"), scope)
-    if words[0] == "date" and not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
-        return [mark(TIME)]
-    if words[0] == "hostname" and set(words[1:]) <= ADDRESS:
-        return [mark(NODE, "0.0")]
-    if words[0] == "srun":
-        return _address_by_srun(words[1:])
-    if words[0] == "getent" and words[1:2] in (["hosts"], ["ahostsv4"], ["ahosts"]) and len(words) == 3:
-        return [words[2]]
-    if words[0] in ("echo", "printf") and not any("%" in word or word.startswith("-") for word in words[1:]):
-        return [" ".join(words[1:])]
+    match words:
+        case ["scontrol", "show", "hostnames" | "hostname", *rest]:
+            return hosts(rest[0] if rest else mark(NODES, "0"), scope)
+        case ["date", *_] if not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
+            return [mark(TIME)]
+        case ["hostname", *options] if set(options) <= ADDRESS:
+            return [mark(NODE, "0.0")]
+        case ["srun", *rest]:
+            return _address_by_srun(rest)
+        case ["getent", "hosts" | "ahostsv4" | "ahosts", host]:
+            return [host]
+        case ["echo" | "printf", *texts] if not any("%" in text or text.startswith("-") for text in texts):
+            return [" ".join(texts)]
     return None
 
 
-def hosts(asked: str, scope: Scope) -> list[str] | None:
+def hosts(listed: str, scope: Scope) -> list[str] | None:
     """A line for each node of a list of nodes."""
-    found = MARK.fullmatch(asked)
+    found = MARK.fullmatch(listed)
     if found is None or found[1] not in (NODES, NODE):
         return None
     if found[1] == NODE:
-        return [asked]
+        return [listed]
     section = int(found[2] or 0)
     count = scope.texts.get(f"\0nodes{section}", "")
-    many = int(count) if isinstance(count, str) and count.isdigit() else 1
-    return [mark(NODE, f"{section}.{number}") for number in range(min(many, MOST_HOSTS))]
+    nodes = int(count) if isinstance(count, str) and count.isdigit() else 1
+    return [mark(NODE, f"{section}.{number}") for number in range(min(nodes, MOST_HOSTS))]
 
 
 def _address_by_srun(words: list[str]) -> list[str] | None:
@@ -363,7 +362,7 @@ def _address_by_srun(words: list[str]) -> list[str] | None:
 
 
 def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
-    """What head, tail, sed, awk, cut and their like let through."""
+    """The lines that head, tail, sed, awk, cut and similar filters print."""
     line = " ".join(words)
     if found := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
         return lines[: int(found[1] or 10)]
@@ -371,12 +370,8 @@ def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
         return lines[-int(found[1]) :] if int(found[1]) else []
     if found := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
         return lines[int(found[1]) - 1 : int(found[1])] if "-n" in line or "d" in line else lines[: int(found[1])]
-    if line in ("sort", "uniq", "sort -u", "cat", "xargs") or re.fullmatch(
-        r"tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line
-    ):
+    if re.fullmatch(r"sort|uniq|sort -u|cat|xargs|tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line):
         return lines
-    if re.fullmatch(r"cut -d(?: |=|')*\s*'? ?-f ?1|cut -d  -f ?1", line) or words[:1] == ["cut"]:
+    if words[:1] == ["cut"]:
         return lines if words[-1] in ("-f1", "1") else None
-    if words in (["wc", "-l"],):
-        return [str(len(lines))]
-    return None
+    return [str(len(lines))] if words == ["wc", "-l"] else None

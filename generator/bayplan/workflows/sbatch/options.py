@@ -42,16 +42,11 @@ DIRECTIVES: Mapping[str, Option] = _table("sbatch")
 STEPS: Mapping[str, Option] = _table("srun")
 
 
-def letters(table: Mapping[str, Option]) -> dict[str, Option]:
-    """Letter -> option."""
-    return {each.short: each for each in table.values() if each.short}
-
-
 ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "jobname": "job-name"}
 """What older versions called them."""
 
 
-# Where something stands in a script, and what is said about it.
+# Places in a script, and findings.
 
 SUBJECT = "workflow"
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import given as without_empty
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
@@ -15,7 +16,7 @@ from bayplan.workflows.sbatch.shape import Given, Options, Shape
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
-# Images and mounts as pyxis takes them (pyxis 0.20, enroot 3.5), in the words of Kubernetes.
+# Images and mounts in pyxis' syntax (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
 
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
@@ -64,7 +65,7 @@ def mounts(text: str) -> tuple[Mount, ...] | None:
     return tuple(found)
 
 
-# Tasks of scripts that bayplan itself has written (`backends/slurm/tasks.py`): the same podSets come out again.
+# Scripts that bayplan wrote itself (`backends/slurm/tasks.py`) are read back into the same podSets.
 #
 # A task's text exports the rendezvous, then the podSet's env, and becomes its command; where podSets share a section,
 # it looks at its number first.
@@ -117,23 +118,20 @@ def remarks(comments: str, text: str) -> ScriptComments:
 def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranch, ...] | None:
     """The podSets of a task's text. None where it is not of the form that bayplan writes."""
     try:
-        found = statements(text)
+        blocks = statements(text)
     except UnreadableError:
         return None
-    flat = [each for block in found for each in (block.inner if block.opened == "if" else (block,))]
-    kept = [each for each in flat if each.words and each.name in ("export", "exec")]
     parts: list[list[Statement]] = [[]]
-    for each in kept:
-        parts[-1].append(each)
-        if each.name == "exec":
-            parts.append([])
+    for each in (each for block in blocks for each in (block.inner if block.opened == "if" else (block,))):
+        if each.words and each.name in ("export", "exec"):
+            parts[-1].append(each)
+            parts += [[]] if each.name == "exec" else []
     parts = [part for part in parts if part]
     labels = [label[1] for label in _PLACE.findall(text)] or [names[0][0] if names else "worker"]
     if len(parts) != len(labels) or not all(part[-1].name == "exec" for part in parts):
         return None
     counts = _counts(text, len(labels))
-    made = (_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
-    return tuple(made)
+    return tuple(_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
 
 
 def _counts(text: str, parts: int) -> list[int]:
@@ -164,15 +162,11 @@ def _branch(part: list[Statement], name: str, count: int) -> PodSetBranch:
 
 def kubernetes_text(word: Word) -> str:
     """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
-    made = []
-    for piece in word.pieces:
-        if piece.kind == shell.TEXT:
-            made.append(escaped(piece.text))
-        elif piece.kind in (shell.VARIABLE, shell.BRACE):
-            made.append(f"$({piece.text})")
-        else:
-            made.append("")
-    return "".join(made)
+    variables = (shell.VARIABLE, shell.BRACE)
+    return "".join(
+        escaped(piece.text) if piece.kind == shell.TEXT else f"$({piece.text})" if piece.kind in variables else ""
+        for piece in word.pieces
+    )
 
 
 def escaped(text: str) -> str:
@@ -269,7 +263,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
 
 def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
     """Image and template of a step. W602, W615, W622."""
-    made: dict[str, Any] = {}
+    name = fallback
     if given := options.get("container-image"):
         found = image(given.value)
         if found.why and not fallback:
@@ -279,17 +273,16 @@ def container(options: Options, fallback: str, findings: Findings, where: Positi
             hint = "name a Secret in `imagePullSecrets` of `template`"
             message = f'the registry\'s user "{found.user}" is lost: kubelets pull with Secrets'
             findings.warning("W604", given.spot, message, hint)
-        made["image"] = found.name
-    if fallback:
-        made["image"] = fallback
-    if not made.get("image") and "container-image" not in options:
+        name = fallback or found.name
+    elif not fallback:
         hint = "write --container-image=IMAGE on the srun line, or name one with --set image=IMAGE"
         findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
-    template = dict(_template(options, findings))
-    if template:
-        volumes = {"volumes": template.pop("volumes")} if "volumes" in template else {}
-        made["template"] = {"spec": {"containers": [template], **volumes}}
-    return made
+    main = dict(_template(options, findings))
+    image_ = {"image": name} if name or "container-image" in options else {}
+    if not main:
+        return image_
+    volumes = {"volumes": main.pop("volumes")} if "volumes" in main else {}
+    return {**image_, "template": {"spec": {"containers": [main], **volumes}}}
 
 
 def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]:
@@ -303,22 +296,17 @@ def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]
 
 
 def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
-    found = mounts(given.value)
-    if found is None:
+    host_paths = mounts(given.value)
+    if host_paths is None:
         message = f'--container-mounts: "{given.value}" is no list of absolute paths such as /data:/data:ro'
         findings.error("W602", given.spot, message, "write absolute paths without `..`")
         return
-    names = [f"host-{number}" for number in range(len(found))]
-    mounted = [
-        {"name": name, "mountPath": each.target, **({"readOnly": True} if each.read_only else {})}
-        for name, each in zip(names, found, strict=True)
-    ]
+    named = [(f"host-{number}", each) for number, each in enumerate(host_paths)]
+    read_only = {"readOnly": True}
+    mounted = [{"name": name, "mountPath": m.target, **(read_only if m.read_only else {})} for name, m in named]
     yield "volumeMounts", mounted
-    yield (
-        "volumes",
-        [{"name": name, "hostPath": {"path": each.source}} for name, each in zip(names, found, strict=True)],
-    )
-    folders = ", ".join(dict.fromkeys(each.source for each in found))
+    yield "volumes", [{"name": name, "hostPath": {"path": each.source}} for name, each in named]
+    folders = ", ".join(dict.fromkeys(each.source for each in host_paths))
     message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
     hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
     findings.warning("W622", given.spot, message, hint)
@@ -326,13 +314,13 @@ def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
     """Accelerator and resources of a pod."""
-    asked = {"cpu": str(shape.cpus) if shape.cpus else "", "memory": shape.memory, "ephemeral-storage": shape.scratch}
-    resources = {name: amount for name, amount in asked.items() if amount}
-    return {
-        **({"accelerator": {"count": shape.gpus}} if shape.gpus else {}),
-        **({"resources": resources} if resources else {}),
-        **({"wholeNode": True} if whole else {}),
-    }
+    return without_empty(
+        accelerator=without_empty(count=shape.gpus),
+        resources=without_empty(
+            **{"cpu": str(shape.cpus or ""), "memory": shape.memory, "ephemeral-storage": shape.scratch}
+        ),
+        wholeNode=whole,
+    )
 
 
 def label(text: str, fallback: str) -> str:

@@ -22,7 +22,6 @@ from bayplan.workflows.sbatch.options import (
     Findings,
     Option,
     Position,
-    letters,
 )
 
 # Times, sizes and counts as Slurm writes them (src/common/parse_time.c, src/common/slurm_opt.c). None: it is none.
@@ -61,8 +60,8 @@ def mebibytes(text: str) -> int | None:
 
 
 def quantity(size: int) -> str:
-    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`."""
-    return f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
+    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`; empty for none."""
+    return "" if not size else f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
 
 
 def count(text: str, least: int = 1) -> int | None:
@@ -131,7 +130,7 @@ def parse(
     words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
 ) -> tuple[dict[str, Given], int]:
     """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
-    short, at = letters(table), 0
+    letters, at = {each.short: each for each in table.values() if each.short}, 0
     found: dict[str, Given] = {}
     while at < len(words):
         word, spot = words[at]
@@ -141,7 +140,7 @@ def parse(
             break
         at += 1
         following = words[at][0] if at < len(words) else None
-        named = _long(word, table) if word.startswith("--") else _short(word, short)
+        named = _long(word, table) if word.startswith("--") else _short(word, letters)
         for option, value in named:
             if option is None:
                 called = value or ""
@@ -170,18 +169,18 @@ def _long(word: str, table: Mapping[str, Option]) -> list[tuple[Option | None, s
     return [(table[likely[0]], value if equals else None)]
 
 
-def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
+def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
     """`-N4`, `-N` and a value in the next word, or several flags in one word."""
-    made: list[tuple[Option | None, str | None]] = []
+    options: list[tuple[Option | None, str | None]] = []
     for number, letter in enumerate(word[1:], 1):
-        option = short.get(letter)
+        option = letters.get(letter)
         if option is None:
-            return [*made, (None, f"-{letter}")]
+            return [*options, (None, f"-{letter}")]
         if option.takes != FLAG:
             rest = word[number + 1 :].removeprefix("=")
-            return [*made, (option, rest or ("" if option.takes == MAYBE else None))]
-        made.append((option, ""))
-    return made
+            return [*options, (option, rest or ("" if option.takes == MAYBE else None))]
+        options.append((option, ""))
+    return options
 
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
@@ -238,23 +237,19 @@ class Shape(NamedTuple):
 
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
     """What the options ask for. W602, W607, W608."""
-    asked = _ShapeReader(options, where, findings)
-    nodes, least, tasks = asked.counts()
-    found = asked.cards(nodes, tasks)
+    reader = _ShapeReader(options, where, findings)
+    nodes, least, tasks = reader.counts()
+    gpus = reader.cards(nodes, tasks)
     per_node = max(1, tasks // nodes)
-    cpus = asked.cpus(found.number)
+    cpus = reader.cpus(gpus.number)
     return Shape(
-        nodes,
-        least,
-        tasks,
-        found.number,
-        found.kind,
-        "gres" in options and found.number > 0,
-        cpus,
-        asked.memory(per_node, cpus, found.number),
-        asked.share("tmp", per_node),
-        asked.exclusive(),
-        "mem" in options and mebibytes(options["mem"].value) == 0,
+        *(nodes, least, tasks, gpus.number, gpus.kind),
+        by_gres="gres" in options and gpus.number > 0,
+        cpus=cpus,
+        memory=reader.memory(per_node, cpus, gpus.number),
+        scratch=reader.share("tmp", per_node),
+        exclusive=reader.exclusive(),
+        all_memory="mem" in options and mebibytes(options["mem"].value) == 0,
     )
 
 
@@ -391,14 +386,14 @@ class _ShapeReader:
         if len(given) > 1:
             self.clash(given[1], f"--{given[0]} and --{given[1]} exclude each other", "keep one of them")
         if "mem-per-cpu" in given:
-            return _text(self.size("mem-per-cpu") * max(1, cpus))
+            return quantity(self.size("mem-per-cpu") * max(1, cpus))
         if "mem-per-gpu" in given:
-            return _text(self.size("mem-per-gpu") * gpus)
+            return quantity(self.size("mem-per-gpu") * gpus)
         return self.share("mem", per_node)
 
     def share(self, name: str, per_node: int) -> str:
         """A task's part of an amount of its node."""
-        return _text(self.size(name) // per_node)
+        return quantity(self.size(name) // per_node)
 
     def exclusive(self) -> bool:
         """Whether nodes are the job's alone. W604: alone in another sense."""
@@ -412,7 +407,3 @@ class _ShapeReader:
         if given.value:
             self.wrong("exclusive", "user, mcs or topo")
         return True
-
-
-def _text(size: int) -> str:
-    return quantity(size) if size else ""

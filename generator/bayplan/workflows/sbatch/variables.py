@@ -8,7 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
-from bayplan.workflows.sbatch.expansion import RANDOM_VARIABLES, RANK, Scope, Unknown, Value, output, split, text
+from bayplan.workflows.sbatch.expansion import (
+    RANDOM_VARIABLES,
+    RANK,
+    Scope,
+    Unknown,
+    Value,
+    output,
+    split,
+    split_all,
+    text,
+)
 from bayplan.workflows.sbatch.options import Findings, Position
 from bayplan.workflows.sbatch.shell import Piece, Redirect, Statement, UnreadableError, Word, statements
 
@@ -70,6 +80,10 @@ class Variables:
             split(word, self._with_random_numbers(word.start)) if isinstance(found, Unknown) and found.random else found
         )
 
+    def _split_all(self, words: Iterable[Word]) -> list[str] | Unknown:
+        """The words that several words become."""
+        return split_all(words, self._split)
+
     def _with_random_numbers(self, at: int) -> Scope:
         """The variables, and a number in place of what bash draws."""
         message = f"the script draws a number; here it is {RANDOM_NUMBER}, for all tasks and in every run"
@@ -111,22 +125,18 @@ class Variables:
                     self.assign(found[1], text([piece], self.scope), word.start)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
-        held: list[str] = list(self.lists.get(name, ())) if adds else []
         try:
-            found = statements(inside.replace("\n", " "))
+            commands = statements(inside.replace("\n", " "))
         except UnreadableError:
-            found = ()
-        for word in found[0].words if len(found) == 1 else ():
-            parts = self._split(word)
-            if isinstance(parts, Unknown):
-                self.assign(name, parts)
-                return
-            held += parts
-        if len(found) > 1:
-            self.assign(name, Unknown(f"the list {name} takes running the script"))
+            commands = ()
+        entries = self._split_all(commands[0].words) if len(commands) == 1 else []
+        if len(commands) > 1:
+            entries = Unknown(f"the list {name} takes running the script")
+        if isinstance(entries, Unknown):
+            self.assign(name, entries)
             return
         self.texts.pop(name, None)
-        self.lists[name] = tuple(held)
+        self.lists[name] = (*(self.lists.get(name, ()) if adds else ()), *entries)
 
     def _export(self, each: Statement, words: list[Word]) -> None:
         exports = words[0].raw == "export" or any(re.fullmatch(r"-[a-z]*x[a-z]*", word.raw) for word in words)
@@ -142,19 +152,21 @@ class Variables:
             value = self.scope.text(name)
             if isinstance(value, str):
                 self.exports[name] = None
-            elif found and _refers_to(name, after(word, len(found[0]))):
-                self._prepend(name, word, found)
             elif found:
-                self.unknown(value, self.spot(word))
+                pieces = after(word, len(found[0]))
+                if any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces):
+                    self._prepend(name, word, pieces)
+                else:
+                    self.unknown(value, self.spot(word))
 
-    def _prepend(self, name: str, word: Word, found: re.Match[str]) -> None:
+    def _prepend(self, name: str, word: Word, pieces: Sequence[Piece]) -> None:
         """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
-        scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections, output)
-        value = text(after(word, len(found[0])), scope)
-        if isinstance(value, Unknown) or RANK in value.replace(f"\0rank:9{len(name)}\0", ""):
+        own = f"\0rank:9{len(name)}\0"
+        value = text(pieces, self.scope._replace(texts={**self.texts, name: own}))
+        if isinstance(value, Unknown) or RANK in value.replace(own, ""):
             self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))
             return
-        parts = [quote(part) if part else "" for part in value.split(f"\0rank:9{len(name)}\0")]
+        parts = [quote(part) if part else "" for part in value.split(own)]
         variable = f'"${{{name}-}}"'
         self.before.append(f"export {name}={variable.join(parts)}")
         self.texts.pop(name, None)
@@ -204,12 +216,7 @@ def _port(name: str) -> bool:
     return "PORT" in name.upper()
 
 
-def _refers_to(name: str, pieces: Sequence[Piece]) -> bool:
-    """Whether a value is made of the variable itself."""
-    return any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
-
-
-# Commands that stand beside steps in scripts, and what becomes of them.
+# Commands beside the steps of a script, by what the translation does with them.
 
 NO_EFFECT = frozenset(
     ("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift")
@@ -272,7 +279,7 @@ def script(words: tuple[str, ...]) -> int | None:
     return None
 
 
-# What commands beside the steps leave behind: files that tasks may read, since the nodes of a job share its folder.
+# Files that commands beside the steps write: tasks may read them, since the nodes of a job share its folder.
 
 NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 READING = QUIET | {"export", "declare", "read", "["}
@@ -303,7 +310,8 @@ def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str
     for each in block.inner:
         if each.opened and each.opened != "function" and not harmless(each, functions, seen):
             return False
-        command = bool(each.words) and not each.opened and not assigns(each)
+        assigns = all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
+        command = not each.opened and not assigns
         pattern = block.opened == "case" and (each.end == ")" or (each.words[-1:] and each.words[-1].raw == "in"))
         looped = block.opened in ("for", "select") and each is block.inner[0]
         if command and not pattern and not looped and not _only_reads(each, functions, seen):
@@ -319,11 +327,6 @@ def _only_reads(each: Statement, functions: Mapping[str, Statement], seen: set[s
         seen.add(name)
         return harmless(functions[name], functions, seen)
     return name in READING | seen
-
-
-def assigns(each: Statement) -> bool:
-    """Whether it is variables alone."""
-    return all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
 
 
 def assigned(inner: Iterable[Statement]) -> Iterator[str]:

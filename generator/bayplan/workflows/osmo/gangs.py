@@ -9,6 +9,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import given
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Placement
 from bayplan.workflows.osmo.pool.levels import near
@@ -17,9 +18,9 @@ from bayplan.workflows.osmo.tasks import NativeData, named
 
 # Topology keys -> levels of the cluster, coarse to fine.
 #
-# OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own. A topology's levels
-# are the same thing, so a key is the level of its name, else the one whose label it spells out; with a pool
-# configuration beside, the label decides alone.
+# OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own, like the levels of a
+# topology. A key is the level of that name, else the level with that label. With a pool configuration, only the label
+# decides.
 
 COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
 """Words by which levels are told apart where no topology says their order."""
@@ -63,21 +64,14 @@ def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
 
 def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
     """Every key with the first requirement of a resource that uses it; OSMO looks at resources that no task has too."""
-    found: dict[str, Requirement] = {}
-    for name, resource in resources.items():
-        for each in requirements(name, resource):
-            found.setdefault(each.key, each)
-    return found
+    return _by_key(each for name, resource in resources.items() for each in requirements(name, resource))
 
 
-def _used(groups: Iterable[TaskGroup]) -> dict[str, Requirement]:
-    """Every key with the first requirement that uses it."""
-    used: dict[str, Requirement] = {}
-    for group in groups:
-        for task in group.tasks:
-            for requirement in task.requirements:
-                used.setdefault(requirement.key, requirement)
-    return used
+def _by_key(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
+    first: dict[str, Requirement] = {}
+    for each in requirements:
+        first.setdefault(each.key, each)
+    return first
 
 
 def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outcome[Levels]:
@@ -86,7 +80,7 @@ def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outco
     A key whose groups are fewer is the coarser one; where they are as many, the words they are made of decide, then
     the file. W462 says what was assumed.
     """
-    used = _used(groups)
+    used = _by_key(each for group in groups for task in group.tasks for each in task.requirements)
     sizes = {key: len(_domains(groups, key)) for key in used}
     first = {key: number for number, key in enumerate(used)}
     known = {key: number for number, key in enumerate(order)}
@@ -188,15 +182,6 @@ def conflicts(domain: Domain) -> Iterator[Diagnostic]:
         yield from conflicts(part)
 
 
-def unplaced(tasks: Sequence[Task], group: str) -> Iterator[Diagnostic]:
-    """W464: tasks without topology in a group where others have it."""
-    if tasks:
-        names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
-        message = f'in group "{group}" {names} asks for no topology while others do: it may run anywhere'
-        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
-        yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
-
-
 MAIN = "main"
 """The podSet of a task outside of groups, whose gang has the task's name already."""
 
@@ -237,25 +222,27 @@ def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> 
     name = label(group.name)
     if not found:
         return Gang(group, Node(name, pods=folding.pods(free)))
-    if len(found) == 1 and not free:
-        return Gang(group, _node(chain(found[0]), levels, folding)._replace(name=name))
-    nodes = _nodes(found, levels, folding)
+    nodes = [_node(chain(domain), levels, folding) for domain in found]
+    if len(nodes) == 1 and not free:
+        return Gang(group, nodes[0]._replace(name=name))
     if free:
-        nodes = _in_order((*nodes, Node(ANYWHERE, pods=folding.pods(free))), group)
+        places = {task.name: number for number, task in enumerate(group.tasks)}
+        nodes.append(Node(ANYWHERE, pods=folding.pods(free)))
+        nodes.sort(key=lambda node: min(places[task.name] for task in tasks(node)))
     return Gang(group, Node(name, nodes=_named(nodes)))
 
 
 def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
-    """W463 and W464 of one task group."""
+    """W463, and W464: tasks without topology in a group where others have it."""
     found = domains(group.tasks, levels)
     for domain in found:
         yield from conflicts(domain)
-    if found:
-        yield from unplaced([task for task in group.tasks if not task.requirements], group.name)
-
-
-def _nodes(found: Sequence[Domain], levels: Levels, folding: _Folding) -> tuple[Node, ...]:
-    return tuple(_node(chain(domain), levels, folding) for domain in found)
+    tasks = [task for task in group.tasks if not task.requirements]
+    if found and tasks:
+        names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
+        message = f'in group "{group.name}" {names} asks for no topology while others do: it may run anywhere'
+        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
+        yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 
 def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Node:
@@ -263,22 +250,16 @@ def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Nod
     last = domains[-1]
     written = "-".join(dict.fromkeys(domain.group for domain in domains))
     firsts = tuple(next(r for r in d.requirements if r.required == d.required) for d in domains)
-    nodes = _named(_nodes(last.parts, levels, folding))
+    nodes = _named([_node(chain(domain), levels, folding) for domain in last.parts])
     return Node(label(written), placement(domains, levels), firsts, nodes, folding.pods(last.tasks))
 
 
-def _named(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def _named(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The same with names that differ."""
     taken: list[str] = []
     for node in nodes:
         taken.append(unique(node.name, taken, "/".join(r.group for r in node.requirements)))
     return tuple(node._replace(name=name) for node, name in zip(nodes, taken, strict=True))
-
-
-def _in_order(nodes: tuple[Node, ...], group: TaskGroup) -> tuple[Node, ...]:
-    """By their first tasks."""
-    places = {task.name: number for number, task in enumerate(group.tasks)}
-    return tuple(sorted(nodes, key=lambda node: min(places[task.name] for task in tasks(node))))
 
 
 def tasks(node: Node) -> Iterator[Task]:
@@ -352,13 +333,11 @@ def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
 
 def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
     """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
-    levels = {key: level for key, level in zip(("required", "preferred"), node.placement, strict=True) if level}
     return {
         "name": node.name,
-        **({"placement": levels} if levels else {}),
-        **({} if channel else {"computeDomain": "never"}),
-        **({"groups": [data(each, channel=channel) for each in node.nodes]} if node.nodes else {}),
-        **({"podSets": [_pod_set(each) for each in node.pods]} if node.pods else {}),
+        **given(placement=given(**node.placement._asdict()), computeDomain="" if channel else "never"),
+        **given(groups=[data(each, channel=channel) for each in node.nodes]),
+        **given(podSets=[_pod_set(each) for each in node.pods]),
     }
 
 

@@ -1,4 +1,4 @@
-"""The rules of OSMO workflows that a schema cannot hold: one file a family, each function yields diagnostics.
+"""The rules of OSMO workflows that a schema cannot hold. Each function that yields diagnostics is one rule.
 
 Errors are what OSMO 6.4 refuses too, or accepts although no pod could run. Warnings and infos are what it accepts in
 silence and likely was not meant, and what takes its running service.
@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten, suggest
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.source import ROOT, Task, TaskGroup, Workflow, read
+from bayplan.workflows.osmo.source import ROOT, Task, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered
 from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
 
@@ -79,16 +79,12 @@ def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
     """W406: one lead among the tasks of a group; a single task leads itself."""
     for group in workflow.groups:
-        leads = [task for task in group.tasks if task.data.get("lead")]
+        leads = [task.name for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
-            yield _lead_finding(group, [task.name for task in leads])
-
-
-def _lead_finding(group: TaskGroup, leads: list[str]) -> Diagnostic:
-    found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
-    message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
-    hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
-    return error("W406", (*group.route, "tasks"), message, hint=hint)
+            found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
+            message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
+            hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
+            yield error("W406", (*group.route, "tasks"), message, hint=hint)
 
 
 def check_overwritten(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -191,30 +187,21 @@ def check_uniform(workflow: Workflow) -> Iterator[Diagnostic]:
     """W418: all tasks with a topology have the same keys, in the whole workflow."""
     first: dict[Keys, Task] = {}
     for task in workflow.tasks:
-        keys = _keys(workflow, task)
-        if keys:
+        if keys := tuple(sorted({each.key for each in task.requirements})):
             first.setdefault(keys, task)
     for keys, task in list(first.items())[1:]:
-        known, other = next(iter(first.items()))
+        other_keys, other = next(iter(first.items()))
         message = (
-            f'task "{task.name}" has the topology {_words(keys)} and task "{other.name}" {_words(known)}; '
+            f'task "{task.name}" has the topology {_words(keys)} and task "{other.name}" {_words(other_keys)}; '
             "OSMO wants the same keys for all tasks"
         )
-        notes = (Note("the other task's topology", _route(other)),)
-        yield error("W418", _route(task), message, hint="give all of them the same keys", notes=notes)
+        notes = (Note("the other task's topology", (*other.resource_route, "topology")),)
+        route = (*task.resource_route, "topology")
+        yield error("W418", route, message, hint="give all of them the same keys", notes=notes)
 
 
 def _words(keys: Keys) -> str:
     return f"{'key' if len(keys) == 1 else 'keys'} {listing(map(shorten, keys), 'and')}"
-
-
-def _keys(workflow: Workflow, task: Task) -> Keys:
-    resource = workflow.spec.get("resources", {}).get(task.data.get("resource", DEFAULT), {})
-    return tuple(sorted({entry["key"] for entry in resource.get("topology", ())}))
-
-
-def _route(task: Task) -> Route:
-    return (*ROOT, "resources", task.data.get("resource", DEFAULT), "topology")
 
 
 # Memory, storage and cache (OSMO 6.4, src/lib/utils/resource_quantities.py, src/utils/connectors/postgres.py).
@@ -280,15 +267,11 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
     """W416: a cache is a percentage of the storage, from 0 to 100, or an amount."""
     for task in workflow.tasks:
         value = task.data.get("cacheSize", "")
-        if value and not _percentage(value) and quantity(value) is None:
+        percentage = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
+        if value and not (percentage and int(percentage[1]) <= 100) and quantity(value) is None:
             message = f'"{shorten(value)}" is no size of a cache'
             hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
             yield error("W416", (*task.route, "cacheSize"), message, hint=hint)
-
-
-def _percentage(value: str) -> bool:
-    found = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
-    return found is not None and int(found[1]) <= 100
 
 
 def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import given
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
@@ -21,41 +22,22 @@ def variables(task: Task) -> dict[str, dict[str, Any]]:
     plain one (OSMO 6.4 appends them in this order, and Kubernetes takes the last)."""
     return {
         variable: {"secretKeyRef": {"name": k8s_name(name), "key": key}}
-        for name, keys in _credentials(task)
+        for name, keys in task.data.get("credentials", {}).items()
         if isinstance(keys, Mapping)
         for variable, key in keys.items()
     }
 
 
-def volumes(task: Task) -> Iterator[dict[str, Any]]:
-    """One for each folder; several Secrets of one folder are projected into it together."""
-    for number, secrets in enumerate(_folders(task).values()):
-        name = f"osmo-credentials-{number}"
-        if len(secrets) == 1:
-            yield {"name": name, "secret": {"secretName": secrets[0]}}
-        else:
-            yield {"name": name, "projected": {"sources": [{"secret": {"name": each}} for each in secrets]}}
-
-
-def mounts(task: Task) -> Iterator[dict[str, Any]]:
-    """The folders, in the order of their volumes."""
-    for number, path in enumerate(_folders(task)):
-        yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
-
-
 def _folders(task: Task) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, target in _credentials(task):
+    """Folder -> the Secrets that are mounted there."""
+    folders: dict[str, list[str]] = {}
+    for name, target in task.data.get("credentials", {}).items():
         if isinstance(target, str):
-            found.setdefault(target.rstrip("/"), []).append(k8s_name(name))
-    return found
+            folders.setdefault(target.rstrip("/"), []).append(k8s_name(name))
+    return folders
 
 
-def _credentials(task: Task) -> Iterator[tuple[str, Any]]:
-    return iter(task.data.get("credentials", {}).items())
-
-
-# What a task asks of its pod that the native format leaves to `template`: a partial PodTemplateSpec.
+# Fields of a task's pod that the native format leaves to `template`, a partial PodTemplateSpec.
 #
 # The generated container is the one without a name.
 
@@ -64,20 +46,15 @@ DATA_VOLUME = "osmo-data"
 
 def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
-    volumes, mounts = [*_volumes(task, allocation)], [*_mounts(task, allocation)]
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
-    container = {
-        **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
-        **({"env": env} if env else {}),
-        **({"volumeMounts": mounts} if mounts else {}),
-    }
+    context = {"privileged": True} if task.data.get("privileged") else {}
+    container = given(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **({"volumes": volumes} if volumes else {}),
-        **({"containers": [container]} if container else {}),
+        **given(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
     }
-    return laid_over(allocation.template, {"spec": spec} if spec else {})
+    return laid_over(allocation.template, given(spec=spec))
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -107,17 +84,23 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+    """The data's, one for each folder of credentials (several Secrets are projected into it), those of the node."""
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
-    yield from volumes(task)
+    for number, secrets in enumerate(_folders(task).values()):
+        sources = [{"secret": {"name": each}} for each in secrets]
+        source = {"projected": {"sources": sources}} if secrets[1:] else {"secret": {"secretName": secrets[0]}}
+        yield {"name": f"osmo-credentials-{number}", **source}
     for number, mount in enumerate(allocation.mounts):
         yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
 def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+    """In the order of their volumes."""
     for path in _data_paths(task):
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
-    yield from mounts(task)
+    for number, path in enumerate(_folders(task)):
+        yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
     for number, mount in enumerate(allocation.mounts):
         source, _, target = mount.partition(":")
         yield {"name": f"osmo-host-{number}", "mountPath": target or source}

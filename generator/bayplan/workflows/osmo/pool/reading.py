@@ -199,7 +199,7 @@ def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     """In the order of the file. OSMO reads them only when a task ends, and fails on those that are wrong."""
     given = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
     route: Route = (*part.route, "default_exit_actions")
-    found = (*task_rules.forms(given, route), *task_rules.overlaps(given, route))
+    found = tuple(task_rules.exit_action_findings(given, route))
     return {} if has_errors(found) else given, found
 
 

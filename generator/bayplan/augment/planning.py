@@ -237,7 +237,9 @@ def _planned(
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bind_workflow(own, checked)
-    found += tuple(_milder(each) if candidate.has_compute_domain else each for each in bound.diagnostics)
+    for each in bound.diagnostics:  # pods run by the chart's own ComputeDomain, even if not as well as they could
+        as_warning = candidate.has_compute_domain and each.code in ("P506", "P507")
+        found += (each._replace(severity="warning") if as_warning else each,)
     if bound.value is None:
         return Outcome(None, found)
     plan = existing_planning.merge_compute_domains(bound.value, templates)
@@ -255,8 +257,3 @@ def _planned(
             return Outcome(None, lost)  # whatever else there is to say would be of no use
     outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, found))
     return Outcome(outcome.value, outcome.diagnostics)
-
-
-def _milder(found: Diagnostic) -> Diagnostic:
-    """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
-    return found._replace(severity="warning") if found.code in ("P506", "P507") else found

@@ -18,9 +18,10 @@ from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
+"""The only version of the format there is."""
+
 TWICE = "R132"
 """The code of a key that is given twice in data, which OSMO reads as Python does."""
-"""The only version of the format there is."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _BELOW = frozenset(("name", "tasks", "groups", "resources", "timeout", "labels", "pool", "backend"))
@@ -116,7 +117,7 @@ def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
         yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
 
 
-# Places in a template, as far as Jinja tells them: lines; and lines of what it wrote.
+# Places in a template, for which Jinja reports only the line; and lines of the rendered text.
 
 BREAK = re.compile(r"\r\n?|\n")
 """What ends a line. The file's text has line feeds only, but a template may write the others."""
@@ -170,14 +171,15 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
         return Outcome(None, tuple(found))
     if len(loaded.value) > 1:
         message = f"the workflow holds {len(loaded.value)} YAML documents; one is wanted"
-        found.append(error("R139", (subject, AT, *_second(source_map)), message, hint="remove the line `---`"))
+        line = next((n for n, each in enumerate(written, 1) if n > 1 and each.startswith("---")), len(written))
+        second = source_map.back(Span(line, 1, line, 4))[0]
+        found.append(error("R139", (subject, AT, *second), message, hint="remove the line `---`"))
         return Outcome(None, tuple(found))
     data = loaded.value[0]
     if not isinstance(data, dict):
         hint = "write a space or the end of the line after `workflow:`"
-        found.append(
-            error("R123", (subject, AT, *source_map.back(Span(1, 1, 1, 2))[0]), "this is no key of YAML", hint=hint)
-        )
+        start = source_map.back(Span(1, 1, 1, 2))[0]
+        found.append(error("R123", (subject, AT, *start), "this is no key of YAML", hint=hint))
         return Outcome(None, tuple(found))
     odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
@@ -243,13 +245,6 @@ def _merge_equal(found: Iterable[Diagnostic]) -> list[Diagnostic]:
         same.setdefault((each.code, each.route, each.message), []).append(each)
     more = {key: (Note(f"{len(all_) - 1} more like it"),) if len(all_) > 1 else () for key, all_ in same.items()}
     return [all_[0]._replace(notes=(*all_[0].notes, *more[key])) for key, all_ in same.items()]
-
-
-def _second(source_map: SourceMap) -> Span:
-    """Where the second document begins."""
-    lines = BREAK.split(source_map.text)
-    line = next((n for n, text in enumerate(lines, 1) if n > 1 and text.startswith("---")), len(lines))
-    return source_map.back(Span(line, 1, line, 4))[0]
 
 
 def _non_text_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

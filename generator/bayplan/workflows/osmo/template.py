@@ -69,10 +69,10 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
     return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
 
 
-# Runtime tokens such as {{output}}: they look like Jinja, and are filled in when a pod runs.
+# Runtime tokens such as {{output}}: they look like Jinja, and are replaced when a pod runs.
 #
-# OSMO hides them from Jinja behind variables whose values they are, in the exact form without spaces only (OSMO 6.4,
-# src/utils/job/workflow.py, `TemplateSpec`).
+# OSMO hides them from Jinja: it puts a variable, whose value is the token, in the place of each. It recognises only the
+# exact form without spaces (OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`).
 
 MARKERS = ("{%", "{{", "{#")
 """What begins something for Jinja to do."""
@@ -263,18 +263,18 @@ def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
 
 
-def _text(entry: Mapping[str, Any], read_file: ReadFile | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
-    """The text that a localpath leads to. `known`: those that were read; a file is read once."""
-    named = entry["localpath"]
+def _text(entry: Mapping[str, Any], read_file: ReadFile | None, texts: dict[str, Outcome[str]]) -> Outcome[str]:
+    """The text that a localpath leads to. `texts`: those that were read; a file is read once."""
+    name = entry["localpath"]
     if "contents" in entry:
         return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
-    if not isinstance(named, str) or not named:
+    if not isinstance(name, str) or not name:
         return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
     if read_file is None:
-        return _error("R134", f'"{named}" cannot be read: no folder is known', "")
-    if named not in known:
-        known[named] = _read(named, read_file)
-    return known[named]
+        return _error("R134", f'"{name}" cannot be read: no folder is known', "")
+    if name not in texts:
+        texts[name] = _read(name, read_file)
+    return texts[name]
 
 
 def _read(named: str, read_file: ReadFile) -> Outcome[str]:

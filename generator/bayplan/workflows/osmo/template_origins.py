@@ -175,7 +175,9 @@ def ordinal(number: int) -> str:
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     """The line that reads the same; where there is none, the line after the last that does."""
     guess = "the template could not be followed: the place is a guess"
-    if len(lines) + len(source) > _MOST_ALIGNED or _merge_equal(lines, source) > _MOST_ALIKE:
+    counted = Counter(source)
+    equal_pairs = sum(counted[line] for line in lines if line.strip())
+    if len(lines) + len(source) > _MOST_ALIGNED or equal_pairs > _MOST_ALIKE:
         return lambda line, column: Origin(min(line, len(source)), None, guess)
     from difflib import SequenceMatcher
 
@@ -191,12 +193,6 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
         return Origin(min(matches.get(above, -1) + 2, len(source)), None, guess)
 
     return origin
-
-
-def _merge_equal(lines: Sequence[str], source: Sequence[str]) -> int:
-    """How many pairs of lines read the same."""
-    counted = Counter(source)
-    return sum(counted[line] for line in lines if line.strip())
 
 
 def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Origins) -> tuple[Span, str]:
@@ -221,7 +217,7 @@ def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Orig
     return Span(line, blank + 1, line, max(len(there.rstrip()), blank + 1) + 1), begin.remark
 
 
-# What to say of variables without a value: all of them in one run, at the lines that use them.
+# Variables without a value: all of them are reported in one run, at the lines that use them.
 
 RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
 """Runtime tokens that read like variables, where they are written with spaces or in an expression."""
@@ -276,7 +272,7 @@ def _quoted(message: str) -> str:
     return quoted[-1] if quoted else ""
 
 
-# What keeps a template from being rendered -> diagnostics.
+# Failures of rendering -> diagnostics.
 
 TIME, MEMORY = "half a second", "100 MiB"
 """What OSMO grants a template."""
@@ -342,7 +338,7 @@ def _other_hint(message: str) -> str:
     return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
 
 
-# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is told by what it can do, without a clock.
+# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is recognised by its methods, without `datetime`.
 
 
 def pack(value: Any) -> Any:
@@ -358,7 +354,7 @@ def pack(value: Any) -> Any:
     return value
 
 
-# What a template wrote and no workflow should hold: tokens that Jinja did not see.
+# Tokens in the rendered text that Jinja did not see, which no workflow should hold.
 
 _MOST = 100
 """Tokens whose places are looked for."""

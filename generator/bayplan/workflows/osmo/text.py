@@ -16,7 +16,7 @@ from bayplan.text.document import Document, Path, read_text
 from bayplan.workflows.osmo import sections, template, tokens
 from bayplan.workflows.osmo.template import MARKERS, without_tokens
 
-# What is left for Jinja to do in the data: OSMO renders a workflow again when the client hands it in.
+# Jinja in the data after rendering: OSMO renders a workflow a second time when the client submits it.
 #
 # The first rendering answers the client with data; the client puts local files in, writes the data as YAML, and the
 # service renders that text once more, without default-values (OSMO 6.4, src/cli/workflow.py, `submit_workflow_helper`;

@@ -113,8 +113,8 @@ def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
 
 # The data in the types that OSMO makes of them (pydantic 2.12 with `coerce_numbers_to_str`, OSMO 6.4).
 #
-# OSMO takes numbers for texts, words for flags and texts for counts; here that is made good once, so that rules and
-# translation see one type a field. Keys without a value (null) are left out: each says the same as its absence.
+# OSMO takes numbers for texts, words for flags and texts for counts; they are converted here once, so that rules and
+# translation see one type a field. Keys without a value (null) are left out: each means the same as its absence.
 
 Make = Callable[[Any], Any]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -100,7 +101,7 @@ def _program(script: Script, words: Sequence[str], findings: Findings) -> list[l
     return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Position(script.line), 0)]]
 
 
-# The steps of a batch as parts of a gang: which nodes of which section each has, and in which segments.
+# The steps of a batch as parts of a gang: the section, nodes and segments of each.
 
 TASK_OPTIONS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
@@ -148,40 +149,29 @@ class Part(NamedTuple):
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
     """The parts of a batch, in the order of their steps. W603, W620, W623."""
-    made: list[Part] = []
-    taken: dict[int, int] = {}
-    used: dict[str, int] = {}
+    result: list[Part] = []
+    taken: Counter[int] = Counter()
+    used: Counter[str] = Counter()
     for number, step in enumerate(batch):
-        for section in _sections(script, step, findings):
-            own_ = script.sections[section]
-            asked = _shape(own_, step, findings)
-            base = _base(step, section, taken.get(section, 0), findings)
-            taken[section] = max(taken.get(section, 0), base + asked.nodes)
-            part = Part(
-                step,
-                asked,
-                {**own_.options, **step.options},
-                section,
-                base,
-                own_.pool,
-                ((_name(batch, step, used), 0),),
-            )
-            made.append(_with_branches(script, _segmented(part, own_, findings), number))
-    for section, nodes in taken.items():
-        available = script.sections[section].shape.nodes
-        spans = sorted((part.base, part.base + part.shape.nodes) for part in made if part.section == section)
+        for index in _sections(script, step, findings):
+            section = script.sections[index]
+            shape = _shape(section, step, findings)
+            base = _base(step, index, taken[index], findings)
+            taken[index] = max(taken[index], base + shape.nodes)
+            name = step_name(step) if len(batch) > 1 else "worker"
+            used[name] += 1
+            name = name if used[name] == 1 else f"{name}-{used[name]}"
+            options = {**section.options, **step.options}
+            part = Part(step, shape, options, index, base, section.pool, ((name, 0),))
+            result.append(_with_branches(script, _segmented(part, section, findings), number))
+    for index, nodes in taken.items():
+        available = script.sections[index].shape.nodes
+        spans = sorted((part.base, part.base + part.shape.nodes) for part in result if part.section == index)
         if nodes > available or any(one[1] > other[0] for one, other in pairwise(spans)):
             message = f"the steps that run together take more than the {available} nodes, or share some of them"
             hint = "give each `--nodes`, and together no more than the job has"
             findings.error("W623", batch[-1].spot, message, hint)
-    return made
-
-
-def _name(batch: Sequence[Step], step: Step, used: dict[str, int]) -> str:
-    """`worker` where there is one step, else after the program."""
-    name = step_name(step) if len(batch) > 1 else "worker"
-    used[name] = used.get(name, 0) + 1
-    return name if used[name] == 1 else f"{name}-{used[name]}"
+    return result
 
 
 def _with_branches(script: Script, part: Part, number: int) -> Part:
@@ -198,44 +188,38 @@ def _with_branches(script: Script, part: Part, number: int) -> Part:
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
-    given = step.options.get("het-group")
-    if given is None:
+    option = step.options.get("het-group")
+    numbers = [count(part, 0) for part in option.value.split(",")] if option else [0]
+    valid = [each for each in numbers if each is not None and each < len(script.sections)]
+    if option and len(valid) < len(numbers):
+        message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
+        findings.error("W602", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
-    found = [count(part, 0) for part in given.value.split(",")]
-    good = [each for each in found if each is not None and each < len(script.sections)]
-    if len(good) < len(found) or not good:
-        message = f"--het-group={given.value}: the script has {len(script.sections)} sections, numbered from 0"
-        findings.error("W602", given.spot, message, "separate sections with `#SBATCH hetjob`")
-        return [0]
-    return good
+    return valid
 
 
 def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     """The shape of the section, unless the step says otherwise."""
-    own_ = {
-        name: given
-        for name, given in step.options.items()
-        if name in (*TASK_OPTIONS, *GPU_OPTIONS, *MEMORY, *CPU_OPTIONS)
-    }
-    if not own_:
+    families = (GPU_OPTIONS, MEMORY, CPU_OPTIONS)
+    names = {name for family in (TASK_OPTIONS, *families) for name in family}
+    own = {name: option for name, option in step.options.items() if name in names}
+    if not own:
         return section.shape
-    held = {name: given for name, given in section.options.items() if name in INHERITED}
-    whole, nodes = section.shape, own_.get("nodes", section.options.get("nodes"))
+    whole, nodes = section.shape, own.get("nodes", section.options.get("nodes"))
 
     def option(name: str, value: int) -> Given:
         return Given(STEPS[name], str(value), step.spot)
 
-    families = [each for each in (GPU_OPTIONS, MEMORY, CPU_OPTIONS) if own_.keys() & set(each)]  # the step says them
-    options = {name: given for name, given in held.items() if not any(name in family for family in families)}
-    options["nodes"] = nodes if nodes else option("nodes", whole.nodes)
-    if "ntasks" not in own_ and "ntasks-per-node" not in own_ and "ntasks-per-gpu" not in own_:
-        options["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
-    if whole.gpus and not any(name in own_ for name in GPU_OPTIONS):
-        options.pop("gres", None)
-        options["gpus-per-node"] = option("gpus-per-node", whole.gpus * whole.per_node)
-    options.pop("gres", None) if any(name in own_ for name in GPU_OPTIONS) else None
-    made = shape({**options, **own_}, step.spot, findings)
-    return made._replace(by_gres=whole.by_gres, kind=made.kind or whole.kind)
+    replaced = {name for family in families if own.keys() & set(family) for name in family}
+    inherited = {name: each for name, each in section.options.items() if name in INHERITED and name not in replaced}
+    inherited["nodes"] = nodes if nodes else option("nodes", whole.nodes)
+    if not own.keys() & {"ntasks", "ntasks-per-node", "ntasks-per-gpu"}:
+        inherited["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
+    if whole.gpus and not own.keys() & set(GPU_OPTIONS):
+        inherited.pop("gres", None)
+        inherited["gpus-per-node"] = option("gpus-per-node", whole.gpus * whole.per_node)
+    result = shape({**inherited, **own}, step.spot, findings)
+    return result._replace(by_gres=whole.by_gres, kind=result.kind or whole.kind)
 
 
 def _base(step: Step, section: int, free: int, findings: Findings) -> int:

@@ -80,7 +80,7 @@ def _order(keys: tuple[Key, ...], topology: ClusterTopology) -> Iterator[Diagnos
                 return
 
 
-# A workflow's timeouts within what its pool says.
+# A workflow's timeouts within the limits of its pool.
 
 STEPS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 """Units of durations in seconds, the largest first."""
@@ -92,30 +92,18 @@ def timeouts(config: PoolConfig, execution: float | None, queue: float | None, r
     None or zero: the workflow says nothing (src/utils/job/workflow.py, TimeoutSpec.fill_defaults). `route` leads to the
     workflow's `timeout`. W457 where the pool's maximum cuts what the workflow says.
     """
-    made = Timeouts(
-        _within(execution or config.default_exec_timeout, config.max_exec_timeout),
-        _within(queue or config.default_queue_timeout, config.max_queue_timeout),
-    )
-    found = (
-        *_cut(config, "exec_timeout", execution, config.max_exec_timeout, route),
-        *_cut(config, "queue_timeout", queue, config.max_queue_timeout, route),
-    )
-    return Outcome(made, found)
-
-
-def _within(asked: float | None, most: float | None) -> float | None:
-    return min((each for each in (asked, most) if each is not None), default=None)
-
-
-def _cut(config: PoolConfig, field: str, asked: float | None, most: float | None, route: Route) -> Iterator[Diagnostic]:
-    if not asked or most is None or asked <= most:
-        return
-    maximum = f"max_{field}"
-    message = f"{_shown(asked)} is more than the pool allows, and OSMO makes it {_shown(most)}"
-    place = config.places.get(maximum)
-    notes = (Note("the pool's maximum is here", place),) if place else ()
-    hint = f"ask for at most {_shown(most)}, or have the pool's administrator raise {maximum}"
-    yield warning("W457", (*route, field), message, hint=hint, notes=notes)
+    bounded: list[float | None] = []
+    found: list[Diagnostic] = []
+    for field, own in (("exec_timeout", execution), ("queue_timeout", queue)):
+        default, most = getattr(config, f"default_{field}"), getattr(config, f"max_{field}")
+        bounded.append(min((each for each in (own or default, most) if each is not None), default=None))
+        if own and most is not None and own > most:
+            message = f"{_shown(own)} is more than the pool allows, and OSMO makes it {_shown(most)}"
+            place = config.places.get(f"max_{field}")
+            notes = (Note("the pool's maximum is here", place),) if place else ()
+            hint = f"ask for at most {_shown(most)}, or have the pool's administrator raise max_{field}"
+            found.append(warning("W457", (*route, field), message, hint=hint, notes=notes))
+    return Outcome(Timeouts(*bounded), tuple(found))
 
 
 def _shown(seconds: float) -> str:

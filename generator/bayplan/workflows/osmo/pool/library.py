@@ -11,6 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import text
 from bayplan.workflows.osmo.pool.values import (
     GroupTemplate,
     Part,
@@ -188,27 +189,20 @@ def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
         yield error("W480", route, message, hint="remove it")
 
 
-def group_template_findings(config: PoolConfig) -> tuple[Diagnostic, ...]:
+def group_template_findings(config: PoolConfig) -> Iterator[Diagnostic]:
     """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
-    return tuple(_group_template_finding(template) for template in config.group_templates)
-
-
-def _group_template_finding(template: GroupTemplate) -> Diagnostic:
-    if template.kind == COMPUTE_DOMAIN:
-        message = f'the ComputeDomain "{template.name}" of every task group is not taken over: bayplan makes its own'
-        hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
-        return info("W490", template.route, message, hint=hint)
-    message = f'OSMO makes the {template.kind} "{template.name}" for every task group, and bayplan does not'
-    hint = "apply it with the manifests if the pods need it, its variables filled in"
-    return warning("W491", template.route, message, hint=hint)
+    for each in config.group_templates:
+        if each.kind == COMPUTE_DOMAIN:
+            message = f'the ComputeDomain "{each.name}" of every task group is not taken over: bayplan makes its own'
+            hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
+            yield info("W490", each.route, message, hint=hint)
+        else:
+            message = f'OSMO makes the {each.kind} "{each.name}" for every task group, and bayplan does not'
+            hint = "apply it with the manifests if the pods need it, its variables filled in"
+            yield warning("W491", each.route, message, hint=hint)
 
 
 def channels(config: PoolConfig) -> tuple[str, ...]:
     """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
-    found: list[str] = []
-    specs: list[Any] = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
-    for spec in specs:
-        for key in ("spec", "channel", "resourceClaimTemplate", "name"):
-            spec = spec.get(key) if isinstance(spec, Mapping) else None
-        found += [spec] if isinstance(spec, str) and spec else []
-    return tuple(found)
+    domains = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
+    return tuple(filter(None, (text(each, "spec", "channel", "resourceClaimTemplate", "name") for each in domains)))

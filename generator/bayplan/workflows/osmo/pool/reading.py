@@ -30,7 +30,7 @@ from bayplan.workflows.osmo.pool.values import (
 )
 from bayplan.workflows.osmo.units import seconds
 
-# Topology keys, by the rules that KAI has for the Topology that OSMO makes of them.
+# Topology keys, checked by KAI's rules for the Topology that OSMO creates from them.
 
 MOST = 16
 """Levels that KAI's Topology takes (KAI deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
@@ -39,26 +39,17 @@ MOST = 16
 def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
-    keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
-    found = (
-        *_empty_keys(keys),
-        *_duplicate_keys(keys),
-        *_hostname_not_last(keys),
-        *_too_many_keys(keys, (*route, "topology_keys")),
-    )
-    return keys, found
+    at: Route = (*route, "topology_keys")
+    keys = tuple(Key(each["key"], each["label"], (*at, index)) for index, each in enumerate(listed))
+    return keys, tuple(_key_findings(keys, at))
 
 
-def _empty_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
-    for key in keys:
-        for field, value in (("key", key.key), ("label", key.label)):
-            if not value.strip():
-                message = f"a topology key with an empty {field} cannot be used"
-                yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
-
-
-def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
-    for field in ("key", "label"):
+def _key_findings(keys: tuple[Key, ...], at: Route) -> Iterator[Diagnostic]:
+    fields = ("key", "label")
+    for key, field in ((key, field) for key in keys for field in fields if not getattr(key, field).strip()):
+        message = f"a topology key with an empty {field} cannot be used"
+        yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
+    for field in fields:
         first: dict[str, Key] = {}
         for key in keys:
             value = getattr(key, field)
@@ -68,22 +59,16 @@ def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 message = f'two topology keys have the {field} "{value}"; {consequence}'
                 notes = (Note("the first is here", (*other.route, field)),)
                 yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
-
-
-def _hostname_not_last(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
             message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
             yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
-
-
-def _too_many_keys(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
     if len(keys) > MOST:
         message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
-        yield error("W477", route, message, hint="remove levels that no workflow needs")
+        yield error("W477", at, message, hint="remove levels that no workflow needs")
 
 
-# What a pool guarantees to workflows that cannot be preempted.
+# The GPUs that a pool guarantees to workflows that cannot be preempted.
 
 UNLIMITED = -1
 
@@ -102,7 +87,7 @@ def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[D
     yield warning("W452", route, message, hint=hint, notes=notes)
 
 
-# Fields of a pool itself: what stands in it alone, whatever its platforms and templates are.
+# Fields of a pool that do not depend on its platforms and templates.
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "pool": (
@@ -174,10 +159,8 @@ def read_fields(part: Part, sections: Sections) -> Fields:
 def is_independent(found: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    within = (
-        found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
-    )
-    return bool(within) or found.code == "W493"
+    field = found.route[length : length + 1] if found.route[:length] == pool else ()
+    return any(each in INDEPENDENT_FIELDS for each in field) or found.code == "W493"
 
 
 def _ignored(part: Part) -> Iterator[Diagnostic]:
@@ -212,7 +195,7 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 
 
-# Platforms, with what they have in common with their pool merged in.
+# Platforms, with the parts that they share with their pool merged in.
 
 CONTROL = "osmo-ctrl"
 """OSMO's own container beside the user's."""
@@ -306,24 +289,22 @@ def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
 
     There may be a pool and errors: whoever asks can judge more with it, and makes nothing of it.
     """
-    found = values.sections(document.data)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    chosen = values.select(found.value, name)
-    if chosen.value is None:
-        return Outcome(None, chosen.diagnostics)
-    made = pool(found.value, *chosen.value)
-    return Outcome(made.value, (*chosen.diagnostics, *made.diagnostics))
+    sections = values.sections(document.data)
+    chosen = values.select(sections.value, name) if sections.value else None
+    if sections.value is None or chosen is None or chosen.value is None:
+        return Outcome(None, chosen.diagnostics if chosen else sections.diagnostics)
+    config = pool(sections.value, *chosen.value)
+    return Outcome(config.value, (*chosen.diagnostics, *config.diagnostics))
 
 
 def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnostic, ...]]:
     """Every pool of a file that can be read, and what is wrong with all."""
-    found = values.sections(document.data)
-    if found.value is None:
-        return (), found.diagnostics
-    made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
-    reported = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
-    return tuple(one.value for one in made if one.value is not None), reported
+    sections = values.sections(document.data)
+    if sections.value is None:
+        return (), sections.diagnostics
+    configs = [pool(sections.value, name, part) for name, part in sections.value.pools.items()]
+    reported = tuple(dict.fromkeys(each for config in configs for each in config.diagnostics))
+    return tuple(config.value for config in configs if config.value is not None), reported
 
 
 def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
@@ -362,12 +343,12 @@ def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
     wanted = name or config.default_platform
     if wanted in config.platforms:
         return Outcome(config.platforms[wanted])
+    message = f'the pool "{config.name}" has no platform "{wanted}"'
+    hint = suggest(wanted, config.platforms, "it has")
     if not wanted:
         message = f'neither the resource nor the pool "{config.name}" names a platform'
-        hint = f"add `platform:`; {suggest('', config.platforms, 'the pool has')}"
-        return Outcome(None, (error("W486", route, message, hint=hint.rstrip("; ")),))
-    message = f'the pool "{config.name}" has no platform "{wanted}"'
-    return Outcome(None, (error("W486", route, message, hint=suggest(wanted, config.platforms, "it has")),))
+        hint = f"add `platform:`; {suggest('', config.platforms, 'the pool has')}".rstrip("; ")
+    return Outcome(None, (error("W486", route, message, hint=hint),))
 
 
 def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:

@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, TaskRequest
 from bayplan.workflows.osmo.units import UNITS, k8s_name, quantity, split_amount
 
-# What pod templates and rules may name, and its values for a task (postgres.py, ResourceSpec.get_allocatable_tokens).
+# The variables of pod templates and rules, with their values (postgres.py, ResourceSpec.get_allocatable_tokens).
 #
 # `USER_MEMORY` and `USER_STORAGE` are spelled as Kubernetes reads them, and their parts follow the value that holds,
 # also where it is a default; OSMO leaves the parts of a default empty. What only a running OSMO knows has no value.
@@ -132,7 +132,7 @@ def _uuid(*names: str) -> str:
     return hashlib.sha256("\0".join(map(k8s_name, names)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-# The one place where pod templates meet Jinja, which whoever calls runs elsewhere.
+# Rendering pod templates with Jinja, which runs in a process of its own.
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Runs a template in a process of its own, as `model.formats.Source.render` does."""
@@ -221,16 +221,10 @@ class Rendered(NamedTuple):
 
 def render_all(jobs: Sequence[Job], render: Render | None = None) -> list[Rendered]:
     """Every text, in order; `render` is asked once for equal texts with equal variables."""
-    made: dict[int, Rendered] = {}
-    hard: list[int] = []
-    for number, job in enumerate(jobs):
-        simple = _simple(job)
-        if simple is None:
-            hard.append(number)
-        else:
-            made[number] = simple
-    made |= dict(zip(hard, _by_jinja([jobs[number] for number in hard], render), strict=True))
-    return [made[number] for number in range(len(jobs))]
+    results = [(job, _simple(job)) for job in jobs]
+    hard = [(job.text, job.variables) for job, result in results if result is None]
+    replies = iter(render_each(hard, render))
+    return [_judged(job, *next(replies)) if result is None else result for job, result in results]
 
 
 def _simple(job: Job) -> Rendered | None:
@@ -257,23 +251,9 @@ def _undefined(name: str, variables: Mapping[str, Value]) -> Rendered:
     return Rendered(fault=f'there is no variable "{name}"', hint=did_you_mean(name, variables) or "correct the name")
 
 
-def _by_jinja(jobs: Sequence[Job], render: Render | None) -> list[Rendered]:
-    made = render_each([(job.text, job.variables) for job in jobs], render)
-    return [_judged(job, text, fault) for job, (text, fault) in zip(jobs, made, strict=True)]
-
-
 def _judged(job: Job, text: str, fault: str) -> Rendered:
     names = NAME.findall(job.text)
     if fault:
         unknown = UNDEFINED.fullmatch(fault)
         return _undefined(unknown[1], job.variables) if unknown else Rendered(fault=fault.partition(". ")[0])
     return Rendered(text, tuple(name for name in names if job.variables.get(name, "") is None))
-
-
-def texts(value: Any) -> list[str]:
-    """Every text within a value that Jinja would look at, in the order in which `filled` asks for them."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for each in value.values() for text in texts(each)]
-    return [text for each in value for text in texts(each)] if isinstance(value, list) else []

@@ -13,12 +13,13 @@ from bayplan.kube.pod import OWN_NAMES
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.workflows.osmo.pool import library, rendering, requests
 from bayplan.workflows.osmo.pool.reading import platform as platform_of
-from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all, texts
+from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all
 from bayplan.workflows.osmo.pool.requests import Finding
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, Share, TaskRequest, merge_templates
+from bayplan.workflows.osmo.tokens import texts
 from bayplan.workflows.osmo.units import k8s_name
 
-# What a task gets of its platform -> where the pool's templates say so.
+# The parts of a task's pod template -> their places in the pool's templates.
 
 Fill = Callable[[Any], Any]
 """A piece of a template, as it is written -> filled in."""
@@ -75,7 +76,7 @@ def name_of(entry: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-# Names in pod templates that bayplan uses in its pods for something else.
+# Names in pod templates that clash with names that bayplan uses in its pods.
 
 OURS: Mapping[str, tuple[str, ...]] = {**OWN_NAMES, "volumes": ("files",)}
 """List of a pod -> names in it. OSMO's workflows never get a volume `shm` of ours."""
@@ -145,15 +146,20 @@ NOTHING = object()
 
 
 class PreparedTask(NamedTuple):
-    """One task on its platform, and the texts that must be rendered for it."""
+    """One task on its platform, and the texts that must be rendered for it: rules', names of channels, template's."""
 
     ask: TaskRequest
     platform: Platform
     tokens: Mapping[str, Value]
     case: requests.RuleCase
-    jobs: tuple[Job, ...]
-    rules: int  # so many of the jobs are the rules'
-    channels: int  # so many after these name channels
+    rules: tuple[Job, ...]
+    channels: tuple[Job, ...]
+    template: tuple[Job, ...]
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All of them."""
+        return (*self.rules, *self.channels, *self.template)
 
 
 def shares(
@@ -167,15 +173,16 @@ def shares(
     Rules about nodes are held against the nodes of the topology that a platform may mean; without one they are not.
     `render` runs the texts that are more than plain variables; without it they are errors.
     """
-    begun = [_prepare(config, ask, topology) for ask in asks]
-    found: list[Finding] = [each for outcome in begun for each in outcome.diagnostics]
-    works = [outcome.value for outcome in begun if outcome.value is not None]
+    prepared = [_prepare(config, ask, topology) for ask in asks]
+    found: list[Finding] = [each for outcome in prepared for each in outcome.diagnostics]
+    works = [outcome.value for outcome in prepared if outcome.value is not None]
     rendered = iter(render_all([job for work in works for job in work.jobs], render))
     made: list[Share] = []
     for work in works:
-        given, said = _complete(work, [next(rendered) for _ in work.jobs])
-        found.extend(said)
-        made.extend([given] if given else [])
+        groups = (work.rules, work.channels, work.template)
+        share, findings = _complete(work, *([next(rendered) for _ in jobs] for jobs in groups))
+        found.extend(findings)
+        made.extend([share] if share else [])
     reported = tuple(requests.merge_violations(found))
     return Outcome(None if has_errors(reported) or len(made) < len(asks) else tuple(made), reported)
 
@@ -190,11 +197,10 @@ def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | N
     if tokens.value is None:
         return Outcome(None, (*found, *tokens.diagnostics))
     case = requests.case(platform, ask, tokens.value, _nodes(platform, topology))
-    rules = requests.jobs(case)
-    channels = [Job(name, rendering.of_group(config, ask)) for name in library.channels(config)]
-    template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
-    jobs = (*rules, *channels, *template)
-    return Outcome(PreparedTask(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
+    rules = tuple(requests.jobs(case))
+    channels = tuple(Job(name, rendering.of_group(config, ask)) for name in library.channels(config))
+    template = tuple(Job(text, tokens.value) for text, _ in texts(dict(platform.pod_template), ()))
+    return Outcome(PreparedTask(ask, platform, tokens.value, case, rules, channels, template), found)
 
 
 def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
@@ -212,35 +218,37 @@ def selector(platform: Platform) -> dict[str, str]:
     return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
 
 
-def _complete(work: PreparedTask, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Finding]]:
-    rest = rendered[work.rules + work.channels :]
-    found: list[Finding] = [*requests.judge(work.case, rendered[: work.rules])]
-    broken = [*_unrenderable(work, rest)]
+def _complete(
+    work: PreparedTask, rules: Sequence[Rendered], channel_names: Sequence[Rendered], template: Sequence[Rendered]
+) -> tuple[Share | None, list[Finding]]:
+    """The share of a task whose texts are rendered, and all findings."""
+    found: list[Finding] = [*requests.judge(work.case, rules)]
+    broken = [*_unrenderable(work, template)]
     if broken:
         return None, [*found, *broken]
     platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
-    texts_made = {job.text: each for job, each in zip(work.jobs[work.rules + work.channels :], rest, strict=True)}
+    texts_made = {job.text: each for job, each in zip(work.template, template, strict=True)}
 
     def fill(value: Any) -> Any:
         return _filled(value, texts_made)
 
     filled = _pod(fill(dict(platform.pod_template)), container)
-    channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
+    channels = {each.text for each in channel_names}
     orphans = {*_orphans(work, filled, channels)}
     made = requests.cut(filled, container, channels | orphans)
-    found += [*_empty(work, rest), *_template_findings(work, made, bool(channels), orphans)]
-    template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
-    given = Share(
+    found += [*_empty(work, template), *_template_findings(work, made, bool(channels), orphans)]
+    renamed_template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
+    share = Share(
         resources=made.resources,
         accelerators=made.accelerators,
-        template=template,
+        template=renamed_template,
         mounts=requests.own_mounts(platform, work.ask),
         origins={
             **{("template", *route): place for route, place in places.items()},
             **_amount_origins(origins(_only_resources(filled, container), platform.sources, container, fill)),
         },
     )
-    return given, found
+    return share, found
 
 
 def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
@@ -284,8 +292,7 @@ def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
 
 
 def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
-    jobs = work.jobs[work.rules + work.channels :]
-    for job, made in zip(jobs, rendered, strict=True):
+    for job, made in zip(work.template, rendered, strict=True):
         if made.fault:
             message = f'the pod template cannot be filled in at "{shorten(job.text)}": {made.fault}'
             yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
@@ -293,8 +300,7 @@ def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[
 
 def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     """W487, but for GPUs: no number of them is none."""
-    jobs = work.jobs[work.rules + work.channels :]
-    for job, made in zip(jobs, rendered, strict=True):
+    for job, made in zip(work.template, rendered, strict=True):
         for name in made.empty if made.lost else ():
             if name != "USER_GPU":
                 message = f'"{name}" has no value, so what it says in the pod template is left out'

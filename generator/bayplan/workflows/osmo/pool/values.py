@@ -216,19 +216,19 @@ def sections(data: Any) -> Outcome[Sections]:
     found = find(data)
     if found is not None:
         return Outcome(found)
-    return Outcome(None, (_no_pool_config(data),))
+    message = f"this is no pool configuration of OSMO: {NO_POOLS}"
+    hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
+    if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
+        message = "this is the ConfigMap around a pool configuration, not the configuration"
+        hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
+    return Outcome(None, (error("W471", (SUBJECT,), message, hint=hint),))
 
 
 def find(data: Any) -> Sections | None:
     """The sections of a file, or None."""
-    if not isinstance(data, Mapping):
-        return None
-    chosen = isinstance(data, Chosen)
-    for part in _mappings(data):
-        made = _sections(part)
-        if made is not None:
-            return made._replace(chosen=chosen)
-    return None
+    candidates = map(_sections, _mappings(data)) if isinstance(data, Mapping) else ()
+    found = next((each for each in candidates if each is not None), None)
+    return found and found._replace(chosen=isinstance(data, Chosen))
 
 
 def _mappings(data: Mapping[str, Any]) -> Iterator[Part]:
@@ -243,7 +243,9 @@ def _mappings(data: Mapping[str, Any]) -> Iterator[Part]:
 def _sections(part: Part) -> Sections | None:
     data, route = part
     if isinstance(data.get("pools"), Mapping) and any(map(_is_pool, data["pools"].values())):
-        return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=_is_helm(part))
+        # Helm lays values over those of the chart; the service's own file has everything
+        helm = len(route) > 1 or any(SECTIONS[name][0] in data for name in list(SECTIONS)[:3])
+        return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=helm)
     if isinstance(data.get("node_sets"), list):
         return Sections(dict(_listed(data["node_sets"], (*route, "node_sets"))), listed=True)
     if len(route) == 1 and _is_pool(data):
@@ -256,11 +258,6 @@ def _sections(part: Part) -> Sections | None:
 
 def _is_pool(data: Any) -> bool:
     return isinstance(data, Mapping) and any(key in data for key in POOL_KEYS)
-
-
-def _is_helm(part: Part) -> bool:
-    """Helm lays values over those of the chart; the service's own file has everything."""
-    return len(part.route) > 1 or any(SECTIONS[name][0] in part.data for name in list(SECTIONS)[:3])
 
 
 def _named(part: Part) -> dict[str, Part]:
@@ -278,15 +275,6 @@ def _listed(node_sets: list[Any], route: Route) -> Iterator[tuple[str, Part]]:
         for p, pool in enumerate(pools if isinstance(pools, list) else ()):
             if isinstance(pool, Mapping) and isinstance(pool.get("name"), str):
                 yield pool["name"], Part(pool, (*route, n, "pools", p))
-
-
-def _no_pool_config(data: Any) -> Diagnostic:
-    hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
-    if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
-        message = "this is the ConfigMap around a pool configuration, not the configuration"
-        hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
-        return error("W471", (SUBJECT,), message, hint=hint)
-    return error("W471", (SUBJECT,), f"this is no pool configuration of OSMO: {NO_POOLS}", hint=hint)
 
 
 def select(found: Sections, name: str) -> Outcome[tuple[str, Part]]:

@@ -233,34 +233,24 @@ def _amounts_hint(value: str) -> str:
     return f'did you mean "{found[1]}{unit}"?' if unit else AMOUNT_FORMS
 
 
-def check_bytes(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W414: a bare number is bytes, and was likely meant as something larger."""
-    bare = [(value, route) for value, route in _amounts(workflow) if (split_amount(value) or ("", "-"))[1] == ""]
-    for value, _ in bare[:1]:
-        message = f"{value} without a unit is {value} bytes"
-        yield from gathered(warning, "W414", [route for _, route in bare], message, f'did you mean "{value}Gi"?')
+def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W414: a bare number is bytes, and `m` is roughly a thousandth of a byte; likely something larger was meant.
 
-
-def check_tiny(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W414: `m` is a thousandth of a byte, roughly, as nobody means it."""
-    tiny = [(value, route) for value, route in _amounts(workflow) if _unit(value) == "m"]
-    for value, _ in tiny[:1]:
-        message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
-        hint = f'did you mean "{value[:-1]}Mi"?'
-        yield from gathered(warning, "W414", [route for _, route in tiny], message, hint)
-
-
-def check_decimal(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here."""
-    found = [(value, route) for value, route in _amounts(workflow) if _unit(value) in DECIMAL_UNITS]
-    for value, _ in found[:1]:
-        message = f"{value} is taken as {value}i, in powers of 1024; Kubernetes reads it in powers of 1000"
-        yield from gathered(warning, "W415", [route for _, route in found], message, f'write "{value}i"')
-
-
-def _unit(value: str) -> str:
-    parts = split_amount(value)
-    return parts[1] if parts else ""
+    W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here.
+    """
+    amounts = [(value, route, (split_amount(value) or ("", None))[1]) for value, route in _amounts(workflow)]
+    for units in (("",), ("m",), DECIMAL_UNITS):
+        routes = [route for _, route, unit in amounts if unit in units]
+        value = next((value for value, _, unit in amounts if unit in units), "")
+        if "" in units:
+            message, hint = f"{value} without a unit is {value} bytes", f'did you mean "{value}Gi"?'
+            yield from gathered(warning, "W414", routes, message, hint)
+        elif "m" in units:
+            message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
+            yield from gathered(warning, "W414", routes, message, f'did you mean "{value[:-1]}Mi"?')
+        else:
+            message = f"{value} is taken as {value}i, in powers of 1024; Kubernetes reads it in powers of 1000"
+            yield from gathered(warning, "W415", routes, message, f'write "{value}i"')
 
 
 def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -60,11 +60,11 @@ def new_objects(
     return Augmented(tuple(changes), tuple(added)), wrong
 
 
-def _kept(document: Manifest, there: Object) -> Manifest:
+def _kept(document: Manifest, current: Object) -> Manifest:
     """The object with the labels and annotations that others have put on the one that is there."""
     own = document["metadata"]
-    kept = {key: {**mapping(there.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
-    return {**document, "metadata": {**own, **{key: held for key, held in kept.items() if held}}}
+    kept = {key: {**mapping(current.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    return {**document, "metadata": {**own, **{key: fields for key, fields in kept.items() if fields}}}
 
 
 def _name_taken(there: Object, one: Object) -> Diagnostic:
@@ -88,23 +88,23 @@ def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMark
     ]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if candidate.has_compute_domain else [each for gang in plan.gangs for each in gang.compute_domains]
-    made = [labelled(compute_domain(each, target), labels) for each in domains]
-    made += [labelled(each, labels) for each in _network_claims(plan, target)]
-    return slot_marks, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
+    objects = [labelled(compute_domain(each, target), labels) for each in domains]
+    objects += [labelled(each, labels) for each in _network_claims(plan, target)]
+    return slot_marks, [*objects, *(each for each in lowered.documents if isinstance(each, Mapping))]
 
 
 def _slot_marks(slot: TemplateSlot, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> SlotMarks:
     """The marks that all instances of a pod template share; a plan that needs different ones was refused before."""
     gangs = (*plan.gangs, *shape.workloads[0].gangs)
-    mine = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
-    marks = [mark for gang, pods in mine if (mark := lowered.marks.get((gang.name, pods.name)))]
+    instances = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
+    marks = [mark for gang, pods in instances if (mark := lowered.marks.get((gang.name, pods.name)))]
     if any(mark != marks[0] for mark in marks):
         raise AssertionError(f"marks of {slot.name!r} differ: {', '.join(map(repr, marks))}")
-    pods = mine[0][1]
+    pods = instances[0][1]
     pool = plan.topology.pool(pods.pool)
     parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
     channel = "" if own else pods.compute_domain
-    request = fabric_request_of(plan, mine[0][0], pods)
+    request = fabric_request_of(plan, instances[0][0], pods)
     network = kinds.parts(request)._replace(env=()) if request else PodParts()
     return SlotMarks(slot, marks[0] if marks else Marks(), parts, channel, _gang_label(plan), network)
 
@@ -120,8 +120,8 @@ def _network_claims(plan: Plan, target: Target) -> Iterator[Manifest]:
     """The claim templates of network cards, one for each pod template."""
     for gang, pods in _first_instances(plan).values():
         request = fabric_request_of(plan, gang, pods)
-        if request and (made := kinds.claim_template(request, None, target)):
-            yield made
+        if request and (claim := kinds.claim_template(request, None, target)):
+            yield claim
 
 
 def _first_instances(plan: Plan) -> dict[str, tuple[GangPlan, Pods]]:
@@ -198,60 +198,60 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     """What changes in the objects of a request, and what is new beside them; nothing where anything is wrong."""
     topology, origins = pipeline.check_topology(request.topology)
     policy = formats.policy(request.policy) if request.policy else formats.Read[Policy](Policy())
-    found = (*topology.diagnostics, *policy.diagnostics)
+    findings = (*topology.diagnostics, *policy.diagnostics)
     if policy.value is None:
-        return Outcome(None, found), origins
+        return Outcome(None, findings), origins
     picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, request.shared)
-    found += picked.diagnostics
-    if topology.value is None or picked.value is None or has_errors(found):
-        return Outcome(None, found), origins
+    findings += picked.diagnostics
+    if topology.value is None or picked.value is None or has_errors(findings):
+        return Outcome(None, findings), origins
     target = select_target(request.target, topology.value)
-    found += target.diagnostics
+    findings += target.diagnostics
     if target.value is None:
-        return Outcome(None, found), origins
+        return Outcome(None, findings), origins
     cluster = cluster_of(request, topology.value, target.value)
-    known: Known = {}
-    results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
-    found += tuple(_shared(picked.value, results))
+    plans: Known = {}
+    results = [_placed(each, request, cluster, plans) for each in picked.value]
+    findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
+    findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
     whole = Augmented(
         tuple(change for part in parts for change in part.changes), tuple(new for part in parts for new in part.added)
     )
-    return Outcome(None if has_errors(found) else whole, found), origins
+    return Outcome(None if has_errors(findings) else whole, findings), origins
 
 
-def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Known) -> Outcome[Augmented]:
     """One workload. Routes into the workflow become routes to the annotation, rule or field that they come from."""
     candidate = candidate_of(selected, cluster)
-    made = planned(candidate, request, cluster, known)
-    found = (
+    outcome = planned(candidate, request, cluster, plans)
+    findings = (
         *unresolved_shell_variables(candidate.templates),
-        *(_relocated(each, selected) for each in made.diagnostics),
+        *(_relocated(each, selected) for each in outcome.diagnostics),
     )
-    if made.value is None:
-        return Outcome(None, found)
-    found += tuple(_relocated(each, selected) for each in missing_env(candidate, made.value))
-    slot_marks, documents = slot_marks_of(candidate, made.value)
+    if outcome.value is None:
+        return Outcome(None, findings)
+    findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
+    slot_marks, documents = slot_marks_of(candidate, outcome.value)
     every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt)
-    found += tuple(privileged_containers(candidate, every, cluster))
+    findings += tuple(privileged_containers(candidate, every, cluster))
     fresh, more = new_objects(selected.templates, documents, cluster)
-    found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
+    findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
-    return Outcome(None if has_errors(found) else Augmented((*changed, *fresh.changes), fresh.added), found)
+    return Outcome(None if has_errors(findings) else Augmented((*changed, *fresh.changes), fresh.added), findings)
 
 
-def _relocated(found: Diagnostic, selected: Selected) -> Diagnostic:
-    notes = tuple(note._replace(route=_place_of(note.route, selected)) for note in found.notes)
-    return found._replace(route=_place_of(found.route, selected), notes=notes)
+def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:
+    notes = tuple(note._replace(route=_place_of(note.route, selected)) for note in finding.notes)
+    return finding._replace(route=_place_of(finding.route, selected), notes=notes)
 
 
 def _place_of(route: Route, selected: Selected) -> Route:
     """The place in the workload or the policy; where nobody said it, the workload's name."""
     if route[:1] != ("workflow",):
         return route
-    led = origin(route, selected.origins)
-    return (*led[0], *led[1]) if led else (*selected.templates.placed.route, "metadata", "name")
+    source = origin(route, selected.origins)
+    return (*source[0], *source[1]) if source else (*selected.templates.placed.route, "metadata", "name")
 
 
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:

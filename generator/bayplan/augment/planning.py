@@ -45,10 +45,10 @@ class Cluster(NamedTuple):
 
 def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
     """What is known of the cluster, and of everything that was read."""
-    known = {identity(each.data): each for each in reversed(request.objects)}
+    objects = {identity(each.data): each for each in reversed(request.objects)}
     claims, others = cards.claims(request.objects), cards.channels(request.objects)
     described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
-    return Cluster(offering(topology), target, claims, others, described, known)
+    return Cluster(offering(topology), target, claims, others, described, objects)
 
 
 def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
@@ -79,12 +79,12 @@ def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Clu
                 yield UnresolvedClaim(slot.name, template, route)
 
 
-def uncounted_claims(found: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
+def uncounted_claims(claims: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
     """W514. An error where the pods would get a channel besides: a node has only one."""
-    given = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
-    for each in found:
+    with_channel = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
+    for each in claims:
         what = f'podSet "{each.pods}" claims by the template "{each.template}", which is not among the manifests'
-        if each.pods in given:
+        if each.pods in with_channel:
             message = f"{what}; if that is the channel of a ComputeDomain, pods with a second one never start"
             hint = "read its ComputeDomain with it, or use `compute-domain: never`; else `--accept W514`"
             yield error("W514", each.route, message, hint=hint)
@@ -178,7 +178,7 @@ Known = dict[str, Planned]
 """Plans that are well, by everything that went into them but the workload's name."""
 
 
-def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
+def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Known) -> Outcome[Planned]:
     """The plan, taken from `known` where a workload that differs only in its name was planned without errors or
     warnings. Infos are reported only for the first of them.
 
@@ -196,15 +196,15 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, kno
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
     facts = (candidate.has_compute_domain, candidate.unresolved_claims)
     key = repr((nameless, len(workflow.name), templates.slots, templates.gangs, *facts))
-    if key in known and not wrong:
-        found = known[key]
-        plan, shape = renamed(found.plan, found.shape, workflow.name)
-        return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(candidate, workflow, backend.value, request, cluster)
-    made = made._replace(diagnostics=(*wrong, *made.diagnostics))
-    if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
-        known[key] = made.value
-    return made
+    if key in plans and not wrong:
+        plan_of_twin = plans[key]
+        plan, shape = renamed(plan_of_twin.plan, plan_of_twin.shape, workflow.name)
+        return Outcome(plan_of_twin._replace(plan=plan, shape=shape))
+    outcome = _planned(candidate, workflow, backend.value, request, cluster)
+    outcome = outcome._replace(diagnostics=(*wrong, *outcome.diagnostics))
+    if outcome.value is not None and all(each.severity == "info" for each in outcome.diagnostics):
+        plans[key] = outcome.value
+    return outcome
 
 
 ADDED = ("W630", "W631", "W632", "W635")
@@ -225,26 +225,26 @@ def _planned(
         references.check_pending,
         attachments.check,
     )
-    found = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
+    findings = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
     if any(place.pods.fabric for place in pod_sets(unbuilt)):
         from bayplan.checks import security
 
-        found += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
+        findings += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
     if candidate.has_compute_domain:
-        found += tuple(existing_planning.kept_domain(workflow.gangs[0]))
-    if has_errors(found):
-        return Outcome(None, found)
+        findings += tuple(existing_planning.kept_domain(workflow.gangs[0]))
+    if has_errors(findings):
+        return Outcome(None, findings)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bind_workflow(own, checked)
     for each in bound.diagnostics:  # pods run by the chart's own ComputeDomain, even if not as well as they could
         as_warning = candidate.has_compute_domain and each.code in ("P506", "P507")
-        found += (each._replace(severity="warning") if as_warning else each,)
+        findings += (each._replace(severity="warning") if as_warning else each,)
     if bound.value is None:
-        return Outcome(None, found)
+        return Outcome(None, findings)
     plan = existing_planning.merge_compute_domains(bound.value, templates)
     shaped = existing_planning.existing_shape(plan, templates)
-    found += (
+    findings += (
         *existing_planning.shared_domains(bound.value),
         *shaped.diagnostics,
         *uncounted_claims(candidate.unresolved_claims, plan),
@@ -252,8 +252,8 @@ def _planned(
     if shaped.value is not None:
         rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
         lost = tuple(compare(existing_planning.needs(shaped.value, templates), rows, cluster.target, title, FEATURES))
-        found += lost
+        findings += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # whatever else there is to say would be of no use
-    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, found))
+    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
     return Outcome(outcome.value, outcome.diagnostics)

@@ -109,6 +109,6 @@ def _merge_lists(own: list[Any], inherited: list[Any], by: Any) -> list[Any]:
     def name(entry: Any) -> tuple[Any, ...]:
         return tuple(entry.get(each) for each in names) if isinstance(entry, dict) else (id(entry),)
 
-    mine = {name(entry): entry for entry in own}
-    kept = [_merge(mine.pop(name(entry)), entry, (), (), {}) if name(entry) in mine else entry for entry in inherited]
-    return kept + [entry for entry in own if name(entry) in mine]
+    named = {name(entry): entry for entry in own}
+    kept = [_merge(named.pop(name(entry)), entry, (), (), {}) if name(entry) in named else entry for entry in inherited]
+    return kept + [entry for entry in own if name(entry) in named]

@@ -61,7 +61,7 @@ def first_annotation(one: Object) -> Route | None:
 def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
     """Word -> the value that it requests. A940: an unknown word; A941: a value that it does not take."""
     route = (*one.route, "metadata", "annotations")
-    found: dict[str, RequestedValue] = {}
+    requested: dict[str, RequestedValue] = {}
     wrong: list[Diagnostic] = []
     for key, value in mapping(one.data, "metadata", "annotations").items():
         if not isinstance(key, str) or not key.startswith(PREFIX):
@@ -75,10 +75,10 @@ def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
             wrong.append(error("A940", (*route, key, KEY), message, hint=hint))
             continue
         try:
-            found[word] = RequestedValue(_value(word, value), (*route, key))
+            requested[word] = RequestedValue(_value(word, value), (*route, key))
         except InvalidValueError as unfit:
             wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
-    return Outcome(None if wrong else found, tuple(wrong))
+    return Outcome(None if wrong else requested, tuple(wrong))
 
 
 def _value(word: str, value: Any) -> Any:
@@ -89,17 +89,17 @@ def _value(word: str, value: Any) -> Any:
 
 def _placement(value: str) -> Placement:
     """`required=spine,preferred=rack`, either alone, in any order."""
-    found: dict[str, str] = {}
+    levels: dict[str, str] = {}
     for part in value.split(","):
         key, equals, level = (each.strip() for each in part.partition("="))
         if not equals or key not in Placement._fields:
             near = did_you_mean(key, Placement._fields) if equals else ""
             shown = f'"{shorten(part.strip())}" says neither `required=LEVEL` nor `preferred=LEVEL`'
             raise InvalidValueError(shown, near or "write it as required=spine,preferred=rack")
-        if key in found:
+        if key in levels:
             raise InvalidValueError(f'"{key}" is there twice', "name one level for each")
-        found[key] = _matching(NAME, "the name of a level")(level)
-    return Placement(**found)
+        levels[key] = _matching(NAME, "the name of a level")(level)
+    return Placement(**levels)
 
 
 def _size(value: str) -> int:
@@ -217,13 +217,13 @@ def _groups(
     if size is None:
         message = f"nothing says how many pods of {title(templates.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
-    meant = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
-    if len(meant) != 1:
-        names = listing([each.name for each in meant], "and")
+    divided = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
+    if len(divided) != 1:
+        names = listing([each.name for each in divided], "and")
         message = f"{title(templates.placed)} has the podSets {names}, and a group-size cuts one"
         return _unclear(first.route, message, "say in a policy which podSets make the groups")
-    made = {"name": RequestedValue(meant[0].name, size.route), **own}
-    return Outcome((GroupRequest(made, (meant[0].name,), size.route),))
+    requested = {"name": RequestedValue(divided[0].name, size.route), **own}
+    return Outcome((GroupRequest(requested, (divided[0].name,), size.route),))
 
 
 def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
@@ -271,7 +271,7 @@ def findings(
     policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]], shared: bool = False
 ) -> Iterator[Diagnostic]:
     """A943: a rule that matches nothing, or no rule that matches; A944: one that asks for more, but comes later."""
-    used = {index for _, found in matched for index in found}
+    used = {index for _, rules in matched for index in rules}
     if policy.rules and not used and not shared:
         message = "the policy selects nothing: no workload among the manifests is what one of its rules describes"
         yield error("A943", RULES, message, hint="see `match`; where there is nothing to place, leave the policy away")
@@ -281,10 +281,10 @@ def findings(
             message = f"rule {index + 1} of the policy matches none of the workloads"
             yield warning("A943", (*RULES, index), message, hint="see `match`, or remove the rule")
     shadowed: dict[tuple[int, int], list[Object]] = {}
-    for one, found in matched:
-        for later in found[1:]:
-            if policy.rules[found[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
-                shadowed.setdefault((found[0], later), []).append(one)
+    for one, rules in matched:
+        for later in rules[1:]:
+            if policy.rules[rules[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
+                shadowed.setdefault((rules[0], later), []).append(one)
     for (first, later), objects in shadowed.items():
         more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
         message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"

@@ -35,11 +35,11 @@ class Levels(NamedTuple):
 
 def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
     """The levels in a topology; W466 for each key that none of its levels has. `names`: what is known by label."""
-    found = {key: names.get(key) or _level(key, topology.pools) for key in used}
-    missing = tuple(_unknown(used[key], topology) for key, name in found.items() if not name)
+    levels_by_key = {key: names.get(key) or _level(key, topology.pools) for key in used}
+    missing = tuple(_unknown(used[key], topology) for key, name in levels_by_key.items() if not name)
     if missing:
         return Outcome(None, missing)
-    levels = {key: name for key, name in found.items() if name}
+    levels = {key: name for key, name in levels_by_key.items() if name}
     best = max(topology.pools, key=lambda pool: sum(pool.level(name) is not None for name in levels.values()))
     depths = {key: best.depth(name) if best.level(name) else len(best.levels) + 1 for key, name in levels.items()}
     return Outcome(Levels(levels, depths))
@@ -53,13 +53,13 @@ def _level(key: str, pools: Iterable[Pool]) -> str:
     return next((level.name for level in levels if level.label == key), "")
 
 
-def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
+def _unknown(requirement: Requirement, topology: ClusterTopology) -> Diagnostic:
     levels = {level.name: level.label for pool in topology.pools for level in pool.levels}
-    message = f'no level of the topology is called "{asked.key}"; there is {listing([*levels, "host"], "and")}'
-    by_label = near(asked.key, [*levels.values()]) if "/" in asked.key else ""
-    by_name = by_label or did_you_mean(asked.key, levels)
+    message = f'no level of the topology is called "{requirement.key}"; there is {listing([*levels, "host"], "and")}'
+    by_label = near(requirement.key, [*levels.values()]) if "/" in requirement.key else ""
+    by_name = by_label or did_you_mean(requirement.key, levels)
     hint = by_name or "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
-    return error("W466", (*asked.route, "key"), message, hint=hint)
+    return error("W466", (*requirement.route, "key"), message, hint=hint)
 
 
 def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
@@ -83,8 +83,8 @@ def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outco
     used = _by_key(each for group in groups for task in group.tasks for each in task.requirements)
     sizes = {key: len(_domains(groups, key)) for key in used}
     first = {key: number for number, key in enumerate(used)}
-    known = {key: number for number, key in enumerate(order)}
-    keys = sorted(used, key=lambda key: (known.get(key, len(known)), sizes[key], _word(key), first[key]))
+    places = {key: number for number, key in enumerate(order)}
+    keys = sorted(used, key=lambda key: (places.get(key, len(places)), sizes[key], _word(key), first[key]))
     unclear = () if order else tuple(_unclear(keys, sizes, used))
     return Outcome(Levels({key: key for key in keys}, {key: number for number, key in enumerate(keys)}), unclear)
 
@@ -141,13 +141,13 @@ def domains(tasks: Sequence[Task], levels: Levels, depth: int = 0) -> tuple[Doma
         path = sorted(task.requirements, key=lambda each: levels.ranks[each.key])
         if depth < len(path):
             inside.setdefault((path[depth].key, path[depth].group), []).append((task, path[depth]))
-    return tuple(_domain(found, levels, depth) for found in inside.values())
+    return tuple(_domain(members, levels, depth) for members in inside.values())
 
 
-def _domain(found: list[tuple[Task, Requirement]], levels: Levels, depth: int) -> Domain:
-    tasks = tuple(task for task, _ in found)
+def _domain(members: list[tuple[Task, Requirement]], levels: Levels, depth: int) -> Domain:
+    tasks = tuple(task for task, _ in members)
     ended = tuple(task for task in tasks if len(task.requirements) == depth + 1)
-    return Domain(tuple(each for _, each in found), ended, domains(tasks, levels, depth + 1))
+    return Domain(tuple(each for _, each in members), ended, domains(tasks, levels, depth + 1))
 
 
 def chain(domain: Domain) -> tuple[Domain, ...]:
@@ -216,13 +216,13 @@ class Gang(NamedTuple):
 
 def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> Gang:
     """The gang of a task group; `pieces` has every task's podSet by the task's name."""
-    found = domains(group.tasks, levels)
+    top_domains = domains(group.tasks, levels)
     free = tuple(task for task in group.tasks if not task.requirements)
     folding = _Folding(group, pieces)
     name = label(group.name)
-    if not found:
+    if not top_domains:
         return Gang(group, Node(name, pods=folding.pods(free)))
-    nodes = [_node(chain(domain), levels, folding) for domain in found]
+    nodes = [_node(chain(domain), levels, folding) for domain in top_domains]
     if len(nodes) == 1 and not free:
         return Gang(group, nodes[0]._replace(name=name))
     if free:
@@ -234,11 +234,11 @@ def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> 
 
 def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
     """W463, and W464: tasks without topology in a group where others have it."""
-    found = domains(group.tasks, levels)
-    for domain in found:
+    top_domains = domains(group.tasks, levels)
+    for domain in top_domains:
         yield from conflicts(domain)
     tasks = [task for task in group.tasks if not task.requirements]
-    if found and tasks:
+    if top_domains and tasks:
         names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
         message = f'in group "{group.name}" {names} asks for no topology while others do: it may run anywhere'
         hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
@@ -308,12 +308,12 @@ def pod_set_of(node: Node, wanted: Task) -> str:
 
 def origins(gang: Gang) -> dict[Route, Route]:
     """Routes below the gang -> routes in the source."""
-    group, found = gang.group, dict(_origins(gang.node, ()))
-    found[()] = group.route
-    found[("name",)] = (*group.route, "name")
+    group, routes = gang.group, dict(_origins(gang.node, ()))
+    routes[()] = group.route
+    routes[("name",)] = (*group.route, "name")
     if group.lead:
-        found[("lead",)] = (*group.lead.route, "lead")
-    return found
+        routes[("lead",)] = (*group.lead.route, "lead")
+    return routes
 
 
 def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
@@ -343,5 +343,5 @@ def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
 
 def _pod_set(pods: Pods) -> dict[str, Any]:
     replicas = {"replicas": len(pods.tasks)} if len(pods.tasks) > 1 else {}
-    made = {"name": pods.name, **replicas, **pods.piece.data}
-    return {**made, "template": named(made["template"], pods.name)} if "template" in made else made
+    pod_set = {"name": pods.name, **replicas, **pods.piece.data}
+    return {**pod_set, "template": named(pod_set["template"], pods.name)} if "template" in pod_set else pod_set

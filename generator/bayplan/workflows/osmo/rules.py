@@ -81,8 +81,8 @@ def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
     for group in workflow.groups:
         leads = [task.name for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
-            found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
-            message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
+            number = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
+            message = f'group "{group.data["name"]}" has {number}; expected one task with `lead: true`'
             hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
             yield error("W406", (*group.route, "tasks"), message, hint=hint)
 
@@ -141,10 +141,10 @@ DEFAULT = "default"
 
 def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
     """W411: what a task names is there. Without any `resources` there is an empty default."""
-    known = workflow.spec.get("resources", {DEFAULT: {}})
+    resources = workflow.spec.get("resources", {DEFAULT: {}})
     for task in workflow.tasks:
         name = task.data.get("resource", DEFAULT)
-        if name in known:
+        if name in resources:
             continue
         if "resource" in task.data:
             written = map(shorten, workflow.spec.get("resources", ()))
@@ -152,7 +152,7 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W411", (*task.route, "resource"), f'there is no resource "{shorten(name)}"', hint=hint)
         else:
             message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'
-            known_ones = f" (there is {listing(map(shorten, known), 'and')})" if known else ""
+            known_ones = f" (there is {listing(map(shorten, resources), 'and')})" if resources else ""
             hint = f"add `resource:` to the task{known_ones}, or a resource `{DEFAULT}`"
             yield error("W411", (*task.route, "name"), message, hint=hint)
 
@@ -224,13 +224,13 @@ def _amounts(workflow: Workflow) -> Iterator[tuple[str, Route]]:
 
 
 def _amounts_hint(value: str) -> str:
-    found = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) *([a-zA-Z]*)", value[:64])
-    if found is None:
+    match = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) *([a-zA-Z]*)", value[:64])
+    if match is None:
         return AMOUNT_FORMS
-    if found[2] in UNITS:
-        return f'write "{found[1]}{found[2]}", without a blank' if " " in value else "it is more than Kubernetes counts"
-    unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{found[2][:1]}i".lower(), "")
-    return f'did you mean "{found[1]}{unit}"?' if unit else AMOUNT_FORMS
+    if match[2] in UNITS:
+        return f'write "{match[1]}{match[2]}", without a blank' if " " in value else "it is more than Kubernetes counts"
+    unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{match[2][:1]}i".lower(), "")
+    return f'did you mean "{match[1]}{unit}"?' if unit else AMOUNT_FORMS
 
 
 def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:

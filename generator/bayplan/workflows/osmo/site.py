@@ -56,25 +56,25 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     if context.topology is None:
         return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
     joined = levels.levels(config.value, context.topology)
-    found: tuple[Diagnostic, ...] = (*config.diagnostics, *joined.diagnostics)
-    found += tuple(library.group_template_findings(config.value))
+    findings: tuple[Diagnostic, ...] = (*config.diagnostics, *joined.diagnostics)
+    findings += tuple(library.group_template_findings(config.value))
     if joined.value is None:
-        return Outcome(None, found)
-    return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
+        return Outcome(None, findings)
+    return Outcome(Site(context.topology, config.value, keys, joined.value, render), findings)
 
 
 def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits]:
     """The timeouts of a workflow, with its pool's defaults and maxima (W457)."""
-    given = spec.get("timeout") or {}
-    execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
-    found: tuple[Diagnostic, ...] = ()
+    timeouts = spec.get("timeout") or {}
+    execution, queue = seconds(timeouts.get("exec_timeout")) or None, seconds(timeouts.get("queue_timeout")) or None
+    findings: tuple[Diagnostic, ...] = ()
     if config:
         from bayplan.workflows.osmo.pool import levels
 
-        bounded, found = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        bounded, findings = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
         execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
     total = None if execution is None or queue is None else min(execution + queue, LONGEST)
-    return Outcome(Limits(execution and min(execution, LONGEST), total), found)
+    return Outcome(Limits(execution and min(execution, LONGEST), total), findings)
 
 
 def _whole(value: float | None) -> int | None:
@@ -138,8 +138,8 @@ def _configured(
     shared = sharing.shares(config, asks, here.topology, here.render)
     if shared.value is None:
         return [Outcome(None, shared.diagnostics)]
-    made = [_allocation(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
-    return [made[0]._replace(diagnostics=(*shared.diagnostics, *made[0].diagnostics)), *made[1:]]
+    outcomes = [_allocation(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
+    return [outcomes[0]._replace(diagnostics=(*shared.diagnostics, *outcomes[0].diagnostics)), *outcomes[1:]]
 
 
 def _allocation(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Allocation]:
@@ -199,8 +199,8 @@ def _without_container_name(template: Mapping[str, Any], container: str) -> tupl
     spec.pop("containers", None)
     if rest or main[0]:  # beside others the user's container stands even where there is nothing to say of it
         spec["containers"] = [*main, *rest]
-    made = {key: value for key, value in {**template, "spec": spec}.items() if value}
-    return made, spec.get("nodeSelector") or {}
+    result = {key: value for key, value in {**template, "spec": spec}.items() if value}
+    return result, spec.get("nodeSelector") or {}
 
 
 def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]:

@@ -95,16 +95,16 @@ def read(spec: Mapping[str, Any]) -> Workflow:
         place: Route = (*ROOT, "resources", name)
         return Task(data["name"], data, route, resource, place, requirements(name, resource), group)
 
-    made: list[TaskGroup] = []
+    groups: list[TaskGroup] = []
     for number, group in enumerate(spec.get("groups", ())):
         route: Route = (*ROOT, "groups", number)
         tasks = (task(each, (*route, "tasks", index), number) for index, each in enumerate(group["tasks"]))
-        made.append(TaskGroup(group["name"], group, route, tuple(tasks)))
+        groups.append(TaskGroup(group["name"], group, route, tuple(tasks)))
     bare = spec.get("tasks", ())
     for index, each in enumerate(bare):
-        own = task(each, (*ROOT, "tasks", index), len(made))
-        made.append(TaskGroup(own.name, {}, own.route, (own,), len(bare) > 1))
-    return Workflow(spec, tuple(made))
+        own = task(each, (*ROOT, "tasks", index), len(groups))
+        groups.append(TaskGroup(own.name, {}, own.route, (own,), len(bare) > 1))
+    return Workflow(spec, tuple(groups))
 
 
 def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, ...]:
@@ -136,18 +136,18 @@ called `<jobset>-<replicatedJob>-0-<index>-<5 letters>`, which is a DNS label.""
 def label(name: str) -> str:
     """Lower case, hyphens for whatever is no letter or digit; hashed where that takes more than OSMO itself does."""
     plain = name.lower().replace("_", "-")
-    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
-    return made if made and made == plain else _hashed(made or "group", name)
+    name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    return name_label if name_label and name_label == plain else _hashed(name_label or "group", name)
 
 
 def shorten_name(name: str, most: int, taken: Collection[str] = ()) -> str:
     """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
     if len(name) <= most:
         return name
-    made, whole = "", name
-    while not made or made in taken:
-        made, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
-    return made
+    short, whole = "", name
+    while not short or short in taken:
+        short, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
+    return short
 
 
 def _hashed(stem: str, name: str) -> str:
@@ -232,8 +232,8 @@ class Allocation(NamedTuple):
 
 def amounts(task: Task) -> dict[str, str]:
     """What a task's resource asks besides GPUs, as Kubernetes quantities."""
-    asked = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
-    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in asked.items()}
+    values = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
+    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in values.items()}
     return {name: value for name, value in amounts.items() if value and value != "0"}
 
 
@@ -251,11 +251,11 @@ def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str
     if not nodes or not sound:
         return dict(template)
     excluded = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
-    made = []
+    new_terms = []
     for term in terms:  # a node must meet any one of them
         own = term.get("matchExpressions", [])
-        made.append({**term, "matchExpressions": own if excluded in own else [*own, excluded]})
-    result: dict[str, Any] = put(template, path, {"nodeSelectorTerms": made})
+        new_terms.append({**term, "matchExpressions": own if excluded in own else [*own, excluded]})
+    result: dict[str, Any] = put(template, path, {"nodeSelectorTerms": new_terms})
     return result
 
 

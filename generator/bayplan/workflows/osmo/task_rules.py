@@ -102,42 +102,42 @@ def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
     """W407: an input is from a task or a URL."""
     for entry, route in workflow.entries("inputs"):
-        given = [key for key in ("task", "url") if key in entry]
-        if len(given) != 1:
-            found = "both `task` and `url`" if given else "neither `task` nor `url`"
-            yield error("W407", route, f"found {found}, expected one of them", hint="make it an input for each")
+        keys = [key for key in ("task", "url") if key in entry]
+        if len(keys) != 1:
+            what = "both `task` and `url`" if keys else "neither `task` nor `url`"
+            yield error("W407", route, f"found {what}, expected one of them", hint="make it an input for each")
 
 
 def check_order(workflow: Workflow) -> Iterator[Diagnostic]:
     """W408: the task of an input exists; W409: it runs in an earlier group."""
-    known: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     for task in workflow.tasks:
-        known.setdefault(task.name, task)
+        tasks.setdefault(task.name, task)
     group_names = {group.data["name"] for group in workflow.groups}
     for task in workflow.tasks:
         for index, entry in enumerate(task.data.get("inputs", ())):
             name = entry.get("task", "")
             if name and ":" not in name:
-                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, group_names)
+                yield from _order(task, name, (*task.route, "inputs", index, "task"), tasks, group_names)
 
 
 def _order(
-    task: Task, name: str, route: Route, known: Mapping[str, Task], group_names: set[str]
+    task: Task, name: str, route: Route, tasks: Mapping[str, Task], group_names: set[str]
 ) -> Iterator[Diagnostic]:
-    source = known.get(name)
+    source = tasks.get(name)
     if source is None:
         of_group = "it is the name of a group; name one of its tasks" if name in group_names else ""
-        hint = of_group or suggest(name, [each for each in known if each != task.name], "tasks")
+        hint = of_group or suggest(name, [each for each in tasks if each != task.name], "tasks")
         yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
         same = source.group == task.group
         other = f"a task of {'the same' if same else 'a later'} group"
-        found = "the task itself" if source.name == task.name else other
+        what = "the task itself" if source.name == task.name else other
         hint = "a group starts when its inputs are complete: " + (
             "take it from an earlier group" if same else f'put "{name}" before "{task.name}"'
         )
         notes = () if source.name == task.name else (Note("it is defined here", (*source.route, "name")),)
-        message = f'"{name}" is {found}, expected a task of an earlier group'
+        message = f'"{name}" is {what}, expected a task of an earlier group'
         yield error("W409", route, message, hint=hint, notes=notes)
 
 
@@ -280,18 +280,18 @@ def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
 
 def _inputs(task: Task) -> list[str]:
     """The names by which a task may call its inputs: their numbers, and the tasks they come from."""
-    given = task.data.get("inputs", ())
-    return [*map(str, range(len(given))), *(each["task"].rpartition(":")[2] for each in given if "task" in each)]
+    inputs = task.data.get("inputs", ())
+    return [*map(str, range(len(inputs))), *(each["task"].rpartition(":")[2] for each in inputs if "task" in each)]
 
 
-def _unknown(token: Token, route: Route, known: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
+def _unknown(token: Token, route: Route, names: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
     if token.kind == INPUT:
         message = f"{token.text} names no input of this task, so it stays as it is"
-        return warning("W429", route, message, hint=suggest(token.name, known, "inputs") or "the task has no inputs")
+        return warning("W429", route, message, hint=suggest(token.name, names, "inputs") or "the task has no inputs")
     message = f"{token.text} names no task of this group, so it stays as it is"
     elsewhere = "a task has an address for the tasks of its own group only; put them into one group"
     known_elsewhere = token.name in {each.name for each in all_tasks}
-    return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, known, "tasks"))
+    return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, names, "tasks"))
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -306,13 +306,13 @@ def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
     """W431: nothing replaces the token uuid; W432: the workflow's id is its name."""
-    found = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
+    tokens = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
     message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
     hint = "make a random word in the command, or use {{workflow_id}}"
-    yield from gathered(warning, "W431", [route for kind, route in found if kind == UUID], message, hint)
+    yield from gathered(warning, "W431", [route for kind, route in tokens if kind == UUID], message, hint)
     message = "{{workflow_id}} becomes the name of the workflow in the manifests; OSMO numbers every run"
     hint = "runs of the same manifests share it; let the command add the time where each needs a word of its own"
-    yield from gathered(info, "W432", [route for kind, route in found if kind == WORKFLOW_ID], message, hint)
+    yield from gathered(info, "W432", [route for kind, route in tokens if kind == WORKFLOW_ID], message, hint)
 
 
 # Decisions of OSMO's service while a workflow runs, which manifests cannot make (OSMO 6.4, src/utils/job/jobs.py).

@@ -59,19 +59,19 @@ def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[s
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Own fields on a platform's: mappings merge, lists follow each other, containers without a name are one."""
-    made = dict(base)
+    merged = dict(base)
     for key, value in own.items():
         if key == "containers" and key in base:
             rest = [each for each in base[key] if "name" in each]
             main: Mapping[str, Any] = next((each for each in base[key] if "name" not in each), {})
-            made[key] = [laid_over(main, value[0]), *rest]
+            merged[key] = [laid_over(main, value[0]), *rest]
         elif isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
-            made[key] = laid_over(base[key], value)
+            merged[key] = laid_over(base[key], value)
         elif isinstance(value, list) and isinstance(base.get(key), list):
-            made[key] = [*base[key], *value]
+            merged[key] = [*base[key], *value]
         else:
-            made[key] = value
-    return made
+            merged[key] = value
+    return merged
 
 
 def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -79,8 +79,8 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     containers = template.get("spec", {}).get("containers", [])
     if len(containers) < 2:
         return template
-    called = [{"name": name, **each} for each in containers]  # only one has no name of its own
-    return {**template, "spec": {**template["spec"], "containers": called}}
+    renamed = [{"name": name, **each} for each in containers]  # only one has no name of its own
+    return {**template, "spec": {**template["spec"], "containers": renamed}}
 
 
 def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
@@ -133,9 +133,9 @@ def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Ro
 
 def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
     """The amounts: what the resource says, else what the platform gives."""
-    asked: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
+    fields: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
     yield from ((route, place) for route, place in allocation.origins.items() if route[0] == "resources")
-    for route, own in asked.items():
+    for route, own in fields.items():
         stated: Route = (*task.resource_route, own)
         place = stated if own in task.resource else allocation.origins.get(route, stated)
         yield route, place
@@ -144,21 +144,21 @@ def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
 
 
 def _template(
-    value: Any, route: Route, known: Route, own: Route, given: Mapping[Route, Route]
+    value: Any, route: Route, platform_route: Route, own: Route, platform_origins: Mapping[Route, Route]
 ) -> Iterator[tuple[Route, Route]]:
     """`known`: the value's route as the platform's places have it. What they do not have is the task's."""
-    if known not in given:
+    if platform_route not in platform_origins:
         yield route, own
         return
-    yield route, given[known]
+    yield route, platform_origins[platform_route]
     if isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _template(each, (*route, key), (*known, key), own, given)
+            yield from _template(each, (*route, key), (*platform_route, key), own, platform_origins)
     elif isinstance(value, list):
         for number, each in enumerate(value):
             name = each.get("name", "") if isinstance(each, Mapping) else number
-            step = name if (*known, name) in given else number
-            yield from _template(each, (*route, number), (*known, step), own, given)
+            step = name if (*platform_route, name) in platform_origins else number
+            yield from _template(each, (*route, number), (*platform_route, step), own, platform_origins)
 
 
 NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")

@@ -120,11 +120,11 @@ def _shorten_names(node: Node, most: int, pods: set[str]) -> Node:
 
 def _short_names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
     """The names of siblings, cut."""
-    made, used = [], set() if taken is None else taken
+    short, used = [], set() if taken is None else taken
     for name in names:
-        made.append(shorten_name(name, most, used))
-        used.add(made[-1])
-    return made
+        short.append(shorten_name(name, most, used))
+        used.add(short[-1])
+    return short
 
 
 def _longest(workflow: str, gangs: tuple[Gang, ...]) -> int:
@@ -192,10 +192,10 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
 
 
-def _set_by_pool(found: Diagnostic, data: Mapping[str, Any]) -> bool:
+def _set_by_pool(finding: Diagnostic, data: Mapping[str, Any]) -> bool:
     """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
     limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
-    return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
+    return (finding.code == "W447" and limited) or (finding.code == "W433" and finding.route == (*ROOT, "pool"))
 
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[NativeData]:
@@ -210,16 +210,16 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
         levels = lowering.of_cluster(lowering.used(spec.get("resources", {})), here.value.topology, here.value.levels)
     portions = allocations(groups, spec["name"], here.value)
     timeouts, timeout_findings = limits(spec, here.value.config)
-    found = (*here.diagnostics, *levels.diagnostics, *portions.diagnostics, *timeout_findings)
+    findings = (*here.diagnostics, *levels.diagnostics, *portions.diagnostics, *timeout_findings)
     if levels.value is None or portions.value is None or timeouts is None or not whole:
-        return Outcome(None, found)
+        return Outcome(None, findings)
     name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
     pieces = {task.name: pod_set(task, portions.value[task.name], name, timeouts.execution) for task in tasks}
     short, gangs = fit_names(name, tuple(lowering.gang(group, levels.value, pieces) for group in groups))
     waits = _waits(gangs)
-    found += tuple(d for group in groups for d in lowering.findings(group, levels.value))
-    found += (*renaming_findings(spec["name"], short, gangs), *_lead_findings(gangs, _awaited(waits)))
+    findings += tuple(d for group in groups for d in lowering.findings(group, levels.value))
+    findings += (*renaming_findings(spec["name"], short, gangs), *_lead_findings(gangs, _awaited(waits)))
     partial: set[str] = set()
     for gang in gangs:
         if task := shares_nodes(gang, portions.value, here.value.topology):
@@ -227,8 +227,8 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
             what = f'task "{task.name}" asks for some of its node\'s GPUs only'
             message = f'group "{gang.group.name}" gets no ComputeDomain: {what}'
             hint = "ask for all GPUs of a node in one task to have NVLink between nodes"
-            found += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
-    return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), found)
+            findings += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
+    return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), findings)
 
 
 def _document(

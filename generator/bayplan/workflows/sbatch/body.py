@@ -29,39 +29,39 @@ CHANNEL = "unique-channel-per-segment"
 
 def check_options(sections: Iterable[Options], findings: Findings) -> None:
     """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
-    for given in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
-        value = shorten(given.value)
-        match given.option.name:
-            case "dependency" if given.value == "singleton":
+    for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+        value = shorten(option.value)
+        match option.option.name:
+            case "dependency" if option.value == "singleton":
                 message = "--dependency=singleton is lost: jobs of one name may run at the same time"
-                findings.warning("W604", given.spot, message, "create the objects once the others are gone")
+                findings.warning("W604", option.spot, message, "create the objects once the others are gone")
             case "dependency":
                 message = f'the job waits for others ("{value}"), whose numbers lead to no script'
                 hint = "write both as gangs of one workflow, with `dependsOn`"
-                findings.error("W625", given.spot, message, hint)
+                findings.error("W625", option.spot, message, hint)
             case "distribution":
-                first = given.value.partition(":")[0].partition(",")[0]
+                first = option.value.partition(":")[0].partition(",")[0]
                 if first == "arbitrary":
                     message = "--distribution=arbitrary cannot be carried: it lists nodes"
-                    findings.error("W603", given.spot, message, "use block")
+                    findings.error("W603", option.spot, message, "use block")
                 elif first not in ("block", "*", ""):
                     message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
                     hint = "let one task use the whole node, and the order does not matter"
-                    findings.warning("W604", given.spot, message, hint)
+                    findings.warning("W604", option.spot, message, hint)
             case "network":
-                for part in given.value.split(","):
+                for part in option.value.split(","):
                     if part != CHANNEL:
                         message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
-                        findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
-            case "nodelist" if not MARK.search(given.value):
+                        findings.warning("W604", option.spot, message, "attach networks of the cluster with `fabric`")
+            case "nodelist" if not MARK.search(option.value):
                 message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-                findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
-            case "mpi" if given.value != "none":
+                findings.error("W603", option.spot, message, "say it with levels, `placement` and pools")
+            case "mpi" if option.value != "none":
                 message = f"--mpi={value} cannot be carried: no pod finds Slurm's {value} server"
-                findings.error("W603", given.spot, message, "let torchrun start the ranks, or write an MPIJob")
+                findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
             case "chdir":
                 message = "--chdir is lost: a pod starts in the folder of its image"
-                findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
+                findings.warning("W604", option.spot, message, "write --container-workdir on the srun line")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
@@ -98,13 +98,13 @@ class BodyResult(NamedTuple):
 def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
     """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
     try:
-        found = statements(body.text)
+        parsed = statements(body.text)
     except UnreadableError as problem:
         hint = "`bash -n` says more"
         findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, scope, exported, findings)
-    interpreter.run(found)
+    interpreter.run(parsed)
     return interpreter.result()
 
 
@@ -148,11 +148,11 @@ class _Interpreter(Variables):
 
     # -- statements
 
-    def run(self, found: Sequence[Statement]) -> None:
+    def run(self, statements: Sequence[Statement]) -> None:
         """One after the other."""
         piped = step = False
-        for number, each in enumerate(found):
-            follows = found[number + 1] if number + 1 < len(found) else None
+        for number, each in enumerate(statements):
+            follows = statements[number + 1] if number + 1 < len(statements) else None
             if piped and step:
                 self._filter(each)
             elif piped and base(each.name) == "srun":
@@ -215,10 +215,10 @@ class _Interpreter(Variables):
         words = list(dropwhile(lambda word: ASSIGNMENT.match(word.raw), each.words))
         own: dict[str, Value] = {}
         for word in each.words[: len(each.words) - len(words)]:
-            if (found := ASSIGNMENT.match(word.raw)) and words:
-                own[found[1]] = self._text(after(word, len(found[0])), word.start)
-            elif found:
-                self._assign(word, found)
+            if (assignment := ASSIGNMENT.match(word.raw)) and words:
+                own[assignment[1]] = self._text(after(word, len(assignment[0])), word.start)
+            elif assignment:
+                self._assign(word, assignment)
         if words:
             self._command(each, words, own, follows)
 
@@ -234,8 +234,8 @@ class _Interpreter(Variables):
             self._read(each, words)
         elif name == "unset":
             for word in words[1:]:
-                for variables_ in (self.texts, self.lists, self.exports):
-                    variables_.pop(word.raw, None)
+                for table in (self.texts, self.lists, self.exports):
+                    table.pop(word.raw, None)
         elif name == "set":
             self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
         elif name == "wait":
@@ -288,16 +288,16 @@ class _Interpreter(Variables):
         self.work.append(each)
 
     def _per_pod(self, words: list[Word]) -> None:
-        found: list[str] = []
+        texts: list[str] = []
         for word in words:
             parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
                 return
-            found += parts
-        if found[0] == "mkdir" and "-p" not in found:
-            found.insert(1, "-p")  # the folder may be there: every pod makes it
-        self.before.append(" ".join(map(quote, found)))
+            texts += parts
+        if texts[0] == "mkdir" and "-p" not in texts:
+            texts.insert(1, "-p")  # the folder may be there: every pod makes it
+        self.before.append(" ".join(map(quote, texts)))
 
     # -- steps
 
@@ -316,17 +316,17 @@ class _Interpreter(Variables):
         for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
-        found: list[tuple[str, Position]] = []
-        known = True
+        arguments: list[tuple[str, Position]] = []
+        readable = True
         for word in words:
             parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
-                parts, known = [], False
-            found += [(part, self.spot(word)) for part in parts]
-        if not known:
+                parts, readable = [], False
+            arguments += [(part, self.spot(word)) for part in parts]
+        if not readable:
             return
-        for number, component in enumerate(_components(found)):
+        for number, component in enumerate(_components(arguments)):
             self._step(component, env, each, number)
         if each.end == "&" or self.in_background:
             self.open = True

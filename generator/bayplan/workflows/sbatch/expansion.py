@@ -24,11 +24,11 @@ def value(text: str) -> int | None:
     tokens: list[str] = []
     at, text = 0, text.strip()
     while at < len(text) and len(tokens) < 200:
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             return None
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     try:
         number, rest = _arithmetic_sum(tokens)
     except (IndexError, ValueError, ZeroDivisionError):
@@ -130,21 +130,21 @@ class Scope(NamedTuple):
 
 def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
     """The text of a word."""
-    made: list[str] = []
+    texts: list[str] = []
     for piece in word.pieces if isinstance(word, Word) else word:
         value = _piece(piece, scope)
         if isinstance(value, Unknown):
             return value
-        made.append(value)
-    return "".join(made)
+        texts.append(value)
+    return "".join(texts)
 
 
 def split(word: Word, scope: Scope) -> list[str] | Unknown:
     """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
     for piece in word.pieces:
-        if piece.kind == shell.BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
-            held = scope.lists.get(found[1])
-            return list(held) if held is not None else Unknown(f"${{{piece.text}}} has no value in the script")
+        if piece.kind == shell.BRACE and (match := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
+            entries = scope.lists.get(match[1])
+            return list(entries) if entries is not None else Unknown(f"${{{piece.text}}} has no value in the script")
     if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)
         return value if isinstance(value, Unknown) else [value]
@@ -199,25 +199,25 @@ _BRACES = re.compile(
 
 def _brace(inside: str, scope: Scope) -> Value:
     """`${NAME}`, `${NAME:-default}`, `${NAME[3]}`, `${#NAME[@]}`."""
-    found = _BRACES.fullmatch(inside)
-    if found is None:
+    match = _BRACES.fullmatch(inside)
+    if match is None:
         return Unknown(f"${{{inside}}} takes running the script")
-    length, name, index, operator, rest = found.groups()
-    held = _element(name, index, scope) if index is not None else scope.text(name)
+    length, name, index, operator, rest = match.groups()
+    content = _element(name, index, scope) if index is not None else scope.text(name)
     if length:
         several = scope.lists.get(name) if index in ("@", "*") else None
         if several is not None:
             return str(len(several))
-        return held if isinstance(held, Unknown) else str(len(held))
+        return content if isinstance(content, Unknown) else str(len(content))
     if operator in ("-", ":-", "=", ":="):
-        return _else(rest, scope) if isinstance(held, Unknown) or (held == "" and ":" in operator) else held
+        return _else(rest, scope) if isinstance(content, Unknown) or (content == "" and ":" in operator) else content
     if operator in ("+", ":+"):
-        return "" if isinstance(held, Unknown) else _else(rest, scope)
+        return "" if isinstance(content, Unknown) else _else(rest, scope)
     if operator in ("?", ":?") or operator is None:
-        return held
-    if isinstance(held, Unknown):
-        return held
-    return _cut(held, operator, rest, inside)
+        return content
+    if isinstance(content, Unknown):
+        return content
+    return _cut(content, operator, rest, inside)
 
 
 def _else(inside: str, scope: Scope) -> Value:
@@ -228,32 +228,32 @@ def _else(inside: str, scope: Scope) -> Value:
 
 
 def _element(name: str, index: str, scope: Scope) -> Value:
-    held = scope.lists.get(name)
-    if held is None:
+    entries = scope.lists.get(name)
+    if entries is None:
         return scope.text(name) if index == "0" else Unknown(f"${{{name}[{index}]}} has no value in the script")
     number = int(index) if re.fullmatch(r"-?[0-9]{1,6}", index) else None
     if number is None:
-        found = _sum(index, scope)
-        number = int(found) if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,6}", found) else None
-    if number is None or not -len(held) <= number < len(held):
+        total = _sum(index, scope)
+        number = int(total) if isinstance(total, str) and re.fullmatch(r"-?[0-9]{1,6}", total) else None
+    if number is None or not -len(entries) <= number < len(entries):
         return Unknown(f"${{{name}[{index}]}} is no entry that the script makes")
-    return held[number]
+    return entries[number]
 
 
-def _cut(held: str, operator: str, rest: str, inside: str) -> Value:
+def _cut(content: str, operator: str, rest: str, inside: str) -> Value:
     """`${NAME%%.*}` and its like, for patterns of a fixed text and one star."""
     pattern = rest.replace("\\", "")
-    if "\0" in held or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
+    if "\0" in content or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
         return Unknown(f"${{{inside}}} takes running the script")
     fixed = pattern.strip("*")
     if operator.startswith("%") and pattern.endswith("*") and not pattern.startswith("*"):
-        cut = held.find(fixed) if operator == "%%" else held.rfind(fixed)
-        return held[:cut] if cut >= 0 else held
+        cut = content.find(fixed) if operator == "%%" else content.rfind(fixed)
+        return content[:cut] if cut >= 0 else content
     if operator.startswith("#") and pattern.startswith("*") and not pattern.endswith("*"):
-        cut = held.rfind(fixed) if operator == "##" else held.find(fixed)
-        return held[cut + len(fixed) :] if cut >= 0 else held
+        cut = content.rfind(fixed) if operator == "##" else content.find(fixed)
+        return content[cut + len(fixed) :] if cut >= 0 else content
     if "*" not in pattern:
-        return held.removesuffix(fixed) if operator.startswith("%") else held.removeprefix(fixed)
+        return content.removesuffix(fixed) if operator.startswith("%") else content.removeprefix(fixed)
     return Unknown(f"${{{inside}}} takes running the script")
 
 
@@ -263,12 +263,12 @@ _NAMES = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
 def _sum(inside: str, scope: Scope) -> Value:
     wrong: list[Unknown] = []
 
-    def filled(found: re.Match[str]) -> str:
-        held = scope.text(found[1])
-        if isinstance(held, Unknown):
-            wrong.append(held)
+    def filled(match: re.Match[str]) -> str:
+        content = scope.text(match[1])
+        if isinstance(content, Unknown):
+            wrong.append(content)
             return "0"
-        return held
+        return content
 
     written = _NAMES.sub(filled, inside) if len(inside) < 1000 else inside
     if wrong:
@@ -333,12 +333,12 @@ def _first(words: list[str], scope: Scope) -> list[str] | None:
 
 def hosts(listed: str, scope: Scope) -> list[str] | None:
     """A line for each node of a list of nodes."""
-    found = MARK.fullmatch(listed)
-    if found is None or found[1] not in (NODES, NODE):
+    match = MARK.fullmatch(listed)
+    if match is None or match[1] not in (NODES, NODE):
         return None
-    if found[1] == NODE:
+    if match[1] == NODE:
         return [listed]
-    section = int(found[2] or 0)
+    section = int(match[2] or 0)
     count = scope.texts.get(f"\0nodes{section}", "")
     nodes = int(count) if isinstance(count, str) and count.isdigit() else 1
     return [mark(NODE, f"{section}.{number}") for number in range(min(nodes, MOST_HOSTS))]
@@ -356,20 +356,20 @@ def _address_by_srun(words: list[str]) -> list[str] | None:
         if name in ("-w", "--nodelist"):
             place = value
         at += 1
-    asks = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
-    found = MARK.fullmatch(place)
-    return [place] if asks and found and found[1] == NODE else None
+    is_hostname = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
+    match = MARK.fullmatch(place)
+    return [place] if is_hostname and match and match[1] == NODE else None
 
 
 def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
     """The lines that head, tail, sed, awk, cut and similar filters print."""
     line = " ".join(words)
-    if found := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
-        return lines[: int(found[1] or 10)]
-    if found := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
-        return lines[-int(found[1]) :] if int(found[1]) else []
-    if found := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
-        return lines[int(found[1]) - 1 : int(found[1])] if "-n" in line or "d" in line else lines[: int(found[1])]
+    if match := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
+        return lines[: int(match[1] or 10)]
+    if match := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
+        return lines[-int(match[1]) :] if int(match[1]) else []
+    if match := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
+        return lines[int(match[1]) - 1 : int(match[1])] if "-n" in line or "d" in line else lines[: int(match[1])]
     if re.fullmatch(r"sort|uniq|sort -u|cat|xargs|tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line):
         return lines
     if words[:1] == ["cut"]:

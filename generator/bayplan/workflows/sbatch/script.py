@@ -43,17 +43,17 @@ def pool_of(topology: ClusterTopology | None, name: str, kind: str, gpus: int) -
         return topology.pool(name)
     pools = [pool for pool in topology.pools if bool(pool.node.accelerators) == bool(gpus)] or list(topology.pools)
     named = [pool for pool in pools if kind and pool.node.accelerator == kind]
-    found = named or pools
-    return found[0] if len(found) == 1 else None
+    candidates = named or pools
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def partition_pool(topology: ClusterTopology | None, partition: str) -> str:
     """The pool that a partition of Slurm stands for, where the topology says so."""
     own = topology.schedulers.get("slurm", {}).get("pools", {}) if topology else {}
-    found = [name for name, settings in own.items() if settings.get("partition") == partition]
-    if not found and topology and topology.pool(partition) and partition not in (topology.queues or ()):
-        found = [partition]
-    return found[0] if len(found) == 1 else ""
+    pools = [name for name, settings in own.items() if settings.get("partition") == partition]
+    if not pools and topology and topology.pool(partition) and partition not in (topology.queues or ()):
+        pools = [partition]
+    return pools[0] if len(pools) == 1 else ""
 
 
 def levels(pool: Pool | None, segment: int, nodes: int) -> Levels:
@@ -164,33 +164,33 @@ def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str,
 
 def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     """The queue that a partition is; none where it stands for a pool. W604: one of several partitions."""
-    given = sections[0].options.get("partition")
-    if given is None or sections[0].pool:
+    option = sections[0].options.get("partition")
+    if option is None or sections[0].pool:
         return ""
-    first, comma, _ = given.value.partition(",")
+    first, comma, _ = option.value.partition(",")
     if comma:
-        message = f'--partition: Slurm takes whichever of {given.value} is free first; here it is "{first}"'
-        findings.warning("W604", given.spot, message, "name one")
+        message = f'--partition: Slurm takes whichever of {option.value} is free first; here it is "{first}"'
+        findings.warning("W604", option.spot, message, "name one")
     return first
 
 
 def _exported(options: Mapping[str, Given], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
     """What the environment gives the body: --export, and --set on the command line."""
-    found: dict[str, str] = {}
-    if given := options.get("export"):
-        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", given.value):
+    result: dict[str, str] = {}
+    if option := options.get("export"):
+        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", option.value):
             name, equals, value = part.strip().partition("=")
             if equals:
-                found[name] = value.strip("\"'")
+                result[name] = value.strip("\"'")
             elif name not in ("ALL", "NONE", "NIL") and name not in variables:
                 hint = f"give it a value: --set {name}=VALUE"
-                findings.error("W609", given.spot, f"--export takes ${name} from the login node", hint)
-    return {**found, **{name: value for name, value in variables.items() if name != IMAGE}}
+                findings.error("W609", option.spot, f"--export takes ${name} from the login node", hint)
+    return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def slurm_variables(script_: Script) -> dict[str, Value]:
+def slurm_variables(script: Script) -> dict[str, Value]:
     """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
-    first, options = script_.first.shape, script_.first.options
+    first, options = script.first.shape, script.first.options
     variables: dict[str, Value] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
@@ -198,7 +198,7 @@ def slurm_variables(script_: Script) -> dict[str, Value]:
         **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), mark(NODE, "0.0")),
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(first.nodes)),
         **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(first.tasks)),
-        "SLURM_JOB_NAME": script_.name,
+        "SLURM_JOB_NAME": script.name,
         "SLURM_RESTART_COUNT": "0",
     }
     by_option = {
@@ -216,7 +216,7 @@ def slurm_variables(script_: Script) -> dict[str, Value]:
         variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
     if "chdir" in options:
         variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
-    for number, section in enumerate(script_.sections):
+    for number, section in enumerate(script.sections):
         variables[f"\0nodes{number}"] = str(section.shape.nodes)
         variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
     return variables

@@ -30,8 +30,8 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         shell = base(words[0]) if words else ""
     if shell not in SHELLS:
         return _program(script, words, findings)
-    known = {} if index is None else {ARRAY[0]: str(index)}
-    scope = Scope({**slurm_variables(script), **known}, {}, len(script.sections))
+    array = {} if index is None else {ARRAY[0]: str(index)}
+    scope = Scope({**slurm_variables(script), **array}, {}, len(script.sections))
     body, seen = Body(script.body, script.line), Findings()
     result = run_body(body, scope, script.exported, seen)
     if result is None or result.steps:
@@ -85,9 +85,9 @@ def _single_task(
     findings.found.update((each, None) for each in seen.found if plain or each.code in wanted)
     if plain:
         return [[Step({}, result.words, result.env, result.before, result.folder, spot, 0)]]
-    asked = set(re.findall(r"\bSLURM_\w+", script.body))
-    known = {name: value for name in sorted(asked) if isinstance(value := scope.text(name), str)}
-    return [[Step({}, (shell, "-c", script.body), {**known, **script.exported}, (), "", spot, 0)]]
+    names = set(re.findall(r"\bSLURM_\w+", script.body))
+    slurm = {name: value for name in sorted(names) if isinstance(value := scope.text(name), str)}
+    return [[Step({}, (shell, "-c", script.body), {**slurm, **script.exported}, (), "", spot, 0)]]
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:
@@ -179,12 +179,12 @@ def _with_branches(script: Script, part: Part, number: int) -> Part:
     if script.remarks is None or not part.step.command[-1:] or part.step.command[:2] != ("sh", "-c"):
         return part
     names = script.remarks.pods[number] if number < len(script.remarks.pods) else ()
-    found = pods.branches(part.step.command[2], names)
-    if not found:
+    pod_sets = pods.branches(part.step.command[2], names)
+    if not pod_sets:
         return part
     pool = script.remarks.pools.get(part.section, part.pool)
-    known = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
-    return part._replace(branches=found, names=((found[0].name, 0),), pool=pool if known else "")
+    named = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
+    return part._replace(branches=pod_sets, names=((pod_sets[0].name, 0),), pool=pool if named else "")
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
@@ -224,35 +224,35 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
 
 def _base(step: Step, section: int, free: int, findings: Findings) -> int:
     """The first node of a step."""
-    if given := step.options.get("relative"):
-        number = count(given.value, 0)
+    if option := step.options.get("relative"):
+        number = count(option.value, 0)
         if number is None:
             findings.error(
-                "W602", given.spot, f'--relative: "{given.value}" is not a number', "Slurm would refuse it too"
+                "W602", option.spot, f'--relative: "{option.value}" is not a number', "Slurm would refuse it too"
             )
         return number or 0
-    if given := step.options.get("nodelist"):
-        first = given.value.split(",")[0]
-        found = MARK.fullmatch(first)
-        if found and found[1] == NODE and int(found[2].partition(".")[0]) == section:
-            return int(found[2].partition(".")[2])
+    if option := step.options.get("nodelist"):
+        first = option.value.split(",")[0]
+        match = MARK.fullmatch(first)
+        if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
+            return int(match[2].partition(".")[2])
         message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-        findings.error("W603", given.spot, message, "say how many nodes with --nodes, and the first with --relative")
+        findings.error("W603", option.spot, message, "say how many nodes with --nodes, and the first with --relative")
     return free
 
 
 def _segmented(part: Part, section: Section, findings: Findings) -> Part:
     """With its segments."""
-    given = part.options.get("segment")
-    if given is None:
+    option = part.options.get("segment")
+    if option is None:
         return part
-    size, nodes = count(given.value), part.shape.nodes
+    size, nodes = count(option.value), part.shape.nodes
     if size is None or (nodes % size and nodes > size):
-        message = f"{nodes} nodes cannot be cut into segments of {given.value}"
-        findings.error("W620", given.spot, message, "Slurm wants a number that divides --nodes")
+        message = f"{nodes} nodes cannot be cut into segments of {option.value}"
+        findings.error("W620", option.spot, message, "Slurm wants a number that divides --nodes")
         return part
     if nodes != section.shape.nodes:
         message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
-        findings.error("W620", given.spot, message, "let the step take all nodes, or leave --segment out")
+        findings.error("W620", option.spot, message, "let the step take all nodes, or leave --segment out")
         return part
     return part._replace(segment=size if nodes > size else 0, asked=True)

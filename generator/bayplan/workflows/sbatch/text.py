@@ -112,7 +112,7 @@ def _line(line: str, number: int, here: bool, subject: str) -> Iterator[Diagnost
 
 def words(line: str, start: int) -> list[tuple[int, str]] | int:
     """The words of a directive from an offset on, each with its column; the column of a quote that is not closed."""
-    found: list[tuple[int, str]] = []
+    result: list[tuple[int, str]] = []
     at = start
     while at < len(line):
         if line[at].isspace():
@@ -136,5 +136,5 @@ def words(line: str, start: int) -> list[tuple[int, str]] | int:
                 at += 1
             if quote:
                 return quote
-            found.append((began, text))
-    return found
+            result.append((began, text))
+    return result

@@ -34,7 +34,7 @@ class Body:
 
     def __init__(self, text: str, line: int) -> None:
         self.text, self.line = text, line
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
 
     def spot(self, offset: int) -> Position:
         """The place of an offset."""
@@ -61,8 +61,8 @@ class Variables:
 
     def env(self) -> dict[str, str]:
         """What tasks find in their environment."""
-        held = {name: self.texts.get(name) for name in self.exports}
-        return {name: value for name, value in held.items() if isinstance(value, str)}
+        values = {name: self.texts.get(name) for name in self.exports}
+        return {name: value for name, value in values.items() if isinstance(value, str)}
 
     def spot(self, statement: Statement | Word) -> Position:
         """Where it stands."""
@@ -70,14 +70,14 @@ class Variables:
 
     def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
         """The text of a word."""
-        found = text(word, self.scope)
-        return text(word, self._with_random_numbers(at)) if isinstance(found, Unknown) and found.random else found
+        value = text(word, self.scope)
+        return text(word, self._with_random_numbers(at)) if isinstance(value, Unknown) and value.random else value
 
     def _split(self, word: Word) -> list[str] | Unknown:
         """The words that a word becomes."""
-        found = split(word, self.scope)
+        words = split(word, self.scope)
         return (
-            split(word, self._with_random_numbers(word.start)) if isinstance(found, Unknown) and found.random else found
+            split(word, self._with_random_numbers(word.start)) if isinstance(words, Unknown) and words.random else words
         )
 
     def _split_all(self, words: Iterable[Word]) -> list[str] | Unknown:
@@ -94,9 +94,9 @@ class Variables:
         """W609."""
         self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
 
-    def _assign(self, word: Word, found: re.Match[str]) -> None:
-        name, adds = found[1], bool(found[2])
-        pieces = after(word, len(found[0]))
+    def _assign(self, word: Word, assignment: re.Match[str]) -> None:
+        name, adds = assignment[1], bool(assignment[2])
+        pieces = after(word, len(assignment[0]))
         if len(pieces) == 1 and pieces[0].kind == shell.ARRAY:
             self._list(name, pieces[0].text, adds)
             return
@@ -120,9 +120,9 @@ class Variables:
         """`: ${NAME:=default}` gives a variable a value that has none."""
         for word in words:
             for piece in word.pieces:
-                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
-                if found:
-                    self.assign(found[1], text([piece], self.scope), word.start)
+                match = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
+                if match:
+                    self.assign(match[1], text([piece], self.scope), word.start)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
         try:
@@ -143,17 +143,17 @@ class Variables:
         for word in words[1:]:
             if word.raw.startswith("-"):
                 continue
-            found = shell.ASSIGNMENT.match(word.raw)
-            name = found[1] if found else word.raw
-            if found:
-                self._assign(word, found)
+            assignment = shell.ASSIGNMENT.match(word.raw)
+            name = assignment[1] if assignment else word.raw
+            if assignment:
+                self._assign(word, assignment)
             if not exports or not re.fullmatch(r"[A-Za-z_]\w*", name):
                 continue
             value = self.scope.text(name)
             if isinstance(value, str):
                 self.exports[name] = None
-            elif found:
-                pieces = after(word, len(found[0]))
+            elif assignment:
+                pieces = after(word, len(assignment[0]))
                 if any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces):
                     self._prepend(name, word, pieces)
                 else:
@@ -288,11 +288,11 @@ READING = QUIET | {"export", "declare", "read", "["}
 
 def file_of(each: Statement) -> str:
     """The file that a command writes, as the script calls it; empty: none. Where its errors go is a log."""
-    found = next((named for redirect in each.redirects if (named := _target(redirect))), "")
-    if not found and base(each.name) == "tee":
+    target = next((named for redirect in each.redirects if (named := _target(redirect))), "")
+    if not target and base(each.name) == "tee":
         files = (word.raw for word in each.words[1:] if not word.raw.startswith("-"))
-        found = next((word for word in files if word.strip("\"'") not in NOWHERE), "")
-    return found
+        target = next((word for word in files if word.strip("\"'") not in NOWHERE), "")
+    return target
 
 
 def _target(redirect: Redirect) -> str:
@@ -334,5 +334,5 @@ def assigned(inner: Iterable[Statement]) -> Iterator[str]:
     for each in inner:
         yield from assigned(each.inner)
         for word in each.words:
-            if found := shell.ASSIGNMENT.match(word.raw):
-                yield found[1]
+            if match := shell.ASSIGNMENT.match(word.raw):
+                yield match[1]

@@ -55,18 +55,18 @@ class InvalidArgumentError(Exception):
 def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
     rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     left = list(words)
     while left and left[0].startswith("-") and left[0] != "--":
         name, equals, value = left.pop(0).lstrip("-").partition("=")
         if not equals and not left:
-            return found, [InvalidArgumentError(name, "has no value")]
-        found[name] = value if equals else left.pop(0)
+            return values, [InvalidArgumentError(name, "has no value")]
+        values[name] = value if equals else left.pop(0)
     if left and left[0] == "--":
         left.pop(0)
     if left and not rest:
-        return found, [InvalidArgumentError("", f'takes no argument without a name, and "{left[0]}" is one')]
-    return ({**found, rest: left} if left else found), []
+        return values, [InvalidArgumentError("", f'takes no argument without a name, and "{left[0]}" is one')]
+    return ({**values, rest: left} if left else values), []
 
 
 def bind_arguments(
@@ -74,15 +74,15 @@ def bind_arguments(
 ) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Every parameter with its value or its default, and what is wrong with them."""
     wrong = [InvalidArgumentError(name, "is no argument of the component") for name in values if name not in parameters]
-    made: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, (kind, default) in parameters.items():
         if values.get(name) is None:
-            made[name] = default
+            arguments[name] = default
             wrong += [InvalidArgumentError(name, "is missing")] if default is REQUIRED else []
         else:
-            made[name] = _as(kind, values[name])
-            wrong += [InvalidArgumentError(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
-    return made, wrong
+            arguments[name] = _as(kind, values[name])
+            wrong += [InvalidArgumentError(name, f"must be {kind}", EXAMPLES[kind])] if arguments[name] is None else []
+    return arguments, wrong
 
 
 def _as(kind: str, value: Any) -> Any:
@@ -208,47 +208,48 @@ DEBUG: Mapping[str, str] = {
 }
 
 
-def ddp(given: Mapping[str, Any]) -> dict[str, Any]:
+def ddp(values: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.ddp`."""
-    if (given["script"] is None) == (given["m"] is None):
+    if (values["script"] is None) == (values["m"] is None):
         raise InvalidArgumentError("script", "or `m` must be given, one of the two")
-    nodes = NODES.fullmatch(given["j"])
+    nodes = NODES.fullmatch(values["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
         hint = "such as 2x8: 2 replicas with 8 processes each"
-        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"', hint)
-    experiment, name = _names(given)
-    env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
-    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
+        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, and is "{values["j"]}"', hint)
+    experiment, name = _names(values)
+    env = {**values["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
+    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if values["debug"] else {})}
     most = int(nodes[2] or 1)
     role = {
-        "name": _stem(given),
-        "image": given["image"],
+        "name": _stem(values),
+        "image": values["image"],
         "min_replicas": int(nodes[1] or most) or None,
         "num_replicas": most,
         "entrypoint": "bash",
-        "args": ["-c", _command(given, nodes, most)],
+        "args": ["-c", _command(values, nodes, most)],
         "env": env,
-        "port_map": {"c10d": given["rdzv_port"]},
-        "max_retries": given["max_retries"],
-        "resource": resource(given),
-        "mounts": parse_mounts(given["mounts"]),
+        "port_map": {"c10d": values["rdzv_port"]},
+        "max_retries": values["max_retries"],
+        "resource": resource(values),
+        "mounts": parse_mounts(values["mounts"]),
     }
-    return {"name": name, "roles": [role], "metadata": given["metadata"]}
+    return {"name": name, "roles": [role], "metadata": values["metadata"]}
 
 
-def spmd(given: Mapping[str, Any]) -> dict[str, Any]:
+def spmd(values: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
-    host = _named_resource(given["h"])
-    if "x" not in given["j"] and not host["gpu"]:
-        raise InvalidArgumentError("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
-    nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
+    host = _named_resource(values["h"])
+    if "x" not in values["j"] and not host["gpu"]:
+        raise InvalidArgumentError("j", f'must be NODESxPROCESSES: "{values["h"]}" has no GPUs to count', "such as 2x8")
+    nodes = values["j"] if "x" in values["j"] else f"{values['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
-    return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
+    return ddp({**rest, **values, "j": nodes, "script_args": values["args"]})
 
 
-def resource(given: Mapping[str, Any]) -> dict[str, Any]:
+def resource(values: Mapping[str, Any]) -> dict[str, Any]:
     """What each replica asks for: the named resource, else the numbers."""
-    return _named_resource(given["h"]) if given["h"] else made_resource(given["cpu"], given["gpu"], given["memMB"])
+    size = (values["cpu"], values["gpu"], values["memMB"])
+    return _named_resource(values["h"]) if values["h"] else made_resource(*size)
 
 
 def _named_resource(name: str) -> dict[str, Any]:
@@ -259,31 +260,31 @@ def _named_resource(name: str) -> dict[str, Any]:
     raise InvalidArgumentError("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
-def _names(given: Mapping[str, Any]) -> tuple[str, str]:
+def _names(values: Mapping[str, Any]) -> tuple[str, str]:
     """Experiment and run, from `EXPERIMENT/RUN` with either left out."""
-    experiment, slash, run = given["name"].partition("/")
+    experiment, slash, run = values["name"].partition("/")
     if not slash:
         experiment, run = "", experiment
-    return experiment or "default-experiment", run or _stem(given)
+    return experiment or "default-experiment", run or _stem(values)
 
 
-def _stem(given: Mapping[str, Any]) -> str:
+def _stem(values: Mapping[str, Any]) -> str:
     """What the script or the module is called."""
-    if given["m"] is not None:
-        return str(given["m"]).rpartition(".")[2]
-    name = str(given["script"]).rstrip("/").rpartition("/")[2]
+    if values["m"] is not None:
+        return str(values["m"]).rpartition(".")[2]
+    name = str(values["script"]).rstrip("/").rpartition("/")[2]
     return name.rpartition(".")[0] or name
 
 
-def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
-    conf = ["--rdzv_conf", given["rdzv_conf"]] if given["rdzv_conf"] is not None else []
-    several = f"{RANK0}:{given['rdzv_port']}"
-    start = ["torchrun", "--rdzv_backend", given["rdzv_backend"], *conf, "--rdzv_endpoint"]
+def _command(values: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
+    conf = ["--rdzv_conf", values["rdzv_conf"]] if values["rdzv_conf"] is not None else []
+    several = f"{RANK0}:{values['rdzv_port']}"
+    start = ["torchrun", "--rdzv_backend", values["rdzv_backend"], *conf, "--rdzv_endpoint"]
     spread = f"{nodes[1]}:{nodes[2]}" if nodes[1] else nodes[2] or "1"
-    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(given["tee"])]
-    static = ["--node_rank", "${replica_id}"] if given["rdzv_backend"] == "static" else []
-    main = [given["script"]] if given["script"] is not None else ["-m", given["m"]]
-    end = [*then, "--role", "", *static, *main, *given["script_args"]]
+    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(values["tee"])]
+    static = ["--node_rank", "${replica_id}"] if values["rdzv_backend"] == "static" else []
+    main = [values["script"]] if values["script"] is not None else ["-m", values["m"]]
+    end = [*then, "--role", "", *static, *main, *values["script_args"]]
     endpoint = "localhost:0" if most == 1 else several
     return " ".join([shlex.join(start), endpoint, shlex.join(end)])
 
@@ -293,49 +294,49 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 SMALL = made_resource(1, 0, 1024)
 
 
-def echo(given: Mapping[str, Any]) -> dict[str, Any]:
+def echo(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that prints a message."""
-    return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
+    return _app("echo", values, SMALL, entrypoint="echo", args=[values["msg"]], num_replicas=values["num_replicas"])
 
 
-def touch(given: Mapping[str, Any]) -> dict[str, Any]:
+def touch(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that makes a file."""
-    return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
+    return _app("touch", values, SMALL, entrypoint="touch", args=[values["file"]])
 
 
-def sh(given: Mapping[str, Any]) -> dict[str, Any]:
+def sh(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that gives its arguments to a shell."""
-    quoted = [shlex.quote(word) for word in given["args"]]
-    plain = given["entrypoint"] is not None
+    quoted = [shlex.quote(word) for word in values["args"]]
+    plain = values["entrypoint"] is not None
     return _app(
         "sh",
-        given,
-        resource(given),
-        entrypoint=given["entrypoint"] if plain else "sh",
+        values,
+        resource(values),
+        entrypoint=values["entrypoint"] if plain else "sh",
         args=quoted if plain else ["-c", " ".join(quoted)],
-        num_replicas=given["num_replicas"],
-        env={"LOGLEVEL": "WARNING", **given["env"]},
-        max_retries=given["max_retries"],
+        num_replicas=values["num_replicas"],
+        env={"LOGLEVEL": "WARNING", **values["env"]},
+        max_retries=values["max_retries"],
     )
 
 
-def python(given: Mapping[str, Any]) -> dict[str, Any]:
+def python(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that runs a module, a command or a script."""
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
-    chosen = [kind for kind in kinds if given[kind] is not None]
+    chosen = [kind for kind in kinds if values[kind] is not None]
     if len(chosen) != 1:
         raise InvalidArgumentError("m", "or `c` or `script` must be given, one of the three")
-    args = [*kinds[chosen[0]], given[chosen[0]], *given["args"]]
-    env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
-    count = given["num_replicas"]
-    app = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
-    return {**app, "name": given["name"]}
+    args = [*kinds[chosen[0]], values[chosen[0]], *values["args"]]
+    env = {"HYDRA_MAIN_MODULE": values["m"]} if values["m"] else {}
+    count = values["num_replicas"]
+    app = _app("python", values, resource(values), entrypoint="python", args=args, num_replicas=count, env=env)
+    return {**app, "name": values["name"]}
 
 
-def _app(name: str, given: Mapping[str, Any], size: dict[str, Any], **role: Any) -> dict[str, Any]:
+def _app(name: str, values: Mapping[str, Any], size: dict[str, Any], **role: Any) -> dict[str, Any]:
     """An application of one role, both of that name."""
-    mounts = parse_mounts(given.get("mounts") or [])
-    whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
+    mounts = parse_mounts(values.get("mounts") or [])
+    whole = {"name": name, "image": values["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
 
 

@@ -96,13 +96,13 @@ def _attach(fabric: Fabric, requested: FabricRequest) -> FabricAttachment:
 
 def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
     """The first rails of each resource, as many as are asked for; of a shared card's pool all."""
-    left = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
-    made = []
+    remaining = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
+    rails = []
     for number, rail in enumerate(fabric.rails):
-        if left[rail.resource] > 0:
-            left[rail.resource] -= 1
-            made.append(number)
-    return made
+        if remaining[rail.resource] > 0:
+            remaining[rail.resource] -= 1
+            rails.append(number)
+    return rails
 
 
 def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tuple[Selection, ...]]:
@@ -188,21 +188,21 @@ LONGEST = 40
 def label(name: str) -> str:
     """Lower case, a hyphen for whatever is no letter or digit; hashed where two names could become one."""
     plain = re.sub(r"[_./ -]+", "-", name.lower()).strip("-")
-    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
-    if made == plain and made and len(made) <= LONGEST:
-        return made
-    return _hashed(made[: LONGEST - 5].strip("-") or "app", name)
+    name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    if name_label == plain and name_label and len(name_label) <= LONGEST:
+        return name_label
+    return _hashed(name_label[: LONGEST - 5].strip("-") or "app", name)
 
 
 def labels(names: Sequence[str]) -> tuple[str, ...]:
     """Those of several, no two alike."""
-    made: list[str] = []
+    result: list[str] = []
     for name in names:
         short, whole = label(name), name
-        while short in made:
+        while short in result:
             short, whole = _hashed(label(name)[: LONGEST - 5].strip("-"), whole), f"{whole}'"
-        made.append(short)
-    return tuple(made)
+        result.append(short)
+    return tuple(result)
 
 
 def _hashed(stem: str, name: str) -> str:
@@ -267,26 +267,26 @@ class Amounts(NamedTuple):
 def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int, int], at: Route) -> Amounts:
     """As the role asks, less TorchX' share for the node where the whole does not fit and the rest does (W592)."""
     milli, mega = round(1000 * (resource.get("cpu") or 0)), int(resource.get("memMB") or 0)
-    found: list[Diagnostic] = []
-    made: dict[str, str] = {}
+    findings: list[Diagnostic] = []
+    quantities: dict[str, str] = {}
     if milli > 0:
         own = _within(milli, reserved[0], pool.node.resources.get("cpu") if pool else None)
-        made["cpu"] = str(own // 1000) if own % 1000 == 0 else f"{own}m"
-        found += [_less("CPU", made["cpu"], f"{milli}m", (*at, "cpu"))] if own != milli else []
+        quantities["cpu"] = str(own // 1000) if own % 1000 == 0 else f"{own}m"
+        findings += [_less("CPU", quantities["cpu"], f"{milli}m", (*at, "cpu"))] if own != milli else []
     if mega > 0:
         offer = pool.node.resources.get("memory") if pool else None
         own = _within(mega, reserved[1], None if offer is None else offer // (1000 * MEGA))
-        made["memory"] = f"{own}M"
-        found += [_less("memory", made["memory"], f"{mega}M", (*at, "memMB"))] if own != mega else []
-    return Amounts(made, made.get("memory", ""), tuple(found))
+        quantities["memory"] = f"{own}M"
+        findings += [_less("memory", quantities["memory"], f"{mega}M", (*at, "memMB"))] if own != mega else []
+    return Amounts(quantities, quantities.get("memory", ""), tuple(findings))
 
 
 def _within(requested: int, reserved: int, offer: int | None) -> int:
     return requested - reserved if offer is not None and requested - reserved <= offer < requested else requested
 
 
-def _less(what: str, made: str, requested: str, route: Route) -> Diagnostic:
-    message = f"the pods ask for {made} of {what}, not for {requested}: nodes keep the rest for their own pods"
+def _less(what: str, quantity: str, requested: str, route: Route) -> Diagnostic:
+    message = f"the pods ask for {quantity} of {what}, not for {requested}: nodes keep the rest for their own pods"
     return info("W592", route, message, hint="ask for what a node offers to have it exactly")
 
 

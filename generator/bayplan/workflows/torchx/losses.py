@@ -48,13 +48,13 @@ def role_requests(role: Mapping[str, Any], route: Route) -> MetadataRequests:
 
 def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -> MetadataRequests:
     values: dict[str, Any] = {}
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for key, value in metadata.items():
         if not key.startswith(PREFIX):
             continue
         word = key.removeprefix(PREFIX)
         wrong = tuple(_wrong(word, value, words, (*route, key)))
-        found += wrong
+        findings += wrong
         values |= {} if wrong else {word: _placement(value) if word == "placement" else value}
     levels = {word: values.pop(word) for word in LEVELS if word in values}
     at = {"placement": (*route, f"{PREFIX}{next(iter(levels))}")} if levels and "placement" not in values else {}
@@ -65,7 +65,7 @@ def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], rout
         {GANG[word]: value for word, value in values.items() if word in GANG},
         {POD_SET[word]: value for word, value in values.items() if word in POD_SET},
         {keys[word]: (*route, f"{PREFIX}{word}") for word in values} | at,
-        tuple(found),
+        tuple(findings),
     )
 
 
@@ -83,9 +83,9 @@ def _wrong(word: str, value: Any, words: tuple[str, ...], route: Route) -> Itera
 def _placement(text: str) -> dict[str, str]:
     """`required=spine,preferred=rack`, as annotations have it. Empty where it is no such thing."""
     parts = [each.partition("=") for each in text.split(",")]
-    made = {key.strip(): level.strip() for key, _, level in parts}
-    sound = len(made) == len(parts) and set(made) <= set(LEVELS) and all(made.values())
-    return made if sound else {}
+    levels = {key.strip(): level.strip() for key, _, level in parts}
+    sound = len(levels) == len(parts) and set(levels) <= set(LEVELS) and all(levels.values())
+    return levels if sound else {}
 
 
 VOLCANO = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_HOSTS\b")
@@ -161,12 +161,12 @@ def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnosti
     texts = [((*route, "args", n), text) for n, text in enumerate(role_data.get("args") or ())]
     texts += [((*route, "env", name), text) for name, text in (role_data.get("env") or {}).items()]
     for at, text in texts:
-        if found := re.search(BROKEN, text):
-            message = f'no shell takes "{found[0]}" for the name of a variable: it has a dash'
+        if match := re.search(BROKEN, text):
+            message = f'no shell takes "{match[0]}" for the name of a variable: it has a dash'
             hint = "call the role with `_` in place of `-`, and write ${rank0_env} for the variable"
             yield error("W573", at, message, hint=hint)
-        elif found := VOLCANO.search(text):
-            message = f'"{found[0]}" is set by one scheduler of TorchX\' alone, and not here'
+        elif match := VOLCANO.search(text):
+            message = f'"{match[0]}" is set by one scheduler of TorchX\' alone, and not here'
             yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
 
 
@@ -208,25 +208,25 @@ class _Reader(NamedTuple):
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
     """The overlay of a role. W583, W584, W586, W588. `name`: how the role is called as a podSet."""
-    found: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
-    held = (role.get("metadata") or {}).get(SCHEDULER)
+    findings: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
+    value = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
-    named = isinstance(held, Mapping) and (POD in held or MARK in held)
-    pod, below = (held.get(POD), (*at, POD)) if isinstance(held, Mapping) and named else (held, at)
+    named = isinstance(value, Mapping) and (POD in value or MARK in value)
+    pod, below = (value.get(POD), (*at, POD)) if isinstance(value, Mapping) and named else (value, at)
     if not isinstance(pod, Mapping):
-        return Overlay(), (*found, *_no_mapping(pod, below))
-    reader = _Reader(str(role["name"]), role.get("num_replicas", 1), found)
+        return Overlay(), (*findings, *_no_mapping(pod, below))
+    reader = _Reader(str(role["name"]), role.get("num_replicas", 1), findings)
     names = {name, reader.role}
     overlay = _pod(_plain(pod, below, reader), below, reader, names)
-    return overlay, tuple(found)
+    return overlay, tuple(findings)
 
 
-def _no_mapping(held: Any, route: Route) -> Iterator[Diagnostic]:
+def _no_mapping(overlay: Any, route: Route) -> Iterator[Diagnostic]:
     """W586: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
-    if isinstance(held, str):
+    if isinstance(overlay, str):
         hint = "put the file's content in the place of its name"
-        yield error("W586", route, f'the overlay is in the file "{held}", which bayplan does not open', hint=hint)
-    elif held is not None:
+        yield error("W586", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
+    elif overlay is not None:
         yield error("W584", route, "the overlay is no mapping", hint="give fields of a pod: `metadata` and `spec`")
 
 
@@ -236,8 +236,8 @@ def _others(metadata: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         if key != SCHEDULER and not key.startswith(PREFIX):
             message = f'metadata "{key}" says nothing to Kubernetes, and is left out'
             yield info("W588", (*route, key, KEY), message, hint="put labels and annotations under kubernetes.V1Pod")
-    held = metadata.get(SCHEDULER)
-    for key in held if isinstance(held, Mapping) and (POD in held or MARK in held) else ():
+    overlay = metadata.get(SCHEDULER)
+    for key in overlay if isinstance(overlay, Mapping) and (POD in overlay or MARK in overlay) else ():
         if key not in (POD, MARK):
             yield info("W588", (*route, SCHEDULER, key, KEY), f'overlay "{key}" is of no pod, and is left out')
 
@@ -248,15 +248,15 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
         return [_plain(each, (*route, number), reader) for number, each in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    made: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     for key, below in value.items():
         field, wrong = _field(str(key), below)
         if wrong:
             hint = "say it with a plain key, which adds to what is there"
             reader.found.append(error("W584", (*route, key, KEY), wrong, hint=hint))
         elif field and below is not None:
-            made[field] = _plain(below, (*route, key), reader)
-    return made
+            resolved[field] = _plain(below, (*route, key), reader)
+    return resolved
 
 
 def _field(key: str, value: Any) -> tuple[str, str]:
@@ -318,8 +318,8 @@ def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
     for own in names:
         if name in (own, f"{own}-${{replica_id}}"):
             return ""
-        if found := re.fullmatch(rf"{re.escape(own)}-([0-9]+)", name):
-            return found[1]
+        if match := re.fullmatch(rf"{re.escape(own)}-([0-9]+)", name):
+            return match[1]
     return None
 
 

@@ -86,8 +86,8 @@ def from_spans(spans: Mapping[Path, Span], otherwise: Span) -> Place:
     """Places that are known one by one."""
 
     def place(path: Path) -> Span:
-        found = nearest(path, spans)
-        return found[0] if found else otherwise
+        part = nearest(path, spans)
+        return part[0] if part else otherwise
 
     return place
 
@@ -96,8 +96,8 @@ def translated_document(document: Document, value: Translated) -> Document:
     """The document with other data, made from its own."""
 
     def place(path: Path) -> Span:
-        found = nearest(path, value.origins)
-        at: Path = (*found[0], *found[1]) if found else ()
+        part = nearest(path, value.origins)
+        at: Path = (*part[0], *part[1]) if part else ()
         return spans_of(document, [at])[at][0]
 
     return document._replace(data=value.data, source_map=source_map(value.data, place))
@@ -127,15 +127,15 @@ def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
     pieces = [re.split(r"([0-9]+)", text) for text in texts]
     if len({len(each) for each in pieces}) > 1:
         return None
-    made = []
+    texts_in_common = []
     for spread in zip(*pieces, strict=True):
         if len(set(spread)) == 1:
-            made.append(spread[0])
+            texts_in_common.append(spread[0])
         elif list(spread) == [str(number) for number in numbers]:
-            made.append("${replica_id}")
+            texts_in_common.append("${replica_id}")
         else:
             return None
-    return "".join(made)
+    return "".join(texts_in_common)
 
 
 def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None:
@@ -180,7 +180,7 @@ class _NotPlainError(Exception):
 
 def read(text: str, first: int, subject: str) -> Outcome[Literal]:
     """The value that a text holds whose first line has this number. R140: it is no literal; R141: no plain value."""
-    plain = ENUM.sub(lambda found: f"{' ' * (len(found[0]) - len(found[1]))}{found[1]}", text).lstrip("\n")
+    plain = ENUM.sub(lambda match: f"{' ' * (len(match[0]) - len(match[1]))}{match[1]}", text).lstrip("\n")
     first += len(text) - len(text.lstrip("\n"))
     try:
         tree = ast.parse(plain, mode="eval")

@@ -86,16 +86,16 @@ def role_of(replicas: Sequence[Replica], app: str) -> Translated:
 def _words(commands: list[list[str]], numbers: list[int]) -> list[str] | None:
     if len({len(each) for each in commands}) > 1:
         return None
-    made = [reading.common_text(words, numbers) for words in zip(*commands, strict=True)]
-    return None if None in made else [word for word in made if word is not None]
+    common = [reading.common_text(words, numbers) for words in zip(*commands, strict=True)]
+    return None if None in common else [word for word in common if word is not None]
 
 
 def _env(environments: Sequence[dict[str, str] | None], numbers: list[int]) -> dict[str, str] | None:
-    known = [each for each in environments if each is not None]
-    if len(known) < len(environments) or any(set(each) != set(known[0]) for each in known):
+    readable = [each for each in environments if each is not None]
+    if len(readable) < len(environments) or any(set(each) != set(readable[0]) for each in readable):
         return None
-    made = {name: reading.common_text([each[name] for each in known], numbers) for name in known[0]}
-    return None if None in made.values() else {name: value for name, value in made.items() if value is not None}
+    common = {name: reading.common_text([each[name] for each in readable], numbers) for name in readable[0]}
+    return None if None in common.values() else {name: value for name, value in common.items() if value is not None}
 
 
 def _common_fields(replica: Replica) -> Any:
@@ -110,14 +110,14 @@ def _resource(replica: Replica) -> dict[str, Any]:
     """Limits are what the role asked for; requests are less by what TorchX leaves to the node."""
     limits = dict(mapping(replica.container, "resources", "limits"))
     cpu, memory = str(limits.pop("cpu", "")), str(limits.pop("memory", ""))
-    made = {
+    amounts = {
         "cpu": _cpu(cpu),
         "gpu": whole(limits.pop(GPU, 0)),
         "memMB": whole(memory.removesuffix("M")) if memory.endswith("M") else -1,
         "devices": {name: whole(amount) for name, amount in limits.items()},
     }
     kind = text(replica.spec, "nodeSelector", INSTANCE)
-    return {**made, "capabilities": {INSTANCE: kind} if kind else {}}
+    return {**amounts, "capabilities": {INSTANCE: kind} if kind else {}}
 
 
 def _cpu(text: str) -> float | int:
@@ -271,8 +271,8 @@ def _broken(document: Document, replicas: list[Replica], subject: str) -> Iterat
     """W573 (rule TX01), once a role: no shell takes the name of a variable with dashes."""
     numbered = ((each, *entry) for each in replicas for entry in enumerate(reading.words(each.container)))
     for replica, number, word in numbered:
-        if found := re.search(BROKEN, word):
-            name, path = found[0], (*replica.path, "spec", "containers", 0, "command", number)
+        if match := re.search(BROKEN, word):
+            name, path = match[0], (*replica.path, "spec", "containers", 0, "command", number)
             what = f'no shell takes "{name}" for the name of a variable'
             message = f"{what}: TorchX keeps the dashes of a role's name in it"
             hint = f"call the role with `_`, or import the application as JSON, where ${{rank0_env}} stands for {name}"

@@ -46,10 +46,10 @@ def applied(role: Mapping[str, Any], app: str) -> RoleTexts:
     values = {"img_root": "", "base_img_root": "", "app_id": app, "replica_id": f"$({NUMBER})", "rank0_env": RANK0}
     used: set[str] = set()
 
-    def value(found: re.Match[str]) -> str:
-        name = found[2] or found[3]
-        if found[1] or name not in values:
-            return "$" if found[1] else found[0]
+    def value(match: re.Match[str]) -> str:
+        name = match[2] or match[3]
+        if match[1] or name not in values:
+            return "$" if match[1] else match[0]
         used.add(name)
         return values[name]
 
@@ -164,13 +164,13 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole
         shm=amounts.shm,
         template=_template(role, texts, overlay, pool, attachment, role_mounts, site, bool(amounts.shm)),
     )
-    found = (
+    findings = (
         *(*losses.role(role, route), *_fields(texts, route), *requests.found, *overlay_findings, *pool.found),
         *(*network_findings, *attachment.found, *amounts.found, *role_mounts.found, *_clashes(texts, route)),
     )
     origins = _origins(route, overlay)
     origins |= {(k,): at for k, at in (*site.requests.places.items(), *requests.places.items()) if k in requested}
-    return TranslatedRole(PodSetPart(data, origins, found), texts.used)
+    return TranslatedRole(PodSetPart(data, origins, findings), texts.used)
 
 
 HOST = "@torchx-rank-0@"

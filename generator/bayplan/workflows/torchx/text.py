@@ -51,9 +51,9 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     if name not in COMPONENTS:
         return Outcome(None, (_unknown(document, name, subject),))
     app, wrong = _build(data, COMPONENTS[name])
-    found = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
-    if found or app is None:
-        return Outcome(None, found)
+    findings = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
+    if findings or app is None:
+        return Outcome(None, findings)
     if data.get(WORKSPACE):  # TorchX puts it into the image of all roles
         app = {**app, "roles": [{**role, WORKSPACE: data[WORKSPACE]} for role in app["roles"]]}
     whole = {**app, "scheduler_args": {**mapping(data, "scheduler_args"), **mapping(data, "scheduler_cfg")}}
@@ -75,16 +75,16 @@ def _origins(data: Any) -> dict[Path, Path]:
     root: Path = (ARGS,) if not items(data, WORDS) else (WORDS,)
     own = {"image": "image", "env": "env", "resource": "h", "mounts": "mounts", "max_retries": "max_retries"}
     counts = {"num_replicas": "j" if "j" in mapping(data, ARGS) else "num_replicas", "name": "script", "metadata": ""}
-    found: dict[Path, Path] = {
+    routes: dict[Path, Path] = {
         (): (NAME,),
         ("scheduler_args",): ("scheduler_args",),
         ("metadata",): (*root, "metadata"),
         ("roles", 0, WORKSPACE): (WORKSPACE,),
     }
-    found[("name",)] = (*root, "name")
+    routes[("name",)] = (*root, "name")
     for key, argument in {**own, **counts}.items():
-        found[("roles", 0, key)] = (*root, argument) if argument else root
-    return {**found, ("roles",): root}
+        routes[("roles", 0, key)] = (*root, argument) if argument else root
+    return {**routes, ("roles",): root}
 
 
 def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
@@ -109,9 +109,9 @@ def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subj
     message = (
         f'argument "{wrong.name}" of {component} {wrong.message}' if wrong.name else f"{component} {wrong.message}"
     )
-    known = list(COMPONENTS[component].parameters)
-    hint = wrong.hint or ("" if wrong.name in known else did_you_mean(wrong.name, known))
-    hint = hint or f"it takes {listing(known, 'and')}"
+    names = list(COMPONENTS[component].parameters)
+    hint = wrong.hint or ("" if wrong.name in names else did_you_mean(wrong.name, names))
+    hint = hint or f"it takes {listing(names, 'and')}"
     return error("R144", route_of(document, path, subject), message, hint=hint)
 
 
@@ -122,11 +122,11 @@ def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Docume
     if REQUEST in text:
         section = _section(text, REQUEST)
         return _objects(document.read(name, section.padded.encode(), subject, own=False), text, subject)
-    found = document.read(name, raw, subject, own=not text.lstrip().startswith("apiVersion"))
-    if found.value and sniff(found.value[0].data):
-        return application(found.value[0], subject)
-    objects = [each for each in found.value or () if request.sniff(each.data)]
-    return _objects(Outcome(tuple(objects), found.diagnostics), text, subject) if objects else found
+    documents = document.read(name, raw, subject, own=not text.lstrip().startswith("apiVersion"))
+    if documents.value and sniff(documents.value[0].data):
+        return application(documents.value[0], subject)
+    objects = [each for each in documents.value or () if request.sniff(each.data)]
+    return _objects(Outcome(tuple(objects), documents.diagnostics), text, subject) if objects else documents
 
 
 class _Section(NamedTuple):
@@ -160,10 +160,10 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
         at = (subject, AT, text.count("\n", 0, second) + 1, 1)
         return Outcome(None, (error("R146", at, "the file holds two applications", hint="save each in its own file"),))
     section = _section(text, APPLICATION)
-    found = reading.read(section.text, section.line, subject)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    data, spans = found.value
+    literal = reading.read(section.text, section.line, subject)
+    if literal.value is None:
+        return Outcome(None, literal.diagnostics)
+    data, spans = literal.value
     if isinstance(data, dict) and REQUEST in text:
         objects = document.read(name, _section(text, REQUEST).padded.encode(), subject, own=False)
         scheduler_args = next(
@@ -174,19 +174,19 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
     return Outcome((Document(name, text, 0, data, reading.source_map(data, place)),))
 
 
-def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
+def _objects(documents: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
     """The application that objects of TorchX' were made from. R142: there is none, or not one; R145: unequal roles."""
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    objects = [each for each in found.value if request.sniff(each.data)]
+    if documents.value is None:
+        return Outcome(None, documents.diagnostics)
+    objects = [each for each in documents.value if request.sniff(each.data)]
     if len(objects) != 1:
         what = f"{len(objects)} objects" if objects else "no object"
         message = f"the request holds {what} that TorchX wrote for Volcano or MCAD, and one is wanted"
         hint = "dry-run with `-s kubernetes`, or import the application as JSON"
-        return Outcome(None, (*found.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
+        return Outcome(None, (*documents.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
     application = request.application(objects[0], subject)
-    reported = (*found.diagnostics, *application.diagnostics)
+    reported = (*documents.diagnostics, *application.diagnostics)
     if application.value is None:
         return Outcome(None, reported)
-    made = translated_document(objects[0], application.value)
-    return Outcome((made._replace(text=text) if "\n" in text else made,), reported)
+    translated = translated_document(objects[0], application.value)
+    return Outcome((translated._replace(text=text) if "\n" in text else translated,), reported)

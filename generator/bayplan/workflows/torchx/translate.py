@@ -29,13 +29,13 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     numbered = enumerate(zip(data["roles"], sites, strict=True))
     roles = tuple(pod_set(role, (*ROLES, number), site) for number, (role, site) in numbered)
     document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
-    found = (
+    findings = (
         *requests.found,
         *_renamed(data, name, names),
         *losses.application(data),
         *(d for role in roles for d in role.part.found),
     )
-    return native.finish(document, origins, found, ROOT, parallel=True)
+    return native.finish(document, origins, findings, ROOT, parallel=True)
 
 
 def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:
@@ -126,6 +126,6 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
     changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
-        notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)
+        notes = tuple(Note(f'"{other}" becomes "{short}"', route) for other, short, route in rest)
         message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
         yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")

@@ -99,12 +99,12 @@ def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
     return [(name, (*route, key, index)) for index, name in enumerate(listed or ())]
 
 
-def _missing(section: str, name: str, route: Route, known: list[str]) -> Diagnostic:
+def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Diagnostic:
     what = WORDS[section]
     message = f'there is no {what} "{name}" in the file; OSMO leaves it out of a ConfigMap with only a line in its log'
     if section == "group_templates":
         message += ", and pods that claim what it makes would wait forever"
-    hint = suggest(name, known, f"{what}s that are there") if known else ""
+    hint = suggest(name, candidates, f"{what}s that are there") if candidates else ""
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
     more = f"add what `osmo config show {printed}` prints as section `{section}`"
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
@@ -125,7 +125,7 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
     else:
         parts = library.entries("resource_validations", names(owner.data, key, owner.route))
-    made = []
+    rules = []
     for part, index, data in [(each, *entry) for each in parts for entry in enumerate(each.data or ())]:
         in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
         route = (*part.route, index) if in_file else part.route
@@ -133,8 +133,8 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         library.found.extend(wrong if in_file else ())
         if not wrong:
             fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
-            made.append(Rule(*fields, route=route))
-    return tuple(made)
+            rules.append(Rule(*fields, route=route))
+    return tuple(rules)
 
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:

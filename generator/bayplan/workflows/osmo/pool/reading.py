@@ -134,17 +134,17 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         "default_platform": (*part.route, "default_platform"),
         "guarantee": (*part.route, "resources", "gpu", "guarantee"),
     }
-    found = [*_ignored(part), *wrong]  # W474, W477
+    findings = [*_ignored(part), *wrong]  # W474, W477
     name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
     if name and name not in platforms:
         message = f'the default platform "{name}" is none of the pool\'s platforms'
         hint = suggest(name, platforms, "it has") or "add it to `platforms`"
-        found.append(error("W476", places["default_platform"], message, hint=hint))
-    found += faults
+        findings.append(error("W476", places["default_platform"], message, hint=hint))
+    findings += faults
     for text, route, _ in owners.values():
         if text and seconds(text) is None:
             hint = "write a whole number and one of d, h, m, s: `12h`"
-            found.append(error("W493", route, f'"{text}" is no duration', hint=hint))
+            findings.append(error("W493", route, f'"{text}" is no duration', hint=hint))
     return Fields(
         keys=levels,
         default_platform=part.data.get("default_platform") or "",
@@ -152,15 +152,15 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         exit_actions=actions,
         guarantee=UNLIMITED if guarantee is None else int(guarantee),
         places={**{key: place for key, (_, place, own) in owners.items() if own}, **places},
-        found=tuple(found),
+        found=tuple(findings),
     )
 
 
-def is_independent(found: Diagnostic, pool: Route) -> bool:
+def is_independent(finding: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    field = found.route[length : length + 1] if found.route[:length] == pool else ()
-    return any(each in INDEPENDENT_FIELDS for each in field) or found.code == "W493"
+    field = finding.route[length : length + 1] if finding.route[:length] == pool else ()
+    return any(each in INDEPENDENT_FIELDS for each in field) or finding.code == "W493"
 
 
 def _ignored(part: Part) -> Iterator[Diagnostic]:
@@ -172,7 +172,7 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
         for key in data or {}:
             if key not in KNOWN[what] and not (what == "pool" and key in sections):
                 message = f'OSMO ignores the key "{key}" of a {what}'
-                owner = next((other for other, known in KNOWN.items() if other != what and key in known), "")
+                owner = next((other for other, keys in KNOWN.items() if other != what and key in keys), "")
                 elsewhere = f"it is a key of a {owner}" if owner else "remove it"
                 hint = did_you_mean(key, KNOWN[what]) or elsewhere
                 yield warning("W474", (*route, key, KEY), message, hint=hint)
@@ -180,10 +180,10 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     """In the order of the file. OSMO reads them only when a task ends, and fails on those that are wrong."""
-    given = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
+    actions = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
     route: Route = (*part.route, "default_exit_actions")
-    found = tuple(task_rules.exit_action_findings(given, route))
-    return {} if has_errors(found) else given, found
+    findings = tuple(task_rules.exit_action_findings(actions, route))
+    return {} if has_errors(findings) else actions, findings
 
 
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
@@ -221,7 +221,7 @@ def _platform(
         derived = {"nodeSelector": data.get("labels"), "tolerations": data.get("tolerations")}
         template = {"spec": {key: value for key, value in derived.items() if value}} if any(derived.values()) else {}
     own = templates.read_rules(part, "resource_validations", library)
-    given = library.has("resource_validations") or not data.get("parsed_resource_validations")
+    rules_in_file = library.has("resource_validations") or not data.get("parsed_resource_validations")
     return Platform(
         name=name,
         privileged_allowed=bool(data.get("privileged_allowed")),
@@ -229,7 +229,7 @@ def _platform(
         allowed_mounts=tuple(data.get("allowed_mounts") or ()),
         default_mounts=tuple(_mounts(template)) or tuple(data.get("default_mounts") or ()),
         variables={**(pool.data.get("common_default_variables") or {}), **(data.get("default_variables") or {})},
-        rules=(*shared, *own) if given else own,
+        rules=(*shared, *own) if rules_in_file else own,
         pod_template=template,
         route=part.route,
         sources=tuple((each.data, each.route) for each in sources),
@@ -253,14 +253,14 @@ def _parsed(owner: Part, library: Library) -> list[Part]:
 
 
 def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for data, route in sources:
         clashes: list[Path] = []
-        made = merge_templates(made, data or {}, clashes)
+        merged = merge_templates(merged, data or {}, clashes)
         for path in clashes:
             message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
             library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
-    return made
+    return merged
 
 
 def _known(data: Any, route: Route, path: Path) -> Route:
@@ -307,19 +307,19 @@ def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnost
     return tuple(config.value for config in configs if config.value is not None), reported
 
 
-def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
+def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
-    refused = _refused(found, name, part)
+    refused = _refused(sections, name, part)
     part = _without(part, refused)
     if not all(is_independent(each, part.route) for each in refused):
-        return Outcome(None, (*refused, *_other_findings(found, name, part)))
-    library = Library(found, [*refused], {})
+        return Outcome(None, (*refused, *_other_findings(sections, name, part)))
+    library = Library(sections, [*refused], {})
     part = library.completed("pools", name, part)
-    own = read_fields(part, found)
+    own = read_fields(part, sections)
     library.found.extend(own.found)
-    backend = found.section("backends").data.get(part.data.get("backend")) or {}
+    backend = sections.section("backends").data.get(part.data.get("backend")) or {}
     scheduler = (backend.get("scheduler_settings") or {}).get("scheduler_name") or ""
-    made = PoolConfig(
+    config = PoolConfig(
         name=name,
         keys=own.keys,
         default_platform=own.default_platform,
@@ -335,7 +335,7 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     )
     reported = library.diagnostics()
     fatal = has_errors([each for each in reported if not is_independent(each, part.route)])
-    return Outcome(None if fatal else made, reported)
+    return Outcome(None if fatal else config, reported)
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
@@ -351,9 +351,9 @@ def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
     return Outcome(None, (error("W486", route, message, hint=hint),))
 
 
-def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _refused(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What the schema refuses, at its place in the file."""
-    others = {section: each for section, each in found.others.items() if section in SECTIONS}
+    others = {section: each for section, each in sections.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
     reported = schemas.validate(KIND, data, SUBJECT)
@@ -368,13 +368,13 @@ def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
     return Part({key: value for key, value in part.data.items() if key not in keys}, part.route)
 
 
-def _other_findings(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _other_findings(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What is wrong with the fields that a schema did not refuse."""
-    left = _refused(found, name, part)
+    left = _refused(sections, name, part)
     if any(each.route[: len(part.route)] == part.route for each in left):
         return ()
-    known = {each.route for each in left}
-    return tuple(each for each in read_fields(part, found).found if each.route not in known)
+    refused_routes = {each.route for each in left}
+    return tuple(each for each in read_fields(part, sections).found if each.route not in refused_routes)
 
 
 def _placed(route: Route, back: Mapping[Route, Route]) -> Route:

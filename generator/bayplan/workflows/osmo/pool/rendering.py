@@ -42,21 +42,21 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
         "USER_GPU": int(ask.gpu) if ask.gpu else None,
         **{f"USER_{name}": value for name, value in amounts.items()},
     }
-    made: dict[str, Value] = {**own, **platform.variables}
-    made |= {name: value for name, value in own.items() if value is not None}
+    variables: dict[str, Value] = {**own, **platform.variables}
+    variables |= {name: value for name, value in own.items() if value is not None}
     for name in amounts:
-        made[f"USER_{name}"] = quantity(made[f"USER_{name}"]) or made[f"USER_{name}"]
-        made |= _parts(f"USER_{name}", made[f"USER_{name}"])
-    cache = _cache(ask.cache or str(made.get("USER_CACHE") or ""), str(made["USER_STORAGE"] or "0Mi"))
+        variables[f"USER_{name}"] = quantity(variables[f"USER_{name}"]) or variables[f"USER_{name}"]
+        variables |= _parts(f"USER_{name}", variables[f"USER_{name}"])
+    cache = _cache(ask.cache or str(variables.get("USER_CACHE") or ""), str(variables["USER_STORAGE"] or "0Mi"))
     if cache is None:
         place: Route = ask.places.get("cache", ask.route)
-        message = f'"{ask.cache or made.get("USER_CACHE")}" is no size of a cache'
+        message = f'"{ask.cache or variables.get("USER_CACHE")}" is no size of a cache'
         hint = "write a share such as 50%, or an amount such as 10Gi"
         return Outcome(None, (error("W488", place, message, hint=hint),))
-    made["USER_CACHE"] = cache
-    made["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
-    made["USER_CONTAINER_NAME"] = ask.container or CONTAINER
-    return Outcome({**made, **of_group(config, ask), **_of_workflow(platform, ask)})
+    variables["USER_CACHE"] = cache
+    variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
+    variables["USER_CONTAINER_NAME"] = ask.container or CONTAINER
+    return Outcome({**variables, **of_group(config, ask), **_of_workflow(platform, ask)})
 
 
 def of_group(config: PoolConfig, ask: TaskRequest) -> dict[str, Value]:
@@ -109,14 +109,14 @@ def _parts(name: str, value: Any) -> dict[str, Value]:
     return {f"{name}_VAL": plain, f"{name}_UNIT": unit or "B", **units}
 
 
-def _cache(asked: str, storage: str) -> str | None:
+def _cache(size: str, storage: str) -> str | None:
     """The size of the cache: what is asked, a share of the storage, or nine tenths of it. None where it is no size."""
     number, unit = split_amount(storage) or (Fraction(0), "Mi")
-    if not asked:
+    if not size:
         return f"{math.floor(number * 9 / 10)}{unit or 'B'}"
-    if not asked.endswith("%"):
-        return quantity(asked)
-    share = asked[:-1]
+    if not size.endswith("%"):
+        return quantity(size)
+    share = size[:-1]
     if not (share.replace(".", "", 1).isascii() and share.replace(".", "", 1).isdigit()) or float(share) > 100:
         return None
     return f"{math.floor(number * math.floor(float(share)) / 100)}{unit or 'B'}"
@@ -162,8 +162,8 @@ def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | 
     keys = [(text, _named(text, variables)) for text, variables in jobs]
     wanted = list(dict.fromkeys(keys))
     reply = render({"task": "each", "items": [_request(*key) for key in wanted]}) if wanted else {"replies": ()}
-    made = dict(zip(wanted, map(_made, reply["replies"]), strict=True))
-    return [made[key] for key in keys]
+    results = dict(zip(wanted, map(_made, reply["replies"]), strict=True))
+    return [results[key] for key in keys]
 
 
 def _named(text: str, variables: Mapping[str, Any]) -> Named:

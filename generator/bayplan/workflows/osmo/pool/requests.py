@@ -49,9 +49,9 @@ def own_mounts(platform: Platform, ask: TaskRequest) -> tuple[str, ...]:
 
 
 def _right(
-    platform: Platform, ask: TaskRequest, field: str, asked: bool, given: bool, what: str
+    platform: Platform, ask: TaskRequest, field: str, requested: bool, allowed: bool, what: str
 ) -> Iterator[Diagnostic]:
-    if asked and not given:
+    if requested and not allowed:
         message = f'platform "{platform.name}" does not let tasks {what}'
         hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
         yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
@@ -103,13 +103,13 @@ class RuleViolation(NamedTuple):
 Finding = Diagnostic | RuleViolation
 
 
-def merge_violations(found: Sequence[Finding]) -> Iterator[Diagnostic]:
+def merge_violations(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
     """The findings; W483 once for all tasks that break a rule in one place."""
     tasks: dict[RuleViolation, list[str]] = {}
-    for each in found:
+    for each in findings:
         if isinstance(each, RuleViolation):
             tasks.setdefault(each._replace(task=""), []).append(each.task)
-    for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in found):
+    for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in findings):
         yield _violation(each, tasks[each]) if isinstance(each, RuleViolation) else each
 
 
@@ -122,18 +122,18 @@ def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     return error("W483", violation.route, f"{who}: {violation.said}", hint=hint, notes=notes)
 
 
-def judge(case: RuleCase, made: Sequence[Rendered]) -> Iterator[Finding]:
+def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:
     """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
-    found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
-    yield from (each for verdict in found[: case.plain] for each in verdict)
+    by_rule = [list(_verdict(case.ask, rule, *rendered[3 * n : 3 * n + 3])) for n, rule in rules]
+    yield from (each for verdict in by_rule[: case.plain] for each in verdict)
     if not case.kinds:
         for rule in case.of_nodes:
             message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
             yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
-        kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
+        kinds = [by_rule[n : n + size] for n in range(case.plain, len(by_rule), size)]
         by_kind = [[each for verdict in kind for each in verdict] for kind in kinds]
         yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, RuleViolation) for each in verdicts))
 
@@ -153,7 +153,7 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 
 
-def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) -> Iterator[Finding]:
+def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, rule_message: str) -> Iterator[Finding]:
     holds = compare(rule.operator, operand(left), operand(right))
     one, other = WHOLE.sub("", left), WHOLE.sub("", right)
     if holds is None:
@@ -162,7 +162,7 @@ def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) ->
     elif not holds:
         field = next((field for name, field in FIELDS.items() if name in rule.left + rule.right), "")
         route = ask.places.get(field, ask.route)
-        yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
+        yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', rule_message, ask.task)
 
 
 FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}

@@ -1,4 +1,4 @@
-"""Workloads that are there -> the same with their placement: selected, planned and proven as workflows are; injected.
+"""Existing workloads -> the same with their placement: selected, planned and proven as workflows are; injected.
 
 select        annotations and policy name the workloads, each read as a Workflow of one gang
 plan          the pipeline's own, with the shape that the workload has
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan import fabrics, formats, pipeline
-from bayplan.augment.planning import Candidate, Cluster, Known, candidate_of, cluster_of, planned
+from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
@@ -37,7 +37,7 @@ from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
 
-# The objects that go with a workload, against those that are there.
+# The objects that a workload needs, compared with the objects that exist.
 
 
 def new_objects(
@@ -75,7 +75,7 @@ def _name_taken(there: Object, one: Object) -> Diagnostic:
     return error("A951", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)
 
 
-# What a plan puts on the pod templates of a workload, and the objects that go with it.
+# The marks of a plan on the pod templates of a workload, and the objects that it needs.
 
 
 def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
@@ -135,7 +135,7 @@ def _gang_label(plan: Plan) -> str:
     return plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
 
 
-# Cards that a pod asks for, and HAMi does not hand out.
+# Accelerators that a pod requests and HAMi does not allocate.
 
 OURS = ("privileged",)
 """Rules that what a fabric adds can break; the others are for the linter, which sees all objects."""
@@ -156,7 +156,7 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
 
 
-# What a workload must say itself, and what it says that no shell understands.
+# Environment variables that a workload lacks, and those that no shell understands.
 
 
 def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
@@ -210,7 +210,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     if target.value is None:
         return Outcome(None, findings), origins
     cluster = cluster_of(request, topology.value, target.value)
-    plans: Known = {}
+    plans: Plans = {}
     results = [_placed(each, request, cluster, plans) for each in picked.value]
     findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     findings += tuple(_shared(picked.value, results))
@@ -221,7 +221,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     return Outcome(None if has_errors(findings) else whole, findings), origins
 
 
-def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Known) -> Outcome[Augmented]:
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Augmented]:
     """One workload. Routes into the workflow become routes to the annotation, rule or field that they come from."""
     candidate = candidate_of(selected, cluster)
     outcome = planned(candidate, request, cluster, plans)

@@ -93,9 +93,6 @@ def uncounted_claims(claims: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterato
             yield warning("W514", each.route, message, hint="read the ResourceClaimTemplate or ComputeDomain with it")
 
 
-# One workload to place, with what the other objects say of it: looked up once.
-
-
 class Candidate(NamedTuple):
     """A workload. `has_compute_domain`: its pods claim from one that others wrote, so that there is no second;
     `unresolved_claims`: claims of which nobody can tell what the pods get."""
@@ -174,11 +171,11 @@ def own_queue(templates: WorkloadTemplates, label: str) -> str:
     return templates.queue or next(filter(None, named_queues), "")
 
 
-Known = dict[str, Planned]
+Plans = dict[str, Planned]
 """Plans that are well, by everything that went into them but the workload's name."""
 
 
-def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Known) -> Outcome[Planned]:
+def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Planned]:
     """The plan, taken from `known` where a workload that differs only in its name was planned without errors or
     warnings. Infos are reported only for the first of them.
 

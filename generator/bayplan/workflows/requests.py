@@ -243,7 +243,7 @@ def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()
     return Outcome(None, (error("A942", route, message, hint=hint, notes=notes),))
 
 
-# Which rule of a policy holds for which workload.
+# Matching the rules of a policy with workloads.
 
 
 def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from bayplan.workflows.osmo.source import ROOT, Task, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered
 from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
 
-# Tasks and groups: which of the two, their names, the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
+# Tasks or groups, their names and the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
 RESERVED = "osmo-ctrl"
 LONGEST = 64

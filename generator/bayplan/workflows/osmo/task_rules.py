@@ -1,4 +1,4 @@
-"""Files, mounts of Secrets and of the node's folders (OSMO 6.4, src/utils/job/task.py)."""
+"""Rules about single tasks. First: files, mounts of Secrets and of the node's folders (OSMO 6.4, src/utils/job/task.py)."""
 
 from __future__ import annotations
 
@@ -384,7 +384,7 @@ def _source(targets: list[Any]) -> str:
 
 # Data that OSMO's service moves and collects, which manifests cannot do (OSMO 6.4, src/utils/job/task.py).
 #
-# One finding a kind: the same thing in a hundred tasks is one thing to know.
+# Each kind of loss is reported once, however many tasks it concerns.
 
 SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volume of the topology's pool)"
 

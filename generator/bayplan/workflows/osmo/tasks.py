@@ -113,7 +113,7 @@ def _data_paths(task: Task) -> list[str]:
     return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
 
 
-# Where the parts of a podSet come from: the task, its resource, or its platform's pod template.
+# The origins of a podSet's parts: the task, its resource, or its platform's pod template.
 
 
 def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Route]:
@@ -124,14 +124,14 @@ def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Ro
     return {
         (): task.route,
         ("pool",): allocation.origins.get(("pool",), (*task.resource_route, "platform")),
-        **dict(_asked(task, allocation)),
+        **dict(_amount_origins(task, allocation)),
         ("env",): (*task.route, "environment"),
         **files,
         **dict(_template(template, ("template",), ("template",), task.route, allocation.origins)),
     }
 
 
-def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
+def _amount_origins(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
     """The amounts: what the resource says, else what the platform gives."""
     fields: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
     yield from ((route, place) for route, place in allocation.origins.items() if route[0] == "resources")

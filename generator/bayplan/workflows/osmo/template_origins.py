@@ -22,7 +22,7 @@ from bayplan.workflows.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Back = Callable[[Span], tuple[Span, str]]
-Given = Callable[[str], str]
+ValueOrigin = Callable[[str], str]
 """The name of a variable -> where its value is given, in words; empty where that is not known."""
 
 _MOST_ALIGNED, _MOST_ALIKE = 4_000, 100_000
@@ -44,7 +44,9 @@ Origins = Callable[[int, int], Origin]
 """(line, column) of a character that was written -> its origin."""
 
 
-def back(text: str, written: str, render: Render, request: Mapping[str, Any], origin_of: Given = lambda _: "") -> Back:
+def back(
+    text: str, written: str, render: Render, request: Mapping[str, Any], origin_of: ValueOrigin = lambda _: ""
+) -> Back:
     """The way back from `written` to the file's text. `request` asks for a trace, whose offsets are in `written`."""
     cache: list[Origins] = []
     lines, source = BREAK.split(written), text.split("\n")
@@ -66,7 +68,7 @@ class _Piece(NamedTuple):
     turn: int
 
 
-def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origin_of: Given) -> Origins:
+def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origin_of: ValueOrigin) -> Origins:
     """By the marks: each piece of what was written says where it comes from."""
     table, constructs = reply["lines"], reply["constructs"]
     totals: Counter[int] = Counter()

@@ -158,10 +158,6 @@ def _record(table: Mapping[str, Make]) -> Make:
     return lambda data: _fields(table, data)
 
 
-def _credential(value: Any) -> Any:
-    return _each(text)(value) if isinstance(value, dict) else text(value)
-
-
 RESOURCE: Mapping[str, Make] = {
     "cpu": whole,
     "gpu": whole,
@@ -179,7 +175,7 @@ TASK: Mapping[str, Make] = {
     "environment": _each(text),
     "resource": text,
     "files": _all_of(_record(FILE)),
-    "credentials": _each(_credential),
+    "credentials": _each(lambda value: _each(text)(value) if isinstance(value, dict) else text(value)),
     "volumeMounts": _all_of(text),
     "privileged": flag,
     "hostNetwork": flag,

@@ -17,11 +17,11 @@ from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import variables
 from bayplan.workflows.sbatch.expansion import MARK, NODES, RANK, Scope, Unknown, Value, text
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
-from bayplan.workflows.sbatch.shape import Given, Options, parse, report_options
+from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, Body, Variables, after, base
 
-# Options of which some values are carried and others are not.
+# Options of which the translation carries some values and not others.
 
 CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
@@ -74,7 +74,7 @@ CALLS = 1000
 class Step(NamedTuple):
     """One program of an srun line: its options, its command, and the variables that it finds."""
 
-    options: Mapping[str, Given]
+    options: Mapping[str, UsedOption]
     command: tuple[str, ...]
     env: Mapping[str, str]
     before: tuple[str, ...]  # lines of shell that every pod runs first
@@ -357,7 +357,7 @@ class _Interpreter(Variables):
                 hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)
         if "het-group" not in options and number:
-            options = {**options, "het-group": Given(STEPS["het-group"], str(number), spot)}
+            options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
 
 

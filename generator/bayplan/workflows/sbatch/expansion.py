@@ -277,7 +277,7 @@ def _sum(inside: str, scope: Scope) -> Value:
     return Unknown(f"$(({inside.strip()})) takes running the script") if number is None else str(number)
 
 
-# What substitutions give that scripts look up nodes with: `$(scontrol show hostnames | head -n 1)` and others.
+# The output of substitutions by which scripts look up nodes, such as `$(scontrol show hostnames | head -n 1)`.
 
 ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
 """Options of hostname that still give a name or an address of the node."""

@@ -20,7 +20,7 @@ from bayplan.workflows.sbatch.options import KEPT, Findings, Position
 from bayplan.workflows.sbatch.pods import MarkResolver, Names, amounts, command, container
 from bayplan.workflows.sbatch.script import Levels, Script, levels, pool_of, sizes
 from bayplan.workflows.sbatch.script import script as read_script
-from bayplan.workflows.sbatch.shape import Given, count, seconds
+from bayplan.workflows.sbatch.shape import UsedOption, count, seconds
 from bayplan.workflows.sbatch.steps import Part, parts, steps_of
 from bayplan.workflows.sbatch.variables import PORT
 
@@ -171,7 +171,7 @@ def _implicit_placement(script: Script, members: Sequence[Part]) -> dict[str, An
     pool = pool_of(script.topology, part.pool, part.shape.kind, part.shape.gpus)
     level = next((each.name for each in pool.levels if each.nvlink), "") if pool else ""
     nodes = sum(each.shape.nodes for each in members)
-    exclusive = all(each.shape.exclusive and each.shape.memory and not each.asked for each in members)
+    exclusive = all(each.shape.exclusive and each.shape.memory and not each.segmented for each in members)
     return {"placement": {"required": level}} if level and exclusive and nodes > 1 else {}
 
 
@@ -311,7 +311,7 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
     if part.segment and not single and not part.branches:
         message = "segments are cut for the one step of a job, and here several run side by side"
         findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
-    if part.asked:
+    if part.segmented:
         _report_assumed_level(names, options["segment"], findings)
     if part.segment:
         inner = {
@@ -323,7 +323,7 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
         }
         together = {"placement": {"required": names.job}} if "consolidate-segments" in options else {}
         return {"name": name, **together, "groups": [inner]}
-    if part.asked:
+    if part.segmented:
         return {"name": name, "placement": {"required": names.segment}, "podSets": sets}
     if single:
         _report_implicit_segment(script, part, pool, findings)
@@ -362,7 +362,7 @@ def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings
     return {"name": part.names[0][0], "groups": [inner]}
 
 
-def _report_assumed_level(names: Levels, option: Given, findings: Findings) -> None:
+def _report_assumed_level(names: Levels, option: UsedOption, findings: Findings) -> None:
     if names.assumed:
         message = f'no topology says which level a block or a leaf switch is; it is called "{names.segment}" here'
         findings.info("W619", option.spot, message, "give the topology with -t")

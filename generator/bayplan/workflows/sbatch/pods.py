@@ -12,7 +12,7 @@ from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
 from bayplan.workflows.sbatch.options import Findings, Position
-from bayplan.workflows.sbatch.shape import Given, Options, Shape
+from bayplan.workflows.sbatch.shape import Options, Shape, UsedOption
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
@@ -295,7 +295,7 @@ def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]
         yield from _mounts(option, findings)
 
 
-def _mounts(option: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
+def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]:
     host_paths = mounts(option.value)
     if host_paths is None:
         message = f'--container-mounts: "{option.value}" is no list of absolute paths such as /data:/data:ro'

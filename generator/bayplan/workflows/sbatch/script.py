@@ -15,7 +15,7 @@ from bayplan.workflows.sbatch.body import check_options
 from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, Value, mark
 from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Position
 from bayplan.workflows.sbatch.pods import label
-from bayplan.workflows.sbatch.shape import Given, Shape, parse, report_options, shape
+from bayplan.workflows.sbatch.shape import Shape, UsedOption, parse, report_options, shape
 
 # Segments and switches of Slurm -> levels of the topology.
 #
@@ -87,7 +87,7 @@ IMAGE = "image"
 class Section(NamedTuple):
     """Directives between two `#SBATCH hetjob` lines, and what they ask for."""
 
-    options: Mapping[str, Given]
+    options: Mapping[str, UsedOption]
     shape: Shape
     spot: Position
     pool: str = ""
@@ -145,9 +145,11 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
     )
 
 
-def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str, Given], Position]]:
+def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str, UsedOption], Position]]:
     """The options of each section, and where it begins."""
-    sections: list[tuple[dict[str, Given], Position]] = [({}, Position(directives[0]["line"] if directives else 1))]
+    sections: list[tuple[dict[str, UsedOption], Position]] = [
+        ({}, Position(directives[0]["line"] if directives else 1))
+    ]
     for each in directives:
         words = [(word["text"], Position(each["line"], word["column"])) for word in each["words"]]
         if words[0][0] in SEPARATORS:
@@ -174,7 +176,7 @@ def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     return first
 
 
-def _exported(options: Mapping[str, Given], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
+def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
     """What the environment gives the body: --export, and --set on the command line."""
     result: dict[str, str] = {}
     if option := options.get("export"):

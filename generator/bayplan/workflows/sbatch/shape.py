@@ -24,7 +24,7 @@ from bayplan.workflows.sbatch.options import (
     Position,
 )
 
-# Times, sizes and counts as Slurm writes them (src/common/parse_time.c, src/common/slurm_opt.c). None: it is none.
+# Times, sizes and counts in Slurm's notation (src/common/parse_time.c, src/common/slurm_opt.c). None: not such a value.
 
 _TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
 UNITS = {"": 1, "K": 0, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
@@ -114,7 +114,7 @@ def gres(text: str) -> tuple[Cards | None, list[str]] | None:
 # Words of a directive or of an srun line -> options, as getopt reads them (`man sbatch`, `man srun`).
 
 
-class Given(NamedTuple):
+class UsedOption(NamedTuple):
     """An option with its value (empty where it takes none), and where it stands."""
 
     option: Option
@@ -122,16 +122,16 @@ class Given(NamedTuple):
     spot: Position
 
 
-Options = Mapping[str, Given]
+Options = Mapping[str, UsedOption]
 """By name. Of an option that is given twice the last one counts, as for Slurm."""
 
 
 def parse(
     words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
-) -> tuple[dict[str, Given], int]:
+) -> tuple[dict[str, UsedOption], int]:
     """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
     letters, at = {each.short: each for each in table.values() if each.short}, 0
-    options: dict[str, Given] = {}
+    options: dict[str, UsedOption] = {}
     while at < len(words):
         word, spot = words[at]
         if word == "--":
@@ -150,12 +150,12 @@ def parse(
                 if following is None:
                     findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
                 else:
-                    options[option.name] = Given(option, following, spot)
+                    options[option.name] = UsedOption(option, following, spot)
                     at += 1
             elif option.takes == FLAG and value:
                 findings.error("W601", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
             else:
-                options[option.name] = Given(option, value or "", spot)
+                options[option.name] = UsedOption(option, value or "", spot)
     return options, at
 
 
@@ -185,8 +185,8 @@ def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
     """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
-    nothing: dict[str, Given] = {}
-    kept: dict[str, Given] = {}
+    nothing: dict[str, UsedOption] = {}
+    kept: dict[str, UsedOption] = {}
     for used in (each for options in sections for each in options.values()):
         option = used.option
         if option.does == REFUSED:
@@ -207,7 +207,7 @@ def report_options(sections: Iterable[Options], findings: Findings, step: bool =
     _report_names(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
 
 
-def _report_names(options: Mapping[str, Given], code: str, what: str, hint: str, findings: Findings) -> None:
+def _report_names(options: Mapping[str, UsedOption], code: str, what: str, hint: str, findings: Findings) -> None:
     if options:
         first = next(iter(options.values()))
         names = ", ".join(f"--{name}" for name in options)

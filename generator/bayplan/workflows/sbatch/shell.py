@@ -35,7 +35,7 @@ class Operator(NamedTuple):
     start: int
 
 
-class Here(NamedTuple):
+class HereDocument(NamedTuple):
     """A here-document, `<<WORD`. Its body follows the line; `plain`: the word was quoted, so nothing is replaced."""
 
     text: str
@@ -43,7 +43,7 @@ class Here(NamedTuple):
     start: int
 
 
-Token = Word | Operator | Here
+Token = Word | Operator | HereDocument
 
 
 class UnreadableError(Exception):
@@ -79,7 +79,9 @@ def tokens(text: str) -> list[Token]:
             for index, delimiter, tabs in waiting:
                 document = result[index]
                 body, at = _document(text, at, delimiter, tabs, document.start)
-                result[index] = Here(body, isinstance(document, Here) and document.plain, document.start)
+                result[index] = HereDocument(
+                    body, isinstance(document, HereDocument) and document.plain, document.start
+                )
             waiting = []
         elif text.startswith("<<", at) and not text.startswith("<<<", at):
             tabs = text.startswith("<<-", at)
@@ -87,7 +89,7 @@ def tokens(text: str) -> list[Token]:
             word, end = _word(text, blank.end() if blank else at + 2 + tabs, 0)
             delimiter = "".join(piece.text for piece in word.pieces)
             waiting.append((len(result), delimiter, tabs))
-            result.append(Here("", word.raw != delimiter, at))
+            result.append(HereDocument("", word.raw != delimiter, at))
             at = end
         else:
             token, at = _token(text, at)
@@ -344,7 +346,7 @@ class _Reader:
             if isinstance(token, Word) or (words and words[0].raw == "[[" and words[-1].raw != "]]"):
                 words += [token] if isinstance(token, Word) else []
                 self.at += 1
-            elif isinstance(token, Here):
+            elif isinstance(token, HereDocument):
                 redirects.append(Redirect("<<", None, token.text, token.plain))
                 self.at += 1
             elif token.text in ENDS or token.text == ")":

@@ -15,7 +15,7 @@ from bayplan.workflows.sbatch.expansion import MARK, NODE, Scope
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
-from bayplan.workflows.sbatch.shape import Given, Shape, count, shape
+from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, shape
 from bayplan.workflows.sbatch.variables import SHELLS, Body, base
 
 ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
@@ -35,7 +35,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     body, seen = Body(script.body, script.line), Findings()
     result = run_body(body, scope, script.exported, seen)
     if result is None or result.steps:
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
     if result is None:
         return None
     if not result.steps:
@@ -66,10 +66,10 @@ def _single_task(
     shape = script.first.shape
     spot = body.spot(result.work[0].start) if result.work else script.first.spot
     if has_errors(seen.all()) and SRUN.search(script.body):
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
         return None
     if not result.work:
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
         hint = "start the program with srun"
         findings.error("W614", spot, "the script starts no program", hint)
         return None
@@ -82,7 +82,7 @@ def _single_task(
         return None
     plain = len(result.work) == 1 and bool(result.words)
     wanted = ("W612", "W613") if plain else ("W612",)
-    findings.found.update((each, None) for each in seen.found if plain or each.code in wanted)
+    findings.diagnostics.update((each, None) for each in seen.diagnostics if plain or each.code in wanted)
     if plain:
         return [[Step({}, result.words, result.env, result.before, result.folder, spot, 0)]]
     names = set(re.findall(r"\bSLURM_\w+", script.body))
@@ -117,13 +117,13 @@ class Part(NamedTuple):
 
     step: Step
     shape: Shape
-    options: Mapping[str, Given]  # those of the section, and the step's own
+    options: Mapping[str, UsedOption]  # those of the section, and the step's own
     section: int
     base: int
     pool: str
     names: tuple[tuple[str, int], ...]
     segment: int = 0  # nodes of each, where there are several
-    asked: bool = False  # --segment is there
+    segmented: bool = False  # --segment is there
     branches: tuple[pods.PodSetBranch, ...] = ()
     files: Mapping[str, str] = {}
     places: Mapping[Route, Position] = {}
@@ -207,8 +207,8 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
         return section.shape
     whole, nodes = section.shape, own.get("nodes", section.options.get("nodes"))
 
-    def option(name: str, value: int) -> Given:
-        return Given(STEPS[name], str(value), step.spot)
+    def option(name: str, value: int) -> UsedOption:
+        return UsedOption(STEPS[name], str(value), step.spot)
 
     replaced = {name for family in families if own.keys() & set(family) for name in family}
     inherited = {name: each for name, each in section.options.items() if name in INHERITED and name not in replaced}
@@ -255,4 +255,4 @@ def _segmented(part: Part, section: Section, findings: Findings) -> Part:
         message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
         findings.error("W620", option.spot, message, "let the step take all nodes, or leave --segment out")
         return part
-    return part._replace(segment=size if nodes > size else 0, asked=True)
+    return part._replace(segment=size if nodes > size else 0, segmented=True)

@@ -39,7 +39,7 @@ class FabricAttachment(NamedTuple):
     fabric: Any = ""
     devices: Mapping[str, int] = {}
     covered: bool = False
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
@@ -211,7 +211,7 @@ def _hashed(stem: str, name: str) -> str:
     return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-# Which pool a role runs in, and how much of a node it may ask for there.
+# The pool that a role runs in, and how much of a node it may ask for there.
 
 MEGA = 10**6
 RESERVED_MILLICPU, RESERVED_MB = 100, 1024
@@ -223,7 +223,7 @@ class PoolChoice(NamedTuple):
 
     name: str = ""
     selector: Mapping[str, str] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def choose_pool(
@@ -261,7 +261,7 @@ class Amounts(NamedTuple):
 
     resources: Mapping[str, str]
     shm: str
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int, int], at: Route) -> Amounts:
@@ -309,7 +309,7 @@ class PodSetPart(NamedTuple):
 
     data: Mapping[str, Any] = {}
     origins: Mapping[Route, Route] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def without_empty(**parts: Any) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class MetadataRequests(NamedTuple):
     gang: Mapping[str, Any] = {}
     pods: Mapping[str, Any] = {}
     places: Mapping[str, Route] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def application_requests(app: Mapping[str, Any]) -> MetadataRequests:
@@ -203,7 +203,7 @@ class _Reader(NamedTuple):
 
     role: str
     replicas: int
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
 
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
@@ -253,7 +253,7 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
         field, wrong = _field(str(key), below)
         if wrong:
             hint = "say it with a plain key, which adds to what is there"
-            reader.found.append(error("W584", (*route, key, KEY), wrong, hint=hint))
+            reader.findings.append(error("W584", (*route, key, KEY), wrong, hint=hint))
         elif field and below is not None:
             resolved[field] = _plain(below, (*route, key), reader)
     return resolved
@@ -280,10 +280,10 @@ def _pod(pod: Mapping[str, Any], route: Route, reader: _Reader, names: set[str])
     for key in pod:
         if key not in ("metadata", "spec"):
             message = f'"{key}" of an overlay is used by nobody: TorchX takes metadata and spec'
-            reader.found.append(info("W588", (*route, key, KEY), message))
+            reader.findings.append(info("W588", (*route, key, KEY), message))
     for key in [each for each in metadata if each not in ("labels", "annotations")]:
         message = f'metadata "{key}" of a pod cannot be set: bayplan names pods'
-        reader.found.append(error("W584", (*route, "metadata", key), message, hint="remove it"))
+        reader.findings.append(error("W584", (*route, "metadata", key), message, hint="remove it"))
     annotations = dict(metadata.get("annotations") or {}) if isinstance(metadata.get("annotations"), Mapping) else {}
     networks = annotations.pop(NETWORKS, None)
     kept = {"labels": metadata.get("labels"), "annotations": annotations}
@@ -300,7 +300,9 @@ def _containers(
     at: Route = (*route, "spec")
     for each in containers if isinstance(containers, list) else ():
         if not isinstance(each, Mapping):
-            reader.found.append(error("W584", at, "a container of the overlay is no mapping", hint="give its fields"))
+            reader.findings.append(
+                error("W584", at, "a container of the overlay is no mapping", hint="give its fields")
+            )
             continue
         which = _replica_of(str(each.get("name", "")), reader, names)
         if "name" not in each:
@@ -308,7 +310,7 @@ def _containers(
         elif which is None:
             beside.append(each)
         else:
-            reader.found.extend(_one_replica(str(each.get("name")), which, reader, at))
+            reader.findings.extend(_one_replica(str(each.get("name")), which, reader, at))
             main |= {key: value for key, value in each.items() if key != "name"}
     return main, tuple(beside)
 

@@ -161,7 +161,7 @@ OWN_VARIABLES = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
 
 # The APPLICATION section of a dry run: `pprint` of a dictionary (TorchX 0.7 and 0.8, cli/cmd_run.py).
 #
-# It is Python's way to write data, so Python's own parser reads it; nothing of it is run.
+# It is a Python literal, so Python's parser reads it; nothing of it is run.
 
 ENUM = re.compile(r"(?<='retry_policy': )<RetryPolicy\.[A-Z]+: ('[A-Z]+')>")
 """The one value that is no literal."""

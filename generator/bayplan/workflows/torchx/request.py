@@ -20,7 +20,7 @@ from bayplan.workflows.torchx.reading import Translated, mappings, route_of, who
 
 # Pods that TorchX wrote for the replicas of a role -> the role.
 #
-# What a role has no field for goes where TorchX 0.8 takes it from: an overlay of the pod in the role's metadata.
+# Fields of the pod that a role does not have become an overlay of the pod in the role's metadata, as in TorchX 0.8.
 
 ISTIO = "sidecar.istio.io/inject"
 SHM = "dshm"

@@ -68,7 +68,7 @@ class Mounts(NamedTuple):
 
     volumes: list[dict[str, Any]]
     mounts: list[dict[str, Any]]
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
 
 
 def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
@@ -79,18 +79,18 @@ def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route)
         at: Route = (*route, number)
         claim = "src" in each
         if "permissions" in each:
-            result.found.append(_device(each, fabric, at))
+            result.findings.append(_device(each, fabric, at))
         elif claim == ("src_path" in each):
             hint = "give src of a volume claim, or src_path of a folder of the node"
             message = f'the mount at "{each["dst_path"]}" names no source, or two'
-            result.found.append(error("W577", at, message, hint=hint))
+            result.findings.append(error("W577", at, message, hint=hint))
         else:
             name, read_only = f"mount-{number}", {"readOnly": True} if each.get("read_only") else {}
             source = {"claimName": each["src"]} if claim else {"path": each["src_path"]}
             result.volumes.append({"name": name, ("persistentVolumeClaim" if claim else "hostPath"): source})
             result.mounts.append({"name": name, "mountPath": each["dst_path"], **read_only})
             if claim and (wrong := validation.claim(each["src"])):
-                result.found.append(error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
+                result.findings.append(error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
     return result
 
 
@@ -165,8 +165,8 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole
         template=_template(role, texts, overlay, pool, attachment, role_mounts, site, bool(amounts.shm)),
     )
     findings = (
-        *(*losses.role(role, route), *_fields(texts, route), *requests.found, *overlay_findings, *pool.found),
-        *(*network_findings, *attachment.found, *amounts.found, *role_mounts.found, *_clashes(texts, route)),
+        *(*losses.role(role, route), *_fields(texts, route), *requests.findings, *overlay_findings, *pool.findings),
+        *(*network_findings, *attachment.findings, *amounts.findings, *role_mounts.findings, *_clashes(texts, route)),
     )
     origins = _origins(route, overlay)
     origins |= {(k,): at for k, at in (*site.requests.places.items(), *requests.places.items()) if k in requested}

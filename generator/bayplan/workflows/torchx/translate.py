@@ -30,10 +30,10 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     roles = tuple(pod_set(role, (*ROLES, number), site) for number, (role, site) in numbered)
     document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
     findings = (
-        *requests.found,
+        *requests.findings,
         *_renamed(data, name, names),
         *losses.application(data),
-        *(d for role in roles for d in role.part.found),
+        *(d for role in roles for d in role.part.findings),
     )
     return native.finish(document, origins, findings, ROOT, parallel=True)
 

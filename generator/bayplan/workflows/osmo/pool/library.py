@@ -52,7 +52,7 @@ class Library(NamedTuple):
     """The sections of a file. `found` and `from_chart` collect what is missing and what comes from the chart."""
 
     sections: Sections
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     from_chart: dict[str, Route]
 
     def has(self, section: str) -> bool:
@@ -80,17 +80,17 @@ class Library(NamedTuple):
         if name in built_in:
             self.from_chart.setdefault(f'{WORDS[section]} "{name}"', route)
             return Part(built_in[name], route)
-        self.found.append(_missing(section, name, route, [*own.data, *built_in]))
+        self.findings.append(_missing(section, name, route, [*own.data, *built_in]))
         return None
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything collected; W494 for what the chart brings."""
         if not self.from_chart:
-            return tuple(self.found)
+            return tuple(self.findings)
         first = next(iter(self.from_chart.values()))
         message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.from_chart)}"
         hint = "put them into the file if yours differ"
-        return (*self.found, info("W494", first, message, hint=hint))
+        return (*self.findings, info("W494", first, message, hint=hint))
 
 
 def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
@@ -110,7 +110,7 @@ def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Di
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
 
 
-# Resource validations: comparisons of what a task asks for with numbers and with what nodes have.
+# Resource validations: comparisons of a task's requests with numbers and with the resources of nodes.
 
 OPERATORS = ("GT", "GE", "LT", "LE", "EQ")
 
@@ -130,7 +130,7 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
         route = (*part.route, index) if in_file else part.route
         wrong = tuple(_wrong(data, route))
-        library.found.extend(wrong if in_file else ())
+        library.findings.extend(wrong if in_file else ())
         if not wrong:
             fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
             rules.append(Rule(*fields, route=route))
@@ -163,7 +163,7 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
     merged: dict[tuple[str, str, str], GroupTemplate] = {}
     for part in parts:
         wrong = tuple(_groups_wrong(part))
-        library.found.extend(wrong)
+        library.findings.extend(wrong)
         if not wrong:
             data = part.data
             key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
@@ -175,14 +175,10 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
 def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
     data: Any = part.data or {}
     metadata = data.get("metadata") or {}
-    for missing, value in (
-        ("apiVersion", data.get("apiVersion")),
-        ("kind", data.get("kind")),
-        ("metadata.name", metadata.get("name")),
-    ):
-        if not value:
-            message = f"a group template without {missing} makes no object"
-            yield error("W480", part.route, message, hint=f"add `{missing}`")
+    fields = {"apiVersion": data.get("apiVersion"), "kind": data.get("kind"), "metadata.name": metadata.get("name")}
+    for missing in (name for name, value in fields.items() if not value):
+        message = f"a group template without {missing} makes no object"
+        yield error("W480", part.route, message, hint=f"add `{missing}`")
     if metadata.get("namespace"):
         route: Route = (*part.route, "metadata", "namespace")
         message = "a group template may not name a namespace: OSMO makes it in the namespace of the pods"

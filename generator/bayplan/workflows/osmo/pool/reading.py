@@ -121,7 +121,7 @@ class Fields(NamedTuple):
     exit_actions: Mapping[str, str]
     guarantee: int
     places: Mapping[str, Route]
-    found: tuple[Diagnostic, ...]
+    findings: tuple[Diagnostic, ...]
 
 
 def read_fields(part: Part, sections: Sections) -> Fields:
@@ -152,7 +152,7 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         exit_actions=actions,
         guarantee=UNLIMITED if guarantee is None else int(guarantee),
         places={**{key: place for key, (_, place, own) in owners.items() if own}, **places},
-        found=tuple(findings),
+        findings=tuple(findings),
     )
 
 
@@ -259,7 +259,9 @@ def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
         merged = merge_templates(merged, data or {}, clashes)
         for path in clashes:
             message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
-            library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
+            library.findings.append(
+                error("W495", _known(data, route, path), message, hint="write both in the same way")
+            )
     return merged
 
 
@@ -316,7 +318,7 @@ def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     library = Library(sections, [*refused], {})
     part = library.completed("pools", name, part)
     own = read_fields(part, sections)
-    library.found.extend(own.found)
+    library.findings.extend(own.findings)
     backend = sections.section("backends").data.get(part.data.get("backend")) or {}
     scheduler = (backend.get("scheduler_settings") or {}).get("scheduler_name") or ""
     config = PoolConfig(
@@ -374,7 +376,7 @@ def _other_findings(sections: Sections, name: str, part: Part) -> tuple[Diagnost
     if any(each.route[: len(part.route)] == part.route for each in left):
         return ()
     refused_routes = {each.route for each in left}
-    return tuple(each for each in read_fields(part, sections).found if each.route not in refused_routes)
+    return tuple(each for each in read_fields(part, sections).findings if each.route not in refused_routes)
 
 
 def _placed(route: Route, back: Mapping[Route, Route]) -> Route:

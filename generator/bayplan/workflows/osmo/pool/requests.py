@@ -96,7 +96,7 @@ class RuleViolation(NamedTuple):
     route: Route
     rule: Route
     compared: str
-    said: str
+    author_message: str
     task: str
 
 
@@ -119,7 +119,7 @@ def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
     notes = (Note(f"{violation.compared} must hold", violation.rule),)
     hint = "change what the task's resource asks for"
-    return error("W483", violation.route, f"{who}: {violation.said}", hint=hint, notes=notes)
+    return error("W483", violation.route, f"{who}: {violation.author_message}", hint=hint, notes=notes)
 
 
 def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:

@@ -130,7 +130,7 @@ class Timeouts(NamedTuple):
     queue: float | None
 
 
-# The forms in which pool configurations are found -> sections: pools and the templates that they name.
+# The formats of pool configurations -> sections: pools and the templates that they name.
 #
 # Helm values            services.configs (chart `service`) or configuration (chart `osmo`), keys like podTemplates
 # the service's file     the same at the top, keys like pod_templates
@@ -302,7 +302,7 @@ def unknown_pool(name: str, sections: Sections, who: str) -> Diagnostic:
     return error("W472", (SUBJECT,), message, hint=hint)
 
 
-# How OSMO and Helm lay one mapping over another.
+# Merging one mapping over another, as OSMO and as Helm do it.
 
 Path = tuple[str | int, ...]
 

@@ -1,4 +1,7 @@
-"""Rules about single tasks. First: files, mounts of Secrets and of the node's folders (OSMO 6.4, src/utils/job/task.py)."""
+"""Rules about single tasks: files and mounts, inputs, credentials, exit actions, tokens, and what OSMO's service does.
+
+Source: OSMO 6.4, src/utils/job/task.py.
+"""
 
 from __future__ import annotations
 

@@ -130,16 +130,11 @@ def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranc
     labels = [label[1] for label in _PLACE.findall(text)] or [names[0][0] if names else "worker"]
     if len(parts) != len(labels) or not all(part[-1].name == "exec" for part in parts):
         return None
-    counts = _counts(text, len(labels))
+    counts = [0] * len(labels)
+    if period := _PERIOD.search(text):
+        ends = [int(end) for end, _ in _PLACE.findall(text) if end] + [int(period[1])]
+        counts = [end - start for start, end in zip([0, *ends], ends, strict=False)]
     return tuple(_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
-
-
-def _counts(text: str, parts: int) -> list[int]:
-    period = _PERIOD.search(text)
-    if period is None:
-        return [0] * parts
-    ends = [int(end) for end, _ in _PLACE.findall(text) if end] + [int(period[1])]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _branch(part: list[Statement], name: str, count: int) -> PodSetBranch:

@@ -147,9 +147,8 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
 
 def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str, UsedOption], Position]]:
     """The options of each section, and where it begins."""
-    sections: list[tuple[dict[str, UsedOption], Position]] = [
-        ({}, Position(directives[0]["line"] if directives else 1))
-    ]
+    start = Position(directives[0]["line"] if directives else 1)
+    sections: list[tuple[dict[str, UsedOption], Position]] = [({}, start)]
     for each in directives:
         words = [(word["text"], Position(each["line"], word["column"])) for word in each["words"]]
         if words[0][0] in SEPARATORS:

@@ -116,13 +116,9 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
             message = f'"{key}" of the scheduler\'s arguments is left out'
             hint = f"of these arguments bayplan takes {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
             yield warning("W591", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
-    yield from _retries(app["roles"])
-
-
-def _retries(roles: list[Mapping[str, Any]]) -> Iterator[Diagnostic]:
-    """W572: a gang starts again as a whole, as often as all roles take it (TorchX does so with APPLICATION)."""
+    roles: list[Mapping[str, Any]] = app["roles"]
     least = min(role.get("max_retries") or 0 for role in roles)
-    for number, role in enumerate(roles):
+    for number, role in enumerate(roles):  # a gang starts again as a whole (TorchX does so with APPLICATION)
         policy, retries = role.get("retry_policy") or "APPLICATION", role.get("max_retries") or 0
         if retries and (policy != "APPLICATION" or retries > least):
             what = f"by {policy.lower()}, " if policy != "APPLICATION" else ""

@@ -49,7 +49,7 @@ PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
 
 
 class Library(NamedTuple):
-    """The sections of a file. `found` and `from_chart` collect what is missing and what comes from the chart."""
+    """The sections of a file. `findings` and `from_chart` collect what is missing and what comes from the chart."""
 
     sections: Sections
     findings: list[Diagnostic]

@@ -113,7 +113,7 @@ INDEPENDENT_FIELDS = (*TIMEOUTS, "default_exit_actions", "resources", "descripti
 
 
 class Fields(NamedTuple):
-    """What the fields say; what is wrong stands in `found`, and says nothing. As in `values.PoolConfig`."""
+    """What the fields say; what is wrong stands in `findings`, and says nothing. As in `values.PoolConfig`."""
 
     keys: tuple[Key, ...]
     default_platform: str

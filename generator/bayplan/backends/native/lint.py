@@ -9,24 +9,175 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.native.groups import COMPONENT, SINCE_LEVELS, SINCE_TREES, SINCE_WORKLOADS
-from bayplan.backends.native.lint_index import (
-    COMPOSITE,
-    MOST_DEPTH,
-    POD_GROUP,
-    WORKLOAD,
-    Group,
-    Index,
-    Key,
-    PodSpec,
-    Template,
-    indexed,
-    templates,
-)
+from bayplan.backends.native.groups import COMPONENT, GROUP, SINCE_LEVELS, SINCE_TREES, SINCE_WORKLOADS
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.kube.objects import get, items, mapping, number_in, text
-from bayplan.kube.pod import COMPUTE_DOMAIN_API
-from bayplan.linting.objects import LintContext, Rule
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, items, kind, mapping, name, namespace, number_in, text
+from bayplan.kube.templates import PodTemplate
+from bayplan.linting.objects import LintContext, Rule, grouped
+from bayplan.linting.schedulers import DEFAULT
+from bayplan.model.manifest import Object
+from bayplan.model.target import Target
+from bayplan.model.topology import HOST, ClusterTopology
+
+# The objects that kube-scheduler reads, indexed by what they are looked up by
+
+MOST_DEPTH = 4
+"""Groups on the way from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""
+
+
+class Index(NamedTuple):
+    """The objects of one run on one cluster, each by what it is looked up by."""
+
+    groups: tuple[Group, ...]
+    pods: tuple[PodTemplate, ...]
+    target: Target
+    named: Mapping[str, Mapping[Key, Group]]  # kind -> name -> group
+    inside: Mapping[Key, tuple[Template, ...]]  # Workload -> its templates
+    members: Mapping[Key, Sequence[PodTemplate]]  # PodGroup -> the pods that name it
+    children: Mapping[Key, Sequence[Group]]  # CompositePodGroup -> the groups that name it as their parent
+    levels: Mapping[str, int]  # node label -> its rank, 0 for the coarsest
+
+    @property
+    def kubernetes(self) -> str:
+        """For messages."""
+        return f"Kubernetes {self.target.version(COMPONENT)}"
+
+    def made_from(self, group: Group) -> tuple[Group | None, Template | None]:
+        """The Workload and the template that a group names, where they are among the objects."""
+        _, workload, name = group.template
+        key, composite = (group.namespace, workload), group.kind == COMPOSITE
+        inside = self.inside.get(key, ())
+        template = next((each for each in inside if each.name == name and each.composite == composite), None)
+        return self.named[WORKLOAD].get(key), template
+
+    def above(self, group: Group) -> Iterator[Group]:
+        """The groups above a group, nearest first; one more than may be, so that a cycle ends."""
+        here: Group | None = group
+        for _ in range(MOST_DEPTH):
+            here = self.named[COMPOSITE].get((here.namespace, here.parent)) if here and here.parent else None
+            if here:
+                yield here
+
+    def root(self, group: Group) -> Group:
+        """The topmost group that is known of its tree."""
+        return (group, *self.above(group))[-1]
+
+
+def indexed(context: LintContext) -> Index:
+    """Everything indexed once: there may be thousands of groups."""
+    groups = tuple(_groups_in(context.objects))
+    kinds = (WORKLOAD, POD_GROUP, COMPOSITE)
+    named = {kind: {each.key: each for each in reversed(groups) if each.kind == kind} for kind in kinds}
+    members = grouped(group_key, context.templates)
+    children = grouped(lambda each: (each.namespace, each.parent), groups)
+    return Index(
+        groups=groups,
+        pods=context.templates,
+        target=context.target,
+        named=named,
+        inside={key: tuple(templates(each)) for key, each in named[WORKLOAD].items()},
+        members={key: pods for key, pods in members.items() if key[1]},
+        children={key: below for key, below in children.items() if key[1]},
+        levels=_levels(context.topology),
+    )
+
+
+def _levels(topology: ClusterTopology) -> dict[str, int]:
+    made: dict[str, int] = {}
+    for pool in topology.pools:
+        for rank, level in enumerate((*pool.levels, HOST)):
+            made[level.label] = min(rank, made.get(level.label, rank))
+    return made
+
+
+WORKLOAD, POD_GROUP, COMPOSITE = "Workload", "PodGroup", "CompositePodGroup"
+Key = tuple[str, str]  # namespace, name
+
+
+class Group(NamedTuple):
+    """A Workload, PodGroup or CompositePodGroup."""
+
+    kind: str
+    version: str
+    namespace: str
+    name: str
+    route: Route  # of its spec
+    spec: Mapping[str, Any]
+
+    @property
+    def key(self) -> Key:
+        """(namespace, name)."""
+        return self.namespace, self.name
+
+    @property
+    def title(self) -> str:
+        """For messages."""
+        return f'{self.kind} "{self.name}"'
+
+    @property
+    def parent(self) -> str:
+        """The CompositePodGroup above it."""
+        return text(self.spec, "parentCompositePodGroupName")
+
+    @property
+    def label(self) -> str:
+        """The node label of its level."""
+        return text(self.spec, "schedulingConstraints", "topology", 0, "key")
+
+    @property
+    def template(self) -> tuple[Route, str, str]:
+        """Where it names its template, the Workload and the template: 1.37's words, else 1.36's."""
+        if get(self.spec, "workloadRef") is not None:
+            at: Route = ("workloadRef",)
+            return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "templateName")
+        at = ("podGroupTemplateRef", "workload")
+        return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "podGroupTemplateName")
+
+
+class Template(NamedTuple):
+    """A template inside a Workload."""
+
+    name: str
+    route: Route
+    spec: Mapping[str, Any]
+    composite: bool
+    depth: int
+
+
+def _groups_in(objects: Sequence[Object]) -> Iterator[Group]:
+    """All objects of kube-scheduler."""
+    for each in objects:
+        api, _, version = text(each.data, "apiVersion").rpartition("/")
+        spec = get(each.data, "spec")
+        if api == GROUP and kind(each) in (WORKLOAD, POD_GROUP, COMPOSITE) and isinstance(spec, Mapping):
+            yield Group(kind(each), version, _namespace(each), name(each), (*each.route, "spec"), spec)
+
+
+def templates(workload: Group) -> Iterator[Template]:
+    """All templates of a Workload, parents first."""
+    yield from _templates(workload.spec, workload.route, 1)
+
+
+def _templates(spec: Mapping[str, Any], route: Route, depth: int) -> Iterator[Template]:
+    for word, composite in (("podGroupTemplates", False), ("compositePodGroupTemplates", True)):
+        for i, each in enumerate(items(spec, word)):
+            if isinstance(each, Mapping):
+                at = (*route, word, i)
+                yield Template(text(each, "name"), at, each, composite, depth)
+                if composite and depth < 32:
+                    yield from _templates(each, at, depth + 1)
+
+
+def group_key(pods: PodTemplate) -> Key:
+    """The PodGroup that the pods name (1.36 and later); its name is empty where they name none."""
+    return _namespace(pods.object), text(pods.spec, "schedulingGroup", "podGroupName")
+
+
+def _namespace(each: Object) -> str:
+    """An object without a namespace lands in `default`, unless somebody says another one to kubectl."""
+    return namespace(each) or "default"
+
 
 # M780: fields of another version of Kubernetes, and templates whose CRD drops them
 
@@ -106,24 +257,20 @@ def _renamed(index: Index, route: Route, title: str, old: str, new: str) -> Diag
     return error("M780", route, message, hint=f"write `{new}`")
 
 
-def _pod_fields(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+def _pod_fields(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     """1.35 has `workloadRef` in pods, later versions `schedulingGroup`; either is dropped where it is not known."""
-    counted, grouped = get(pods.spec, "workloadRef") is not None, get(pods.spec, "schedulingGroup") is not None
-    if counted and _newest_version(index) not in ("", SINCE_WORKLOADS):
-        yield _renamed(
-            index, (*pods.route, "workloadRef"), f"pods of this {pods.kind}", "workloadRef", "schedulingGroup"
-        )
-    if grouped and _newest_version(index) in ("", SINCE_WORKLOADS):
-        yield _renamed(
-            index, (*pods.route, "schedulingGroup"), f"pods of this {pods.kind}", "schedulingGroup", "workloadRef"
-        )
-    if grouped and pods.kind in CRD_SINCE and not index.target.since(*CRD_SINCE[pods.kind]):
-        component, version = CRD_SINCE[pods.kind]
+    owner = kind(pods.object)
+    own, other = "schedulingGroup", "workloadRef"
+    if _newest_version(index) in ("", SINCE_WORKLOADS):
+        own, other = other, own
+    if get(pods.spec, other) is not None:
+        yield _renamed(index, (*pods.spec_route, other), f"pods of this {owner}", other, own)
+    grouped = get(pods.spec, "schedulingGroup") is not None
+    if grouped and owner in CRD_SINCE and not index.target.since(*CRD_SINCE[owner]):
+        component, version = CRD_SINCE[owner]
         written = index.target.version(component)
-        message = (
-            f"the CRD of {pods.kind} {written} drops `schedulingGroup` without a word, so its pods start one by one"
-        )
-        yield error("M780", (*pods.route, "schedulingGroup"), message, hint=f"use {pods.kind} {version} or later")
+        message = f"the CRD of {owner} {written} drops `schedulingGroup` without a word, so its pods start one by one"
+        yield error("M780", (*pods.spec_route, "schedulingGroup"), message, hint=f"use {owner} {version} or later")
 
 
 # M781 and M784: templates that groups name, and what a Workload may hold (validation.go, 1.35 to 1.37)
@@ -239,9 +386,8 @@ def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
 # M782, M783, M785, M786 and M789: the tree of groups, its counts, its levels and its claims
 
 
-def _groups(index: Index) -> Iterator[Diagnostic]:
+def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
     """Each group with those around it."""
-    claim_templates = dict(_claim_templates(index))
     for group in index.groups:
         if group.kind != WORKLOAD:
             yield from _parent(index, group)
@@ -249,7 +395,7 @@ def _groups(index: Index) -> Iterator[Diagnostic]:
         yield from _minimums(index, group)
         for route, key in _level_keys(group):
             yield from _known_label(index, group, route, key)
-        yield from _shared_channels(claim_templates, group)
+        yield from _shared_channels(context, group)
 
 
 def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
@@ -316,31 +462,21 @@ def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
         yield error("M786", here, message, hint=hint, notes=(Note(outer.title, there),))
 
 
-def _claim_templates(index: Index) -> Iterator[tuple[Key, str]]:
-    """The claim templates of ComputeDomains."""
-    for each in index.objects:
-        if text(each.data, "apiVersion") == COMPUTE_DOMAIN_API and text(each.data, "kind") == "ComputeDomain":
-            name = text(each.data, "spec", "channel", "resourceClaimTemplate", "name")
-            yield (text(each.data, "metadata", "namespace") or "default", name), text(each.data, "metadata", "name")
-
-
-def _shared_channels(claim_templates: dict[Key, str], group: Group) -> Iterator[Diagnostic]:
+def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:
     """A claim of a group is one claim for all of its pods, and an IMEX channel is a device of one node (KEP-5729)."""
     places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
     for route, spec in places:
         for i, claim in enumerate(items(spec, "resourceClaims")):
-            domain = claim_templates.get((group.namespace, text(claim, "resourceClaimTemplateName")))
-            if domain:
+            domains = context.channels.get(text(claim, "resourceClaimTemplateName"), ())
+            for domain in [each for each in domains if _namespace(each) == group.namespace][-1:]:
                 message = (
-                    f'{group.title} shares one channel of the ComputeDomain "{domain}" among its pods, and a channel'
-                    " belongs to one node: pods on other nodes never start"
+                    f'{group.title} shares one channel of the ComputeDomain "{name(domain)}" among its pods, and a'
+                    " channel belongs to one node: pods on other nodes never start"
                 )
                 yield error("M789", (*route, "resourceClaims", i), message, hint="claim the channel in the pods alone")
 
 
 # M787 and M788: the pods that name groups
-
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def _pods(index: Index) -> Iterator[Diagnostic]:
@@ -350,33 +486,32 @@ def _pods(index: Index) -> Iterator[Diagnostic]:
     yield from _one_scheduler_a_tree(index)
 
 
-def _pod_group(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+def _pod_group(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     """The scheduler holds pods back until their group exists (PreEnqueue), without an end."""
-    if pods.group and (pods.namespace, pods.group) not in index.named[POD_GROUP]:
-        at = (*pods.route, "schedulingGroup", "podGroupName")
-        message = f'these pods belong to the PodGroup "{pods.group}", which is not there: they would wait for ever'
+    key = group_key(pods)
+    if key[1] and key not in index.named[POD_GROUP]:
+        at = (*pods.spec_route, "schedulingGroup", "podGroupName")
+        message = f'these pods belong to the PodGroup "{key[1]}", which is not there: they would wait for ever'
         yield error("M787", at, message, hint="name a PodGroup of their namespace")
-    if pods.workload:
+    if text(pods.spec, "workloadRef", "name"):
         yield from _counting_workload(index, pods)
 
 
-def _counting_workload(index: Index, pods: PodSpec) -> Iterator[Diagnostic]:
+def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     """1.35: a pod names a pod group inside a Workload."""
-    workload = index.named[WORKLOAD].get((pods.namespace, pods.workload))
-    wanted = text(pods.spec, "workloadRef", "podGroup")
+    named, wanted = text(pods.spec, "workloadRef", "name"), text(pods.spec, "workloadRef", "podGroup")
+    workload = index.named[WORKLOAD].get((_namespace(pods.object), named))
     inside = {text(each, "name") for each in items(workload.spec, "podGroups")} if workload else set()
     if wanted not in inside:
-        where = (
-            f'the Workload "{pods.workload}" has no pod group "{wanted}"' if workload else "there is no such Workload"
-        )
-        message = f'these pods belong to the pod group "{wanted}" of "{pods.workload}", but {where}'
-        yield error("M787", (*pods.route, "workloadRef"), message, hint="name a pod group that the Workload lists")
+        where = f'the Workload "{named}" has no pod group "{wanted}"' if workload else "there is no such Workload"
+        message = f'these pods belong to the pod group "{wanted}" of "{named}", but {where}'
+        yield error("M787", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that the Workload lists")
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
     """kube-scheduler refuses a tree whose pods name several schedulers, or differ from their group in priority."""
     groups = index.named[POD_GROUP]
-    first: dict[Key, PodSpec] = {}
+    first: dict[Key, PodTemplate] = {}
     for key, members in index.members.items():
         group = groups.get(key)
         root = index.root(group).key if group else key
@@ -387,24 +522,31 @@ def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
             if group and named and named != text(pods.spec, "priorityClassName"):
                 own = text(pods.spec, "priorityClassName") or "none"
                 message = f'pods of {group.title} have the priority class "{own}", and the group has "{named}"'
-                at = (*pods.route, *(("priorityClassName",) if own != "none" else ()))
+                at = (*pods.spec_route, *(("priorityClassName",) if own != "none" else ()))
                 yield error("M788", at, message, hint="give the pods the priority class of their group")
 
 
-def _same_scheduler(first: PodSpec, pods: PodSpec) -> Iterator[Diagnostic]:
-    one, other = (text(each.spec, "schedulerName") or DEFAULT_SCHEDULER for each in (first, pods))
+def _same_scheduler(first: PodTemplate, pods: PodTemplate) -> Iterator[Diagnostic]:
+    one, other = (text(each.spec, "schedulerName") or DEFAULT for each in (first, pods))
     if one != other:
-        at = (*pods.route, *(("schedulerName",) if get(pods.spec, "schedulerName") else ()))
+        at = (*pods.spec_route, *(("schedulerName",) if get(pods.spec, "schedulerName") else ()))
         message = f'pods of one tree of groups name the schedulers "{one}" and "{other}"; neither starts them'
-        yield error("M788", at, message, hint="name one scheduler in all of them", notes=(Note(one, first.route),))
+        yield error("M788", at, message, hint="name one scheduler in all of them", notes=(Note(one, first.spec_route),))
+
+
+def _names_a_group(pods: PodTemplate) -> bool:
+    """Whether the pods name a group at all, in any version's words."""
+    return any(get(pods.spec, word) is not None for word in ("schedulingGroup", "workloadRef"))
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """Every finding in the objects that kube-scheduler reads."""
-    objects = indexed(context.objects, context.topology, context.target)
-    if objects.groups or any(each.named for each in objects.pods):
-        for rule in (_versions, _workload_templates, _groups, _pods):
-            yield from rule(objects)
+    index = indexed(context)
+    if index.groups or any(_names_a_group(each) for each in index.pods):
+        yield from _versions(index)
+        yield from _workload_templates(index)
+        yield from _groups(index, context)
+        yield from _pods(index)
 
 
 RULES: tuple[Rule, ...] = (check_objects,)

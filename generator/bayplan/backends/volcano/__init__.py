@@ -5,15 +5,26 @@ What it carries is here, by feature, amount and version. The reasons end up in f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from bayplan.backends.volcano.needs import cluster_needs, cluster_objects, needs, notices
-from bayplan.backends.volcano.pod_group import lower
+from bayplan.backends.volcano.pod_group import (
+    VOLCANO_JOB,
+    GroupInstance,
+    group_instances,
+    job_gaps,
+    lower,
+    policies,
+    tier,
+)
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.core.values import NamedTuple
+from bayplan.kube import quantity
 from bayplan.model.backend import (
     Backend,
     Cluster,
     Declaration,
     Feature,
+    Need,
     Support,
     approximate,
     exact,
@@ -21,6 +32,12 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+from bayplan.model.manifest import Manifest, Shape
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
+from bayplan.model.target import Target
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
+from bayplan.topologies.hypernodes import writing
 
 FEATURES: Mapping[str, Feature] = {
     "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
@@ -144,6 +161,219 @@ SUPPORT = (
     ),
     never("workload-sbatch", "an sbatch script is for Slurm", USE_JOBSET),
 )
+
+
+# What only Volcano is asked for by a plan and by a topology, its cluster-scoped objects, and what must be on.
+
+
+def needs(plan: Plan) -> tuple[Need, ...]:
+    """All of a plan's own, each once for all copies of a gang."""
+    firsts = [gang for gang in plan.gangs if gang.copy == 0]
+    release = Need("volcano-release", 1, ("workflow", "metadata", "name"))
+    return (release, *cluster_needs(plan.topology), *(need for gang in firsts for need in _gang_needs(plan, gang)))
+
+
+def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+    """What makes the pools' levels no tree of HyperNodes."""
+    discovered = topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered"
+    return (*_uneven(topology), *(_repeated(topology) if discovered else ()))
+
+
+def _uneven(topology: ClusterTopology) -> Iterator[Need]:
+    """Pools may differ in depth as long as no level of theirs is the same one: their trees then never meet."""
+    tiers: dict[str, int] = {}
+    for i, pool in enumerate(topology.pools):
+        for j, level in enumerate(pool.levels):
+            own = tier(pool, level.name)
+            if tiers.setdefault(level.label, own) != own:
+                at: Route = ("topology", "spec", "pools", i, "levels", j)
+                subject = f'level "{level.name}", of tier {tiers[level.label]} in another pool and {own} in this one'
+                yield Need("uneven-depth", 1, at, subject=subject)
+                return
+
+
+def _repeated(topology: ClusterTopology) -> Iterator[Need]:
+    """Discovery knows a domain by the key and value of its label alone (Volcano 1.15, discovery/label/label.go)."""
+    seen: dict[tuple[str, str], tuple[str, ...]] = {}
+    for i, pool in enumerate(topology.pools):
+        for domain in pool.domains:
+            for j, (level, value) in enumerate(zip(pool.levels, domain.path, strict=False)):
+                above = domain.path[:j]
+                if seen.setdefault((level.label, value), above) != above:
+                    at: Route = ("topology", "spec", "pools", i, "levels", j)
+                    subject = f'level "{level.name}", where "{value}" stands under two parents'
+                    yield Need("repeated-discovered", 1, at, subject=subject)
+                    return
+
+
+def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
+    yield from _subgroup_needs(gang)
+    for unit in once(walk(gang.root)):
+        if unit.required or unit.preferred:
+            yield from _unit_needs(plan, gang, unit)
+    for pods in once(all_pods(gang.root)):
+        if pods.spec.numa and not _whole_cpus(pods):
+            yield Need("whole-cpus", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
+
+
+def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
+    """Subgroups that stand inside others, long names, and minimums that a subgroup cannot tell apart."""
+    instances = list(group_instances(gang.root))
+    depths = [(each.enclosing + 1, each.units.route) for each in instances if each.is_subgroup]
+    depth, inner = max(depths, key=lambda found: found[0], default=(0, ()))
+    if depth > 1 and not _is_placed_depth(gang, instances):
+        yield Need("nested-subgroups", depth, inner, subject=f'gang "{gang.gang.name}"')
+    names = [
+        (max(len(unit.name), len(policy.name)), unit.route) for policy in policies(gang.root) for unit in policy.units
+    ]
+    length, route = max(names, key=lambda named: named[0], default=(0, ()))
+    if names:
+        yield Need("unit-name-length", length, route)
+    for route in dict.fromkeys(each.unit.route for each in instances if each.optional and _mixed_minimums(each.unit)):
+        yield Need("optional-roles", 1, (*route, "minReplicas"), subject=f'gang "{gang.gang.name}"')
+
+
+def _is_placed_depth(gang: GangPlan, instances: list[GroupInstance]) -> bool:
+    """Whether the depth of placements says it already."""
+    placed = bool(gang.root.required or gang.root.preferred)
+    return placed and any(each.enclosing and (each.unit.required or each.unit.preferred) for each in instances)
+
+
+def _mixed_minimums(unit: Unit) -> bool:
+    pod_sets = list(all_pods(unit))
+    return len(pod_sets) > 1 and any(pods.minimum < pods.replicas for pods in pod_sets)
+
+
+def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
+    """What a placement asks beyond a level's number."""
+    word = "required" if unit.required else "preferred"
+    at, preferred = (*unit.route, "placement", word), not unit.required
+    subject = title(gang, unit)
+    level = unit.required or unit.preferred
+    if level == HOST_LEVEL:
+        yield Need("host-tier", 1, at, preferred, subject)
+    for pods in once(all_pods(unit)):
+        asked = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
+        if not asked - {CHANNEL, WHOLE, SLOTS} - _claimed_accelerators(plan, pods):
+            yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
+
+
+def _claimed_accelerators(plan: Plan, pods: Pods) -> set[str]:
+    """Accelerators that are claimed through DRA: nothing of them stands among the requests."""
+    asked = pods.spec.accelerator
+    kind = plan.topology.accelerators.get(asked.name) if asked else None
+    return {f"accelerator:{asked.name}"} if asked and kind and allocator(asked, kind) == "dra" else set()
+
+
+def _whole_cpus(pods: Pods) -> bool:
+    amount = quantity.parse(pods.spec.resources.get("cpu", "0"))
+    return amount > 0 and amount % 1000 == 0
+
+
+# Cluster-scoped objects: HyperNodes, or what discovery of HyperNodes needs, and Queues
+
+BUILT_IN_QUEUES = ("root", "default")
+"""Queues that Volcano makes itself."""
+
+
+def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
+    """The tree of HyperNodes, and the queues that the topology file names."""
+    return (*writing.write(topology, target), *_queues(topology))
+
+
+def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
+    """Queues without limits: what they may use is the cluster administrator's to set."""
+    default = topology.defaults.get("queue")
+    for name in topology.queues or ((default,) if default else ()):
+        if name not in BUILT_IN_QUEUES:
+            yield {
+                "apiVersion": "scheduling.volcano.sh/v1beta1",
+                "kind": "Queue",
+                "metadata": {"name": name},
+                "spec": {"weight": 1, "reclaimable": True},
+            }
+
+
+# What must be switched on for the manifests to mean what they say
+
+
+class Switch(NamedTuple):
+    """Something that is off, or may be, unless the administrator has turned it on."""
+
+    name: str  # in `schedulers: {volcano: {featureGates: ...}}`
+    need: str  # what the plan wants of it
+    lost: str  # what happens without it
+    where: str  # how it is turned on
+
+
+TOPOLOGY_PLUGIN = Switch(
+    "NetworkTopologyAware",
+    "placements are enforced by the plugin `network-topology-aware`",
+    "without it Volcano ignores every level",
+    "add `- name: network-topology-aware` to a tier of volcano-scheduler.conf, which lacks it by default",
+)
+NUMA_PLUGIN = Switch(
+    "NumaAware",
+    "NUMA policies are kept by the plugin `numaaware`",
+    "without it the pods are placed as if they had none",
+    "add `- name: numaaware` to volcano-scheduler.conf, and run the resource exporter on the nodes",
+)
+DRA_ARGUMENT = Switch(
+    "DynamicResourceAllocation",
+    "claims on ComputeDomains and GPUs are seen by the plugin `predicates` alone",
+    "below Volcano 1.15 it does not look at them by default",
+    "give that plugin the argument `predicate.DynamicResourceAllocationEnable: true` in volcano-scheduler.conf",
+)
+
+
+def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+    """One for each switch, silent where the topology says that it is on; and what Volcano Jobs cannot hold."""
+    gates = plan.topology.gates("volcano")
+    notices_of = (_notice(switch, gates.get(switch.name)) for switch in _needed_switches(plan, target))
+    return (*(each for each in notices_of if each), *_job_gaps(shape))
+
+
+def _needed_switches(plan: Plan, target: Target) -> Iterator[Switch]:
+    units = [unit for gang in plan.gangs for unit in walk(gang.root)]
+    pod_sets = [pods for gang in plan.gangs for pods in all_pods(gang.root)]
+    if any(unit.required or unit.preferred for unit in units):
+        yield TOPOLOGY_PLUGIN
+    if any(pods.spec.numa for pods in pod_sets):
+        yield NUMA_PLUGIN
+    if not target.since("volcano", "1.15") and _has_claims(plan):
+        yield DRA_ARGUMENT
+
+
+def _has_claims(plan: Plan) -> bool:
+    if any(gang.compute_domains for gang in plan.gangs):
+        return True
+    kinds, networks = plan.topology.accelerators, plan.topology.fabrics
+    pod_sets = [pods.spec for gang in plan.gangs for pods in once(all_pods(gang.root))]
+    attached = [networks[each.fabric.name].kind for each in pod_sets if each.fabric and each.fabric.name in networks]
+    if "dranet" in attached:
+        return True
+    asked = [each.accelerator for each in pod_sets]
+    return any(each and each.name in kinds and allocator(each, kinds[each.name]) == "dra" for each in asked)
+
+
+def _notice(switch: Switch, state: bool | None) -> Diagnostic | None:
+    route: Route = ("topology", "spec", "schedulers", "volcano", "featureGates", switch.name)
+    if state is None:
+        message = f"{switch.need}; {switch.lost}"
+        return info("F689", ("workflow", "metadata", "name"), message, hint=switch.where)
+    if not state:
+        message = f"{switch.need}, which this cluster has switched off; {switch.lost}"
+        return error("F689", route, message, hint=switch.where)
+    return None
+
+
+def _job_gaps(shape: Shape) -> Iterator[Diagnostic]:
+    for workload in shape.workloads:
+        if workload.kind == VOLCANO_JOB:
+            for gang in workload.gangs:
+                if gang.copy == 0:
+                    yield from job_gaps(gang)
+
 
 BACKEND = Backend(
     Declaration(

@@ -14,6 +14,7 @@ from bayplan.kube import networks as ip
 from bayplan.kube.networks import LONGEST, NETWORKS, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.linting.claims import devices_path
 from bayplan.linting.network_index import AttachedPods, NetworkIndex, device_requests
 from bayplan.linting.objects import LintContext
 from bayplan.model.topology import Fabric
@@ -150,7 +151,6 @@ def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str,
 # examples for GB200.
 
 API, DRIVER, ROOT = "resource.k8s.io", "dra.net", "resource.kubernetes.io/pcieRoot"
-DEVICES = {"ResourceClaimTemplate": ("spec", "spec", "devices"), "ResourceClaim": ("spec", "devices")}
 KEYS: Mapping[str, tuple[str, ...]] = {
     "": ("profile", "interface", "routes", "rules", "neighbors", "ethtool"),
     "interface": (
@@ -172,9 +172,9 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """M856, M857."""
     one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
     for one in context.objects:
-        path = DEVICES.get(kind(one)) if group(one) == API else None
-        if path is None:
+        if group(one) != API or kind(one) not in ("ResourceClaimTemplate", "ResourceClaim"):
             continue
+        path = devices_path(one)
         devices, route = mapping(one.data, *path), (*one.route, *path)
         for index, each in enumerate(items(devices, "config")):
             if text(each, "opaque", "driver") == DRIVER:

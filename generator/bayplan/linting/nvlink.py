@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count
 from bayplan.kube.objects import get, items, mapping, namespace, text, title
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.claims import claimed, domains
+from bayplan.linting.claims import claimants, domains
 from bayplan.linting.objects import LintContext
 from bayplan.linting.schedulers import DEFAULT, scheduler_names, scheduler_of
 from bayplan.linting.workloads import AFFINITY, exclusive
@@ -27,12 +27,9 @@ KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M808."""
     labels = nvlink_labels(context.topology)
-    claimants: dict[Route, list[PodTemplate]] = {}
-    for template in context.templates:
-        for _, domain in claimed(context, template):
-            claimants.setdefault(domain.route, []).append(template)
+    claims_of = claimants(context)
     for domain in domains(context) if labels else ():
-        yield from _domain(domain, claimants.get(domain.route, []), labels, context)
+        yield from _domain(domain, claims_of.get(domain.route, []), labels, context)
 
 
 def nvlink_labels(topology: ClusterTopology) -> frozenset[str]:

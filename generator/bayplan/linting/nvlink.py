@@ -10,7 +10,7 @@ from bayplan.kube.objects import get, items, mapping, namespace, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimants, domains
 from bayplan.linting.objects import LintContext
-from bayplan.linting.schedulers import DEFAULT, scheduler_names, scheduler_of
+from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.linting.workloads import AFFINITY, exclusive
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
@@ -108,7 +108,7 @@ def colocations(template: PodTemplate, context: LintContext) -> frozenset[Coloca
         joined = text(template.annotations, KUEUE_GROUP)
         whole = (template.object.route, joined) if joined else (template.route, "")
         found.add(("kueue", whole, text(template.annotations, KUEUE_REQUIRED)))
-    if scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler"):
+    if scheduler_of(template) == context.topology.scheduler_name("kai", "kai-scheduler"):
         kai = _kai_constraints(template, context)
         return None if kai is None else frozenset(found | kai)
     return frozenset(found) if scheduler_of(template) == DEFAULT and not get(template.spec, "schedulingGroup") else None

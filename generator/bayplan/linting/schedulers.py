@@ -9,7 +9,6 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.kube.objects import kind, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, grouped
-from bayplan.model.topology import ClusterTopology
 
 DEFAULT = "default-scheduler"
 
@@ -23,12 +22,6 @@ NAMES = (
     "scheduler-plugins-scheduler",
 )
 """The names under which the schedulers are installed unless somebody renames them (their charts)."""
-
-
-def scheduler_names(topology: ClusterTopology, scheduler: str, default: str) -> tuple[str, ...]:
-    """The names that a scheduler may have: its own, and the one that the topology file gives it."""
-    declared = topology.schedulers.get(scheduler, {}).get("schedulerName")
-    return (str(declared),) if declared else (default,)
 
 
 def scheduler_of(template: PodTemplate) -> str:

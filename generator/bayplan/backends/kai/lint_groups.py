@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP, topology_name
+from bayplan.backends.kai.pod_group import POD_GROUP, SCHEDULER, SKIP, SUBGROUP, topology_name
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
@@ -14,7 +14,7 @@ from bayplan.kube.objects import named as name_route
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed
 from bayplan.linting.objects import LintContext, grouped, in_namespace, same_namespace
-from bayplan.linting.schedulers import scheduler_names, scheduler_of
+from bayplan.linting.schedulers import scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
 
@@ -100,7 +100,7 @@ def known_levels(context: LintContext) -> dict[str, Levels]:
 
 def for_kai(template: PodTemplate, context: LintContext) -> bool:
     """Whether its pods are given to KAI."""
-    return scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler")
+    return scheduler_of(template) == context.topology.scheduler_name("kai", SCHEDULER)
 
 
 def group_of(template: PodTemplate) -> str:
@@ -348,7 +348,7 @@ def check_pods(context: LintContext) -> Iterator[Diagnostic]:
 
 def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     if not for_kai(template, context):
-        wanted = " or ".join(f'"{each}"' for each in scheduler_names(context.topology, "kai", "kai-scheduler"))
+        wanted = f'"{context.topology.scheduler_name("kai", SCHEDULER)}"'
         message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route

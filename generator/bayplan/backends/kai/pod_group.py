@@ -16,10 +16,11 @@ from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 
+SCHEDULER = "kai-scheduler"
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
 QUEUE = "kai.scheduler/queue"
@@ -54,8 +55,8 @@ def _uncounted(plan: Plan) -> Iterator[Need]:
     everyone = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
     for pods in once(pods for pods in everyone if pods.spec.accelerator):
         asked = pods.spec.accelerator
-        kind = plan.topology.accelerators[asked.name] if asked else None
-        if asked and kind and allocator(asked, kind) == "dra" and "gpu" not in (kind.device_class or "gpu"):
+        device_class = plan.topology.accelerators[asked.name].device_class if asked else ""
+        if uses_dra(pods, plan.topology) and "gpu" not in (device_class or "gpu"):
             subject = f'podSet "{pods.spec.name}"'
             yield Need("uncounted-claim", 1, (*pods.route, "accelerator"), preferred=True, subject=subject)
 
@@ -117,7 +118,7 @@ def _own_settings(gang: GangPlan, target: Target) -> dict[str, Any]:
     A gang with optional groups counts as stale from the start unless the grace period is negative (since 0.17).
     """
     own = gang.gang.backends.get("kai", {})
-    optional = any(units.minimum < len(units.members) for unit in walk(gang.root) for units in unit.groups)
+    optional = any(units.optional for unit in walk(gang.root) for units in unit.groups)
     wanted = {**({"stalenessGracePeriod": "-1s"} if optional else {}), **own}
     known = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
     return {key: wanted[key] for key in known if key in wanted}
@@ -130,7 +131,7 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
     """The subgroups below a unit. Instances of an optional group hang on a group that says how many must start."""
     for units in unit.groups:
         above = parent
-        if _optional(units):
+        if units.optional:
             yield {"name": units.name, **given(parent=parent), "minSubGroup": units.minimum}
             above = units.name
         for member in units.members:
@@ -138,10 +139,6 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
     if unit.name not in leaves:
         for pods in unit.pods:
             yield {"name": pods.name, **given(parent=parent), "minMember": pods.minimum}
-
-
-def _optional(units: Units) -> bool:
-    return units.minimum < len(units.members)
 
 
 def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
@@ -176,8 +173,8 @@ class _Siblings(NamedTuple):
 
 def _siblings(root: Unit) -> Iterator[_Siblings]:
     for unit in walk(root):
-        apart = [units for units in unit.groups if _optional(units)]
-        beside = tuple(member for units in unit.groups if not _optional(units) for member in units.members)
+        apart = [units for units in unit.groups if units.optional]
+        beside = tuple(member for units in unit.groups if not units.optional for member in units.members)
         yield _Siblings(beside, not apart and all(map(_has_one_pod_set, beside)))
         yield from (_Siblings(units.members, all(map(_has_one_pod_set, units.members))) for units in apart)
 
@@ -219,13 +216,12 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
     queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
-    own = plan.topology.schedulers.get("kai", {})
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(
             labels={**queue, **given(**{SUBGROUP: subgroup})},
             annotations={POD_GROUP: pod_group_name(plan, gang, target), **skip},
-            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+            spec={"schedulerName": plan.topology.scheduler_name("kai", SCHEDULER)},
         ),
     )
 

@@ -22,7 +22,6 @@ from bayplan.backends.koordinator.pod_group import (
     optional_pods,
     placed_groups,
     units_with_all_pods,
-    uses_dra,
 )
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.model.backend import (
@@ -39,7 +38,7 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
@@ -228,9 +227,9 @@ def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     if has_unequal_pods(plan, gang):
         yield Need("koordinator-unlike-pods", len(pod_sets), (*gang.route, "name"), soft, subject)
     if left := optional_pods(gang):
-        small = next(pods for pods in pod_sets if pods.minimum < pods.replicas)
+        small = next(pods for pods in pod_sets if pods.elastic)
         yield Need("koordinator-elastic-placed", left, (*small.route, "minReplicas"), soft, subject)
-    if claimed := next((pods for pods in pod_sets if uses_dra(plan, pods)), None):
+    if claimed := next((pods for pods in pod_sets if uses_dra(pods, plan.topology)), None):
         yield Need("koordinator-claims-placed", 1, (*claimed.route, "accelerator"), soft, subject)
 
 

@@ -11,13 +11,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.koordinator.pod_group import GROUPS, MATCH, MODE, MUST, POD_GROUP, PREFER, PREFIX, SPEC, TOTAL
+from bayplan.backends.koordinator.pod_group import (
+    GROUPS,
+    MATCH,
+    MODE,
+    MUST,
+    POD_GROUP,
+    PREFER,
+    PREFIX,
+    SCHEDULER,
+    SPEC,
+    TOTAL,
+)
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube.networks import parsed
 from bayplan.kube.objects import get, items, kind, mapping, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
-from bayplan.linting.schedulers import scheduler_names, scheduler_of
+from bayplan.linting.schedulers import scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -141,7 +152,6 @@ ANNOTATIONS = frozenset(
     {TOTAL, MODE, MATCH, GROUPS, SPEC, f"{PREFIX}network-topology-index", *(PREFIX + each for each in LEGACY)}
 )
 STRATEGIES = (MUST, PREFER)
-DEFAULT_SCHEDULER = "koord-scheduler"
 
 
 def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
@@ -327,9 +337,9 @@ def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagn
 
 
 def _other_scheduler(group: Object, members: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
-    (name,) = scheduler_names(context.topology, "koordinator", DEFAULT_SCHEDULER)
+    name = context.topology.scheduler_name("koordinator", SCHEDULER)
     for each in members if own_annotations(group) else ():
-        if scheduler_of(each) not in (name, DEFAULT_SCHEDULER):
+        if scheduler_of(each) not in (name, SCHEDULER):
             message = f'the pods belong to a gang of Koordinator, but go to "{scheduler_of(each)}"'
             yield error("M778", each.spec_route, message, hint=f"set schedulerName: {name}")
 

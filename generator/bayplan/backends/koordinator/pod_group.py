@@ -10,7 +10,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.topologies.koordinator import layer_name, longest
@@ -22,6 +22,7 @@ TOTAL, MODE, MATCH, GROUPS, SPEC = (
 POD_GROUP = "pod-group.scheduling.sigs.k8s.io"
 QUOTA = "quota.scheduling.koordinator.sh/name"
 PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
+SCHEDULER = "koord-scheduler"
 MUST, PREFER = "MustGather", "PreferGather"
 
 
@@ -32,15 +33,9 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(groups), marks)
 
 
-def has_several_pod_groups(gang: GangPlan) -> bool:
-    """Whether each podSet instance has a PodGroup of its own: one PodGroup has one minimum for all of its pods."""
-    pod_sets = list(all_pods(gang.root))
-    return len(pod_sets) > 1 and any(pods.minimum < pods.replicas for pods in pod_sets)
-
-
 def pod_group_name(gang: GangPlan, pods: Pods) -> str:
-    """The PodGroup of a podSet instance."""
-    return f"{gang.name}-{pods.name}" if has_several_pod_groups(gang) else gang.name
+    """The PodGroup of a podSet instance: one PodGroup has one minimum for all of its pods."""
+    return f"{gang.name}-{pods.name}" if has_several_minimums(gang.root) else gang.name
 
 
 def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
@@ -119,11 +114,10 @@ def compact(data: Any) -> str:
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
     stated = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
-    own = plan.topology.schedulers.get("koordinator", {})
     return Marks(
         pod=PodParts(
             labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **stated},
-            spec={"schedulerName": own.get("schedulerName", "koord-scheduler")},
+            spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
         ),
     )
 
@@ -183,7 +177,9 @@ def has_no_requirement(gang: GangPlan) -> bool:
 def is_miscounted(plan: Plan, gang: GangPlan) -> bool:
     """Whether the planner's count of free places comes out wrong for this gang."""
     return bool(
-        has_unequal_pods(plan, gang) or optional_pods(gang) or any(uses_dra(plan, pods) for pods in all_pods(gang.root))
+        has_unequal_pods(plan, gang)
+        or optional_pods(gang)
+        or any(uses_dra(pods, plan.topology) for pods in all_pods(gang.root))
     )
 
 
@@ -203,12 +199,6 @@ def _node_share(plan: Plan, pods: Pods) -> object:
     if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
         return pods.pool
     return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
-
-
-def uses_dra(plan: Plan, pods: Pods) -> bool:
-    """Whether the pods' GPUs are claimed through DRA."""
-    asked = pods.spec.accelerator
-    return bool(asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra")
 
 
 def units_with_all_pods(root: Unit) -> Iterator[Unit]:

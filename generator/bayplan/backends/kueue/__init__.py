@@ -276,7 +276,7 @@ def _unit_needs(gang: GangPlan, unit: Unit, count: int, pod_sets: PodSets) -> It
 
 def _optional(root: Unit) -> bool:
     """Whether some groups are optional: they fold not, and that loss is one of all plans."""
-    return any(units.minimum < len(units.members) for unit in walk(root) for units in unit.groups)
+    return any(units.optional for unit in walk(root) for units in unit.groups)
 
 
 def _placed_outside(pod_set: PodSet, unit: Unit) -> bool:

@@ -17,9 +17,7 @@ from bayplan.backends.native.groups import (
     TemplateKey,
     depth,
     group_trees,
-    has_placed_groups,
     has_repeated_values,
-    has_several_minimums,
     levels,
     lower,
     templates,
@@ -41,7 +39,17 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Unit,
+    all_pods,
+    has_placed_groups,
+    has_several_minimums,
+    once,
+    title,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand

@@ -13,7 +13,18 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    has_placed_groups,
+    has_several_minimums,
+    minimum,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import Level, Pool
 
@@ -186,32 +197,16 @@ def depth(node: Node) -> int:
     return 1 + max(map(depth, node.children), default=0)
 
 
-def is_optional(units: Units) -> bool:
-    """Whether some instances of the group may be left out."""
-    return units.minimum < len(units.members)
-
-
-def has_several_minimums(unit: Unit) -> bool:
-    """Whether one count of pods would hide which of several podSets must be there."""
-    everyone = list(all_pods(unit))
-    return len(everyone) > 1 and any(pods.minimum < pods.replicas for pods in everyone)
-
-
-def has_placed_groups(unit: Unit) -> bool:
-    """Whether any group below the unit has a level of its own."""
-    return any(each.required for each in walk(unit) if each is not unit)
-
-
 def _is_flat(unit: Unit) -> bool:
     """Whether one PodGroup says all there is to say of the unit."""
-    has_optional_groups = any(is_optional(units) for each in walk(unit) for units in each.groups)
+    has_optional_groups = any(units.optional for each in walk(unit) for units in each.groups)
     return not (has_placed_groups(unit) or has_optional_groups or has_several_minimums(unit))
 
 
 def _node(plan: Plan, unit: Unit, stem: str) -> Node:
     if _is_flat(unit):
         return _leaf(plan, unit, stem)
-    only_group = unit.groups[0] if len(unit.groups) == 1 and is_optional(unit.groups[0]) else None
+    only_group = unit.groups[0] if len(unit.groups) == 1 and unit.groups[0].optional else None
     children = (*_pod_set_nodes(unit), *_below(plan, unit, stem, only_group))
     key = node_label(plan, unit)
     if len(children) == 1 and not key:
@@ -232,7 +227,7 @@ def _below(plan: Plan, unit: Unit, stem: str, only_group: Units | None) -> Itera
     for units in unit.groups:
         path = _stem(unit, units, stem)
         members = [_node(plan, member, path) for member in units.members]
-        if is_optional(units) and units is not only_group:
+        if units.optional and units is not only_group:
             yield Node(units.name, f"{path}-any", "", units.minimum, (), tuple(members))
         elif units is only_group:
             yield from members

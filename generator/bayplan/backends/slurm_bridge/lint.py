@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX
+from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX, SCHEDULER
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, name, number_in, text
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.objects import LintContext, Rule, grouped
-from bayplan.linting.schedulers import scheduler_names
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 
@@ -32,8 +31,8 @@ LARGEST = 2**31 - 1
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """M820 to M826."""
-    names = scheduler_names(context.topology, "slurm-bridge", "slurm-bridge-scheduler")
-    own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") in names]
+    scheduler = context.topology.scheduler_name("slurm-bridge", SCHEDULER)
+    own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") == scheduler]
     for pods in context.templates:
         yield from _reserved_keys(pods)
         yield from _unread_annotations(pods)

@@ -22,10 +22,11 @@ from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, has_placed_groups, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 
+SCHEDULER = "slurm-bridge-scheduler"
 PREFIX = "slurmjob.slinky.slurm.net/"
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 OPTIONS = {
@@ -107,7 +108,7 @@ def _annotation_value(value: Any) -> str:
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
-    name = plan.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
+    name = plan.topology.scheduler_name("slurm-bridge", SCHEDULER)
     group, own = pod_group_name(plan, job, target), uses_kubernetes_pod_group(plan, target)
     return Marks(
         pod=PodParts(
@@ -171,15 +172,11 @@ class SlurmJob(NamedTuple):
 
 def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
     """One for each innermost group instance with a required level, and one for the pods that are left."""
-    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not _has_placed_groups(unit)]
+    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not has_placed_groups(unit)]
     in_placed = {pods.name for unit in placed for pods in all_pods(unit)}
     others = tuple(pods for pods in all_pods(gang.root) if pods.name not in in_placed)
     own = [SlurmJob(f"{gang.name}-{unit.name}", unit, tuple(all_pods(unit))) for unit in placed]
     return (*own, *([SlurmJob(gang.name, gang.root, others)] if others else []))
-
-
-def _has_placed_groups(unit: Unit) -> bool:
-    return any(below.required for below in walk(unit) if below is not unit)
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:

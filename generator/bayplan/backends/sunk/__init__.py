@@ -183,7 +183,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _marks(plan: Plan, gang: GangPlan) -> Marks:
-    name = plan.topology.schedulers.get("sunk", {}).get("schedulerName", SCHEDULER)
+    name = plan.topology.scheduler_name("sunk", SCHEDULER)
     return Marks(
         pod=PodParts(
             annotations={PREFIX + key: value for key, value in _options(plan, gang).items()},

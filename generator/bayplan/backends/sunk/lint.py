@@ -12,7 +12,6 @@ from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
-from bayplan.linting.schedulers import scheduler_names
 
 NUMBERS = ("timeout",)
 EXCLUSIVE = ("none", "user", "ok")
@@ -24,10 +23,10 @@ DEFAULT_GRACE_PERIOD = 30
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
     """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
     wait = int(context.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
-    names = scheduler_names(context.topology, "sunk", SCHEDULER)
+    scheduler = context.topology.scheduler_name("sunk", SCHEDULER)
     for pods in context.templates:
         annotations = {key: value for key, value in pods.annotations.items() if str(key).startswith(PREFIX)}
-        if annotations or text(pods.spec, "schedulerName") in names:
+        if annotations or text(pods.spec, "schedulerName") == scheduler:
             yield from _annotations(annotations, pods.route)
             yield from _grace(pods, wait)
             yield from _toleration(pods)

@@ -33,7 +33,7 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
@@ -229,7 +229,9 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
     length, route = max(names, key=lambda named: named[0], default=(0, ()))
     if names:
         yield Need("unit-name-length", length, route)
-    for route in dict.fromkeys(each.unit.route for each in instances if each.optional and _mixed_minimums(each.unit)):
+    for route in dict.fromkeys(
+        each.unit.route for each in instances if each.units.optional and has_several_minimums(each.unit)
+    ):
         yield Need("optional-roles", 1, (*route, "minReplicas"), subject=f'gang "{gang.gang.name}"')
 
 
@@ -237,11 +239,6 @@ def _is_placed_depth(gang: GangPlan, instances: list[GroupInstance]) -> bool:
     """Whether the depth of placements says it already."""
     placed = bool(gang.root.required or gang.root.preferred)
     return placed and any(each.enclosing and (each.unit.required or each.unit.preferred) for each in instances)
-
-
-def _mixed_minimums(unit: Unit) -> bool:
-    pod_sets = list(all_pods(unit))
-    return len(pod_sets) > 1 and any(pods.minimum < pods.replicas for pods in pod_sets)
 
 
 def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
@@ -254,15 +251,10 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
         yield Need("host-tier", 1, at, preferred, subject)
     for pods in once(all_pods(unit)):
         asked = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
-        if not asked - {CHANNEL, WHOLE, SLOTS} - _claimed_accelerators(plan, pods):
+        if pods.spec.accelerator and uses_dra(pods, plan.topology):
+            asked -= {f"accelerator:{pods.spec.accelerator.name}"}
+        if not asked - {CHANNEL, WHOLE, SLOTS}:
             yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
-
-
-def _claimed_accelerators(plan: Plan, pods: Pods) -> set[str]:
-    """Accelerators that are claimed through DRA: nothing of them stands among the requests."""
-    asked = pods.spec.accelerator
-    kind = plan.topology.accelerators.get(asked.name) if asked else None
-    return {f"accelerator:{asked.name}"} if asked and kind and allocator(asked, kind) == "dra" else set()
 
 
 def _whole_cpus(pods: Pods) -> bool:
@@ -347,13 +339,11 @@ def _needed_switches(plan: Plan, target: Target) -> Iterator[Switch]:
 def _has_claims(plan: Plan) -> bool:
     if any(gang.compute_domains for gang in plan.gangs):
         return True
-    kinds, networks = plan.topology.accelerators, plan.topology.fabrics
-    pod_sets = [pods.spec for gang in plan.gangs for pods in once(all_pods(gang.root))]
-    attached = [networks[each.fabric.name].kind for each in pod_sets if each.fabric and each.fabric.name in networks]
-    if "dranet" in attached:
-        return True
-    asked = [each.accelerator for each in pod_sets]
-    return any(each and each.name in kinds and allocator(each, kinds[each.name]) == "dra" for each in asked)
+    networks = plan.topology.fabrics
+    pod_sets = [pods for gang in plan.gangs for pods in once(all_pods(gang.root))]
+    requests = [pods.spec.fabric for pods in pod_sets]
+    attached = [networks[each.name].kind for each in requests if each and each.name in networks]
+    return "dranet" in attached or any(uses_dra(pods, plan.topology) for pods in pod_sets)
 
 
 def _notice(switch: Switch, state: bool | None) -> Diagnostic | None:

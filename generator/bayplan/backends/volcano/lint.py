@@ -11,7 +11,6 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, name, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
-from bayplan.linting.schedulers import scheduler_names
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
@@ -106,7 +105,7 @@ def _misplaced_pods(
 ) -> Iterator[Diagnostic]:
     """M736: the PodGroup is there; M739: the pods are Volcano's."""
     where, group = key
-    (scheduler,) = scheduler_names(topology, "volcano", "volcano")
+    scheduler = topology.scheduler_name("volcano", "volcano")
     for each in pods:
         own = text(each.spec, "schedulerName")
         if not group_exists:

@@ -108,7 +108,7 @@ def numa_policy(pods: Pods) -> dict[str, str]:
 
 def scheduler_name(plan: Plan) -> str:
     """`volcano`, unless the cluster has it under another name."""
-    return str(plan.topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
+    return plan.topology.scheduler_name("volcano", "volcano")
 
 
 # The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
@@ -177,10 +177,10 @@ def _partition_gaps(gang: GangPlan, instance: GroupInstance) -> Iterator[Diagnos
     if len(pod_sets) > 1:
         message = f"{group}: a partition holds pods of one task, so several podSets under one placement may come apart"
         yield error("F644", (*unit.route, "podSets"), message, hint=HINT)
-    if any(pods.minimum < pods.replicas for pods in pod_sets):
+    if any(pods.elastic for pods in pod_sets):
         message = f"{group}: a partition starts whole or not at all, so `minReplicas` of its podSet cannot be said"
         yield error("F644", (*pod_sets[0].route, "minReplicas"), message, hint=HINT)
-    if instance.optional:
+    if instance.units.optional:
         message = f"{group}: only partitions of one task can be optional, and these groups are a task each"
         yield error("F644", (*unit.route, "minReplicas"), message, hint=HINT)
 
@@ -231,14 +231,9 @@ class GroupInstance(NamedTuple):
     copies: int  # how many instances of the group were folded into this one, in the whole gang
 
     @property
-    def optional(self) -> bool:
-        """Whether the gang may start without some instances of the group."""
-        return self.units.minimum < len(self.units.members)
-
-    @property
     def is_subgroup(self) -> bool:
         """Whether Volcano must know the instance as a subgroup: it is placed, or the gang may start without it."""
-        return bool(self.unit.required or self.unit.preferred) or self.optional
+        return bool(self.unit.required or self.unit.preferred) or self.units.optional
 
 
 def group_instances(unit: Unit, stem: str = "", enclosing: int = 0, copies: int = 1) -> Iterator[GroupInstance]:
@@ -266,7 +261,7 @@ def policies(root: Unit) -> tuple[Policy, ...]:
     """The subgroups of a gang, each group's together where they are of one size."""
     found: dict[tuple[str, str, int], list[GroupInstance]] = {}
     for instance in subgroups(root):
-        prefix = instance.units.name if instance.optional else ""
+        prefix = instance.units.name if instance.units.optional else ""
         found.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
     stems = [stem for stem, _, _ in found]
     return tuple(
@@ -291,11 +286,7 @@ def task_minimums(root: Unit) -> dict[str, int]:
     Pods of optional groups are left out: which of these groups start is not known beforehand.
     """
     pod_sets = list(all_pods(root))
-    optional = {pods.name for each in group_instances(root) if each.optional for pods in all_pods(each.unit)}
-    if len(pod_sets) == 1 or not (optional or any(map(_is_elastic, pod_sets))):
+    optional = {pods.name for each in group_instances(root) if each.units.optional for pods in all_pods(each.unit)}
+    if len(pod_sets) == 1 or not (optional or any(pods.elastic for pods in pod_sets)):
         return {}
     return {pods.name: pods.minimum for pods in pod_sets if pods.name not in optional}
-
-
-def _is_elastic(pods: Pods) -> bool:
-    return pods.minimum < pods.replicas

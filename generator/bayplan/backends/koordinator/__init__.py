@@ -7,7 +7,7 @@ network_topology_solver.go, network_topology_workflow.go, gang.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from bayplan.backends.koordinator.pod_group import (
     gather_strategy,
@@ -38,7 +38,7 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods, once, title, uses_dra, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
@@ -186,16 +186,14 @@ GATE = "AwareNetworkTopology"
 """The name under which the topology file says that `awareNetworkTopology` is set."""
 
 
-def needs(plan: Plan) -> tuple[Need, ...]:
+def needs(plan: Plan) -> Iterator[Need]:
     """What a placed gang must be like, so that Koordinator's planner comes out right."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
-    own = (need for gang in firsts for need in (*_group_needs(gang), *_pod_needs(plan, gang)))
-    return (*own, *(cluster_needs(plan.topology) if any(map(_is_placed, firsts)) else ()))
-
-
-def _is_placed(gang: GangPlan) -> bool:
-    """Whether a placement is asked for, of the gang or of a group."""
-    return any(unit.required or unit.preferred for unit in walk(gang.root))
+    for gang in firsts:
+        yield from _group_needs(gang)
+        yield from _pod_needs(plan, gang)
+    if any(_has_level(walk(gang.root)) for gang in firsts):
+        yield from cluster_needs(plan.topology)
 
 
 def _group_needs(gang: GangPlan) -> Iterator[Need]:
@@ -220,7 +218,7 @@ def _group_needs(gang: GangPlan) -> Iterator[Need]:
 def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     """The planner counts places for all pods at once, and all as one size. Where a level is only preferred, losing it
     is only a warning."""
-    if not _has_level(gang) and not group_sizes(gang):
+    if not _has_level(units_with_all_pods(gang.root)) and not group_sizes(gang):
         return
     soft, subject = has_no_requirement(gang), f'gang "{gang.gang.name}"'
     pod_sets = once(all_pods(gang.root))
@@ -233,9 +231,9 @@ def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
         yield Need("koordinator-claims-placed", 1, (*claimed.route, "accelerator"), soft, subject)
 
 
-def _has_level(gang: GangPlan) -> bool:
-    """Whether the gang as a whole has a level."""
-    return any(unit.required or unit.preferred for unit in units_with_all_pods(gang.root))
+def _has_level(units: Iterable[Unit]) -> bool:
+    """Whether any of the units asks for a placement."""
+    return any(unit.required or unit.preferred for unit in units)
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
@@ -243,26 +241,25 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     return (*_switched_off(plan), *_interleaved_pods(shape))
 
 
-def _switched_off(plan: Plan) -> tuple[Diagnostic, ...]:
+def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
     """The planner is off unless the scheduler's configuration has it on, and then no placed gang starts: the second pod
     finds no plan (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
     placed = next((gang for gang in plan.gangs if gather_strategy(plan, gang).placed), None)
     on = plan.topology.gates("koordinator").get(GATE)
     if placed is None or on:
-        return ()
-    route = (*placed.route, "placement")
+        return
     if on is False:
         message = f"the topology says that {GATE} is off; without it a placed gang never starts on Koordinator"
         hint = "set awareNetworkTopology: true in the CoschedulingArgs of koord-scheduler"
-        return (
-            error("F689", ("topology", "spec", "schedulers", "koordinator", "featureGates", GATE), message, hint=hint),
-        )
+        at = ("topology", "spec", "schedulers", "koordinator", "featureGates", GATE)
+        yield error("F689", at, message, hint=hint)
+        return
     message = (
         "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, off by default: without it"
         ' a placed gang stays pending ("no planned pods")'
     )
     hint = f"once it is on, say so in the topology: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
-    return (info("F689", route, message, hint=hint),)
+    yield info("F689", (*placed.route, "placement"), message, hint=hint)
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:

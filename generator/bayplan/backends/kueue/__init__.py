@@ -310,12 +310,8 @@ def _dependent_gangs(plan: Plan) -> Iterator[Need]:
         yield Need("admitted-together", gangs, (*gang.route, "dependsOn"), subject=title(gang, gang.root))
 
 
-def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
+def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
     """A flavor finds its nodes by their labels."""
-    return tuple(_flavor_needs(topology))
-
-
-def _flavor_needs(topology: ClusterTopology) -> Iterator[Need]:
     yield Need("flavor-count", len(topology.pools), ("topology", "spec", "pools"))
     for number, pool in enumerate(topology.pools):
         at, subject = ("topology", "spec", "pools", number, "node"), f'pool "{pool.name}"'
@@ -329,20 +325,20 @@ def _flavor_needs(topology: ClusterTopology) -> Iterator[Need]:
 # `jobset_controller.go`): a plan that fits only step by step is never admitted.
 
 
-def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     """F659 where the gangs are proven not to fit without their order. For one podSet, Kueue finds what there is."""
     waiting = next((gang for gang in plan.gangs if gang.after), None)
     if waiting is None:
-        return ()
+        return
     at_the_same_time = plan._replace(gangs=tuple(gang._replace(after=()) for gang in plan.gangs))
     if not isinstance(fit(at_the_same_time), Impossible):
-        return ()
+        return
     message = (
         f'gang "{waiting.gang.name}" and the gangs that it waits for do not fit at the same time, and'
         f" Kueue {target.version('kueue')} admits their JobSet only when there is room for all of them"
     )
     hint = "render the gangs apart with `--gang NAME` and start one after the other"
-    return (error("F659", (*waiting.route, "dependsOn"), message, hint=hint),)
+    yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
 
 
 # What must be switched on for the manifests to mean what they say

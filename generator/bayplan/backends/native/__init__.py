@@ -372,13 +372,9 @@ def apis(nodes: list[Node], target: Target) -> set[str]:
     return {"scheduling.k8s.io/v1alpha2" if target.since(COMPONENT, SINCE_LEVELS) else "scheduling.k8s.io/v1alpha1"}
 
 
-def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """One for each gate, unless the topology file says that it is on."""
-    return tuple(_notices(plan, target)) if target.since(COMPONENT, SINCE_WORKLOADS) else ()
-
-
-def _notices(plan: Plan, target: Target) -> Iterator[Diagnostic]:
-    for gate, where, why in needed_gates(plan, target):
+    for gate, where, why in needed_gates(plan, target) if target.since(COMPONENT, SINCE_WORKLOADS) else ():
         stated = plan.topology.gates("native").get(gate)
         needs = f"Kubernetes {target.version(COMPONENT)} needs the feature gate {gate} in {where} {why}"
         if stated is False:

@@ -31,7 +31,7 @@ OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
 
 def needs(plan: Plan) -> tuple[Need, ...]:
     """Placements that no job keeps, what keeps the others, and what pods have that tasks have not."""
-    of_cluster = cluster_needs(plan.topology)
+    of_cluster = tuple(cluster_needs(plan.topology))
     if any(need.feature == "mapped-names" for need in of_cluster):
         return of_cluster
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
@@ -143,13 +143,8 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=subject)
 
 
-def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """What the files of Slurm cannot hold."""
-    return tuple(_cluster_needs(topology))
-
-
-def _cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
-    """A cluster that Slurm can hold, in which every node has one name."""
+def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
+    """What the files of Slurm cannot hold: a cluster that is too large, and nodes without a name of their own."""
     nodes = [node for pool in topology.pools for row in pool.domains for node in row.nodes]
     yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"))
     laid = [pool for pool in topology.pools if pool.levels and plugin_of(topology, pool) != FLAT]

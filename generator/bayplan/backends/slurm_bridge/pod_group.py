@@ -92,14 +92,14 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
         "job-name": job.name,
-        **given(partition=partition(plan, gang)),
+        **given(partition=partition(plan, gang, "slurm-bridge")),
         **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
     }
 
 
-def partition(plan: Plan, gang: GangPlan) -> str:
+def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
     """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
-    own, cluster = gang.gang.backends.get("slurm-bridge", {}), plan.topology.schedulers.get("slurm-bridge", {})
+    own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
@@ -120,7 +120,7 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that hold the right nodes."""
-    return (*_served_api(plan, target), *_partitions(plan))
+    return (*_served_api(plan, target), *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
 
 
 def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
@@ -137,16 +137,15 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
         yield info("F689", route, f"{message}; slurm-bridge does not install them", hint=hint)
 
 
-def _partitions(plan: Plan) -> Iterator[Diagnostic]:
-    """slurm-bridge enables no plugin that reads `nodeSelector` (`scheduler/configmap.yaml`, 1.0 to 1.2)."""
-    wanted = {
-        (partition(plan, gang), pods.pool) for gang in plan.gangs for job in slurm_jobs(gang) for pods in job.pods
-    }
+def partition_notices(plan: Plan, scheduler: str, title: str, default: str) -> Iterator[Diagnostic]:
+    """A partition must hold the right nodes: neither slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) nor SUNK
+    enables a plugin that reads `nodeSelector`."""
+    wanted = {(partition(plan, gang, scheduler), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
+    numbers = {pool.name: number for number, pool in enumerate(plan.topology.pools)}
     for name, pool in sorted(wanted):
-        title = f'the partition "{name}"' if name else "slurm-bridge's default partition"
-        message = f'{title} must hold nodes of the pool "{pool}" alone: slurm-bridge reads no node selector'
-        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
-        yield info("F689", ("topology", "spec", "pools", number, "name"), message)
+        subject = f'the partition "{name}"' if name else f"{default} default partition"
+        message = f'{subject} must hold nodes of the pool "{pool}" alone: {title} reads no node selector'
+        yield info("F689", ("topology", "spec", "pools", numbers[pool], "name"), message)
 
 
 # Slurm jobs

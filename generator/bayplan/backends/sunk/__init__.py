@@ -9,7 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import DEVICE_PLUGIN
-from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
+from bayplan.backends.slurm_bridge.pod_group import (
+    ignored_placement_fields,
+    partition,
+    partition_notices,
+    template_fields,
+)
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.objects import given
 from bayplan.model.backend import (
@@ -52,14 +57,13 @@ SUPPORT = (
         SLURM,
     ),
     never("group-depth", LEVEL, SLURM),
-    not_yet_upstream("required-level", LEVEL, SLURM),
-    not_yet_upstream("preferred-level", LEVEL, SLURM),
-    not_yet_upstream("group-preferred", LEVEL, SLURM),
-    not_yet_upstream("required-and-preferred", LEVEL, SLURM),
-    not_yet_upstream("rank-order", LEVEL, SLURM),
-    not_yet_upstream("optional-pods-placed", LEVEL, SLURM),
-    not_yet_upstream("separate", LEVEL, SLURM),
-    not_yet_upstream("mixed-pools", LEVEL, SLURM),
+    *(
+        not_yet_upstream(feature, LEVEL, SLURM)
+        for feature in (
+            *("required-level", "preferred-level", "group-preferred", "required-and-preferred", "rank-order"),
+            *("optional-pods-placed", "separate", "mixed-pools"),
+        )
+    ),
     not_yet_upstream("compute-domain", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
     not_yet_upstream("several-compute-domains", DEVICES),
     not_yet_upstream("compute-domain-each", DEVICES),
@@ -200,20 +204,14 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
     seconds = gang.gang.active_deadline_seconds
     told = {**({"timeout": seconds} if seconds else {}), **own}
     return {
-        **given(partition=partition(plan, gang)),
+        **given(partition=partition(plan, gang, "sunk")),
         **{annotation: str(told[key]) for key, annotation in OPTIONS.items() if key in told},
     }
 
 
-def partition(plan: Plan, gang: GangPlan) -> str:
-    """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
-    own, cluster = gang.gang.backends.get("sunk", {}), plan.topology.schedulers.get("sunk", {})
-    return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
-
-
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The scheduler's name is the site's, and a partition must hold the nodes that pods can run on."""
-    return (*_scheduler_name(plan), *_partitions(plan))
+    return (*_scheduler_name(plan), *partition_notices(plan, "sunk", "the Pod Scheduler", "Slurm's"))
 
 
 def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
@@ -223,15 +221,6 @@ def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
         )
         hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
         yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
-
-
-def _partitions(plan: Plan) -> Iterator[Diagnostic]:
-    wanted = {(partition(plan, gang), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
-    for name, pool in sorted(wanted):
-        title = f'the partition "{name}"' if name else "Slurm's default partition"
-        message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
-        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
-        yield info("F689", ("topology", "spec", "pools", number, "name"), message)
 
 
 BACKEND = Backend(

@@ -318,11 +318,14 @@ DRA_ARGUMENT = Switch(
 )
 
 
-def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
+def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """One for each switch, silent where the topology says that it is on; and what Volcano Jobs cannot hold."""
-    gates = plan.topology.gates("volcano")
-    notices_of = (_notice(switch, gates.get(switch.name)) for switch in _needed_switches(plan, target))
-    return (*(each for each in notices_of if each), *_job_gaps(shape))
+    for switch in _needed_switches(plan, target):
+        yield from _notice(switch, plan.topology.gates("volcano").get(switch.name))
+    for workload in shape.workloads:
+        for gang in workload.gangs if workload.kind == VOLCANO_JOB else ():
+            if gang.copy == 0:
+                yield from job_gaps(gang)
 
 
 def _needed_switches(plan: Plan, target: Target) -> Iterator[Switch]:
@@ -346,23 +349,14 @@ def _has_claims(plan: Plan) -> bool:
     return "dranet" in attached or any(uses_dra(pods, plan.topology) for pods in pod_sets)
 
 
-def _notice(switch: Switch, state: bool | None) -> Diagnostic | None:
-    route: Route = ("topology", "spec", "schedulers", "volcano", "featureGates", switch.name)
+def _notice(switch: Switch, state: bool | None) -> Iterator[Diagnostic]:
     if state is None:
         message = f"{switch.need}; {switch.lost}"
-        return info("F689", ("workflow", "metadata", "name"), message, hint=switch.where)
-    if not state:
+        yield info("F689", ("workflow", "metadata", "name"), message, hint=switch.where)
+    elif not state:
+        route = ("topology", "spec", "schedulers", "volcano", "featureGates", switch.name)
         message = f"{switch.need}, which this cluster has switched off; {switch.lost}"
-        return error("F689", route, message, hint=switch.where)
-    return None
-
-
-def _job_gaps(shape: Shape) -> Iterator[Diagnostic]:
-    for workload in shape.workloads:
-        if workload.kind == VOLCANO_JOB:
-            for gang in workload.gangs:
-                if gang.copy == 0:
-                    yield from job_gaps(gang)
+        yield error("F689", route, message, hint=switch.where)
 
 
 BACKEND = Backend(

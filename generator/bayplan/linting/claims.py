@@ -66,16 +66,12 @@ def _claim_use(template: PodTemplate) -> Iterator[Diagnostic]:
                 )
                 hint = suggest(name, declared, "declared") or "add it to `resourceClaims` of the pod"
                 yield error("M805", (*route, "resources", "claims", index, "name"), message, hint=hint)
+    in_pod_group = bool(mapping(template.spec, "schedulingGroup"))  # since 1.36 it may hold claims that pods only name
     for name, route in declared.items():
-        if name not in used and not _in_pod_group(template):
+        if name not in used and not in_pod_group:
             message = f'the pod declares the claim "{name}", and no container uses it'
             hint = f"a container sees the devices only with `resources: {{claims: [{{name: {name}}}]}}`"
             yield error("M804", (*route, "name"), message, hint=hint)
-
-
-def _in_pod_group(template: PodTemplate) -> bool:
-    """Since 1.36 a PodGroup may hold claims that its pods merely name."""
-    return bool(mapping(template.spec, "schedulingGroup"))
 
 
 def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
@@ -338,12 +334,12 @@ def gpus(template: PodTemplate) -> int | None:
 
 def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
     """The pools that the pods may go to, as far as their nodeSelector tells."""
-    selector = mapping(template.spec, "nodeSelector")
-    return [pool for pool in topology.pools if not _contradicts(selector, pool)]
-
-
-def _contradicts(selector: Mapping[str, object], pool: Pool) -> bool:
-    return any(key in selector and selector[key] != value for key, value in pool.node.node_selector.items())
+    own = mapping(template.spec, "nodeSelector")
+    return [
+        pool
+        for pool in topology.pools
+        if all(own.get(key, value) == value for key, value in pool.node.node_selector.items())
+    ]
 
 
 def _node_count(domain: Object, claimants: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:

@@ -195,7 +195,9 @@ def _memory_lock(
 ) -> Iterator[Diagnostic]:
     """M847: to register memory with a card is to lock it. `privileged` brings the right, and much else."""
     security = mapping(container, "securityContext")
-    if get(security, "privileged") is True or {LOCK, "ALL"} & {*_texts(items(security, "capabilities", "add"))}:
+    if get(security, "privileged") is True or any(
+        each in (LOCK, "ALL") for each in items(security, "capabilities", "add")
+    ):
         return
     lacking = rdma_devices(container, rdma)
     if lacking:
@@ -212,10 +214,6 @@ def rdma_devices(container: Mapping[str, Any], rdma: frozenset[str]) -> list[str
     resources = mapping(container, "resources")
     names = {**dict(extended_resources(resources, "limits")), **dict(extended_resources(resources, "requests"))}
     return [name for name in names if name in rdma or name.startswith(SHARED)]
-
-
-def _texts(values: Any) -> Iterator[str]:
-    return (each for each in values if isinstance(each, str))
 
 
 def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:

@@ -172,12 +172,12 @@ def _incomplete(one: Object) -> Iterator[Diagnostic]:
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
         yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
-    elif group(one) in NAMED_API_GROUPS and kind(one) != "List" and not (name(one) or _generate_name(one)):
+    elif (
+        group(one) in NAMED_API_GROUPS
+        and kind(one) != "List"
+        and not (name(one) or text(one.data, "metadata", "generateName"))
+    ):
         given = get(one.data, "metadata", "name")
         why = "has a name that is no text" if given is not None else "has no `metadata.name`"
         hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
         yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)
-
-
-def _generate_name(one: Object) -> str:
-    return text(one.data, "metadata", "generateName")

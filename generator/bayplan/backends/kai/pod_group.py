@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.backend import Need
@@ -160,27 +159,14 @@ def leaf_units(root: Unit, target: Target) -> frozenset[str]:
     there such a unit is a group with one leaf below.
     """
     mixed = target.since("kai", "0.13")
-    flat = (member for each in _siblings(root) if mixed or each.alike for member in each.members)
-    return frozenset(unit.name for unit in (root, *flat) if _has_one_pod_set(unit))
-
-
-class _Siblings(NamedTuple):
-    """Units right below one subgroup, and whether all subgroups there are leaves."""
-
-    members: tuple[Unit, ...]
-    alike: bool
-
-
-def _siblings(root: Unit) -> Iterator[_Siblings]:
+    flat = [root]
     for unit in walk(root):
-        apart = [units for units in unit.groups if units.optional]
+        apart = [units.members for units in unit.groups if units.optional]
         beside = tuple(member for units in unit.groups if not units.optional for member in units.members)
-        yield _Siblings(beside, not apart and all(map(_has_one_pod_set, beside)))
-        yield from (_Siblings(units.members, all(map(_has_one_pod_set, units.members))) for units in apart)
-
-
-def _has_one_pod_set(unit: Unit) -> bool:
-    return len(unit.pods) == 1
+        for members in (beside, *apart):
+            if mixed or (all(len(each.pods) == 1 for each in members) and (members is not beside or not apart)):
+                flat += members
+    return frozenset(unit.name for unit in flat if len(unit.pods) == 1)
 
 
 def leaf_name(unit: Unit, pods: Pods, leaves: frozenset[str]) -> str:

@@ -87,11 +87,11 @@ def _slices(request: Request) -> Mapping[str, str]:
 
         layers = [{"topology": layer.level, "size": layer.size} for layer in request.layers]
         return {LAYERS: json.dumps(layers, separators=(",", ":"))}
-    return {key: text for layer in request.layers for key, text in _slice(layer.level, layer.size)}
-
-
-def _slice(level: str, size: int) -> tuple[tuple[str, str], ...]:
-    return (SLICE_LEVEL, level), (SLICE_SIZE, str(size))
+    return {
+        key: text
+        for layer in request.layers
+        for key, text in ((SLICE_LEVEL, layer.level), (SLICE_SIZE, str(layer.size)))
+    }
 
 
 def _pod_group(gang: GangPlan) -> PodParts:

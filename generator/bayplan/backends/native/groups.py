@@ -113,16 +113,13 @@ class _Manifests:
         """The groups themselves, parents first."""
         for node in nodes:
             template = templates_by_key[template_key(node)]
-            spec = {**self._above(parent), **self._from(template.name), **self._rules(node)}
+            spec = {**given(parentCompositePodGroupName=parent), **self._from(template.name), **self._rules(node)}
             kind, api = ("CompositePodGroup", f"{GROUP}/v1alpha3") if node.children else ("PodGroup", self.api)
             yield self._object(api, kind, self.name(node), spec)
             yield from self.groups(node.children, template.inside, self.name(node))
 
     def _object(self, api: str, kind: str, name: str, spec: Mapping[str, Any]) -> Manifest:
         return {"apiVersion": api, "kind": kind, "metadata": {"name": name, "labels": self.labels}, "spec": spec}
-
-    def _above(self, parent: str) -> dict[str, Any]:
-        return given(parentCompositePodGroupName=parent)
 
     def _from(self, template: str) -> dict[str, Any]:
         if self.trees:
@@ -207,7 +204,8 @@ def _node(plan: Plan, unit: Unit, stem: str) -> Node:
     if _is_flat(unit):
         return _leaf(plan, unit, stem)
     only_group = unit.groups[0] if len(unit.groups) == 1 and unit.groups[0].optional else None
-    children = (*_pod_set_nodes(unit), *_below(plan, unit, stem, only_group))
+    pod_sets = (Node(pods.name, pods.template, "", pods.minimum, (pods,)) for pods in unit.pods)
+    children = (*pod_sets, *_below(plan, unit, stem, only_group))
     key = node_label(plan, unit)
     if len(children) == 1 and not key:
         return children[0]
@@ -216,11 +214,6 @@ def _node(plan: Plan, unit: Unit, stem: str) -> Node:
 
 def _leaf(plan: Plan, unit: Unit, stem: str) -> Node:
     return Node(unit.name, stem, node_label(plan, unit), minimum(unit), tuple(all_pods(unit)))
-
-
-def _pod_set_nodes(unit: Unit) -> tuple[Node, ...]:
-    """A PodGroup for each podSet, where they have minimums of their own."""
-    return tuple(Node(pods.name, pods.template, "", pods.minimum, (pods,)) for pods in unit.pods)
 
 
 def _below(plan: Plan, unit: Unit, stem: str, only_group: Units | None) -> Iterator[Node]:

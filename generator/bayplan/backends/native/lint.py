@@ -215,15 +215,12 @@ def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
         return
     route = (*group.route[:-1], "apiVersion")
     if not versions:
+        first = next(version for version, kinds in SERVED.items() if group.kind in kinds)
         message = f"{index.kubernetes} has no {group.kind}"
-        yield error("M780", route, message, hint=f"target Kubernetes {_first_version(group.kind)} or later")
+        yield error("M780", route, message, hint=f"target Kubernetes {first} or later")
         return
     message = f"{index.kubernetes} has no {group.kind} in scheduling.k8s.io/{group.version}"
     yield error("M780", route, message, hint=f"write scheduling.k8s.io/{versions[0]}, and its fields")
-
-
-def _first_version(kind: str) -> str:
-    return next(version for version, kinds in SERVED.items() if kind in kinds)
 
 
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
@@ -237,19 +234,15 @@ def _fields(index: Index, group: Group) -> Iterator[Diagnostic]:
     for old, new in RENAMED_FIELDS.get(_newest_version(index), {}).items():
         if old in group.spec:
             yield _renamed(index, (*group.route, old), group.title, old, new)
-    places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
-    for route, spec in places:
+    for route, spec in _specs(group):
         mode = get(spec, "disruptionMode")
         if isinstance(mode, str) and _newest_version(index) == SINCE_TREES:
-            yield _renamed(index, (*route, "disruptionMode"), group.title, f"disruptionMode: {mode}", _mode(mode))
+            new = "disruptionMode: {all: {}}" if mode == "PodGroup" else "disruptionMode: {single: {}}"
+            yield _renamed(index, (*route, "disruptionMode"), group.title, f"disruptionMode: {mode}", new)
         for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
             if get(level, "level") is not None and get(level, "key") is None:
                 at = (*route, "schedulingConstraints", "topology", i, "level")
                 yield _renamed(index, at, group.title, "level", "key")
-
-
-def _mode(mode: str) -> str:
-    return "disruptionMode: {all: {}}" if mode == "PodGroup" else "disruptionMode: {single: {}}"
 
 
 def _renamed(index: Index, route: Route, title: str, old: str, new: str) -> Diagnostic:
@@ -393,8 +386,7 @@ def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
             yield from _parent(index, group)
             yield from _finer_level(index, group)
         yield from _minimums(index, group)
-        for route, key in _level_keys(group):
-            yield from _known_label(index, group, route, key)
+        yield from _known_labels(index, group)
         yield from _shared_channels(context, group)
 
 
@@ -416,38 +408,38 @@ def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
 
 
 def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
+    if group.kind == WORKLOAD:
+        return
     if group.kind == COMPOSITE:
-        children = index.children.get(group.key, ())
-        least = number_in(group.spec, "schedulingPolicy", "gang", "minGroupCount")
-        if least is not None and len(children) < least:
-            yield _never_starts(group, "minGroupCount", least, len(children), "groups")
-    if group.kind == POD_GROUP:
-        pods = index.members.get(group.key, ())
-        counts = [each.pods for each in pods if each.pods is not None]
-        least = number_in(group.spec, "schedulingPolicy", "gang", "minCount")
-        if least is not None and pods and len(counts) == len(pods) and sum(counts) < least:
-            yield _never_starts(group, "minCount", least, sum(counts), "pods")
+        counts: list[int | None] = [1 for _ in index.children.get(group.key, ())]
+        key, what = "minGroupCount", "groups"
+    else:
+        counts = [each.pods for each in index.members.get(group.key, ())]
+        key, what = "minCount", "pods"
+    least, total = number_in(group.spec, "schedulingPolicy", "gang", key), sum(filter(None, counts))
+    countable = group.kind == COMPOSITE or (counts and None not in counts)
+    if least is not None and countable and total < least:
+        message = f"{group.title} waits for {least} {what}, and {total} name it: none of them ever starts"
+        route = (*group.route, "schedulingPolicy", "gang", key)
+        yield error("M783", route, message, hint=f"lower {key}, or add {what}")
 
 
-def _never_starts(group: Group, word: str, least: int, has: int, what: str) -> Diagnostic:
-    message = f"{group.title} waits for {least} {what}, and {has} name it: none of them ever starts"
-    return error("M783", (*group.route, "schedulingPolicy", "gang", word), message, hint=f"lower {word}, or add {what}")
+def _specs(group: Group) -> Iterator[tuple[Route, Mapping[str, Any]]]:
+    """What a group, and each template in it, says, with its place."""
+    yield group.route, group.spec
+    yield from ((each.route, each.spec) for each in templates(group))
 
 
-def _level_keys(group: Group) -> Iterator[tuple[Route, str]]:
-    """The levels that a group or its templates name."""
-    for route, spec in [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]:
-        for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
-            if key := text(level, "key"):
-                yield (*route, "schedulingConstraints", "topology", i, "key"), key
-
-
-def _known_label(index: Index, group: Group, route: Route, key: str) -> Iterator[Diagnostic]:
+def _known_labels(index: Index, group: Group) -> Iterator[Diagnostic]:
     """A node without the label is left out, so a label that no node carries leaves none (topology_placement.go)."""
-    if index.levels and key not in index.levels:
-        known = ", ".join(f'"{each}"' for each in index.levels)
-        message = f'{group.title} is placed by "{key}", a label that no node of the cluster carries'
-        yield error("M785", route, message, hint=f"name one of {known}")
+    known = ", ".join(f'"{each}"' for each in index.levels)
+    for route, spec in _specs(group):
+        for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
+            key = text(level, "key")
+            if key and index.levels and key not in index.levels:
+                message = f'{group.title} is placed by "{key}", a label that no node of the cluster carries'
+                at = (*route, "schedulingConstraints", "topology", i, "key")
+                yield error("M785", at, message, hint=f"name one of {known}")
 
 
 def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
@@ -464,8 +456,7 @@ def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
 
 def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:
     """A claim of a group is one claim for all of its pods, and an IMEX channel is a device of one node (KEP-5729)."""
-    places = [(group.route, group.spec)] + [(each.route, each.spec) for each in templates(group)]
-    for route, spec in places:
+    for route, spec in _specs(group):
         for i, claim in enumerate(items(spec, "resourceClaims")):
             domains = context.channels.get(text(claim, "resourceClaimTemplateName"), ())
             for domain in [each for each in domains if _namespace(each) == group.namespace][-1:]:

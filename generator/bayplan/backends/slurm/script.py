@@ -8,7 +8,7 @@ the nodes of a job, and `--distribution=block` the tasks on them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
@@ -126,21 +126,16 @@ def _options(plan: Plan, job: Job) -> Iterator[str]:
 
 def _comment(plan: Plan, job: Job) -> str:
     labels = f"{WORKFLOW_LABEL}={plan.workflow.name},{GANG_LABEL}={job.gang.name}"
-    return _value(str(job.gang.gang.backends.get("slurm", {}).get("comment") or labels))
-
-
-def _value(text: str) -> str:
-    """A value on an `#SBATCH` line, which sbatch splits as a shell would."""
-    return quote(text)
+    return quote(str(job.gang.gang.backends.get("slurm", {}).get("comment") or labels))
 
 
 def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
     if partition := partition_of(plan, job.gang, section):
-        yield f"--partition={_value(partition)}"
+        yield f"--partition={quote(partition)}"
     for key in TEXT_OPTIONS:
         if key in own and not (number and key in FIRST_ONLY):
-            yield f"--{key}={_value(str(own[key]))}"
+            yield f"--{key}={quote(str(own[key]))}"
 
 
 def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
@@ -255,45 +250,35 @@ def _files(job: Job, section: Section, number: int) -> Iterator[str]:
     if not spec.files or any(other.first.route == section.first.route for other in job.sections[:number]):
         return
     for path, content in spec.files.items():
-        source = f'"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}"'
+        source = f'"{_on_node(spec.name, path)}"'
         if isinstance(content, Binary):
             yield from _document(f"base64 -d > {source}", content.base64, "BASE64")
         elif content.endswith("\n") and "\r" not in content:
             yield from _document(f"cat > {source}", content[:-1], "FILE")
         else:
             yield f"printf %s {quote(content)} > {source}"
-        for variable in _used_hosts(job, content):
+        text = "" if isinstance(content, Binary) else content
+        for variable in (each for each in host_nodes(job) if f"$({each})" in text):
             yield f'sed -i "s|\\$({variable})|${variable}|g" {source}'
         yield f"chmod 0755 {source}"
         yield f"sbcast --force --preserve {source} {source}"
     yield ""
 
 
-def _used_hosts(job: Job, content: str | Binary) -> list[str]:
-    return [] if isinstance(content, Binary) else [each for each in host_nodes(job) if f"$({each})" in content]
-
-
-def _document(command: str, text: str, word: str) -> Iterator[str]:
+def _document(command: str, text: str, word: str, suffix: str = "") -> Iterator[str]:
     end = here_document(text, word)
-    yield f"{command} <<'{end}'"
-    yield text
-    yield end
+    yield from (f"{command} <<'{end}'{suffix}", text, end)
 
 
-def mounted(section: Section) -> Mapping[str, str]:
-    """Path in the container -> path on the node."""
-    spec = section.first.spec
-    return {path: f"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}" for path in spec.files}
+def _on_node(pod_set: str, path: str) -> str:
+    """Where a file of a podSet is on the node."""
+    return f"/tmp/$SLURM_JOB_ID.{pod_set}.{file_key(path)}"
 
 
 def _step(job: Job, step: Step, number: int) -> Iterator[str]:
     """The text that every task runs, and the step that starts them."""
     variable = f"task_{number}"
-    text = task(job, number)
-    end = here_document(text, "TASK")
-    yield f"IFS= read -r -d '' {variable} <<'{end}' || true"
-    yield text
-    yield end
+    yield from _document(f"IFS= read -r -d '' {variable}", task(job, number), "TASK", " || true")
     *options, last = [*_srun(job, step), f'sh -c "${variable}"']
     several = len(job.steps) > 1
     if several:
@@ -327,7 +312,7 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
     if spec.image and own.get("container", "pyxis") == "pyxis":
         yield f"--container-image={quote(enroot(spec.image))}"
-        binds = ",".join(f"{held}:{path}" for path, held in mounted(section).items())
+        binds = ",".join(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)
         if binds:
             yield f'--container-mounts="{binds}"'
 

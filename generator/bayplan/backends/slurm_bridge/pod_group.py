@@ -275,7 +275,7 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 
 def _unplaceable_jobs(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
     for job in one_per_group(slurm_jobs(gang)):
-        pool = _pool_of(plan.topology, job)
+        pool = next(each for each in plan.topology.pools if each.name == job.pods[0].pool)
         if job.unit.required and job.nodes > (
             largest := max(_usable_nodes_by_domain(pool, job.unit.required), default=0)
         ):
@@ -300,10 +300,6 @@ def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
                 f' "{pool.name}" has {usable} that can be used'
             )
             yield error("F729", gang.route, message, hint="make fewer, larger pods")
-
-
-def _pool_of(topology: ClusterTopology, job: SlurmJob) -> Pool:
-    return next(pool for pool in topology.pools if pool.name == job.pods[0].pool)
 
 
 def _usable_nodes(pool: Pool) -> set[str]:

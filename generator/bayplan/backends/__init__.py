@@ -37,8 +37,8 @@ def existing(name: str) -> Existing:
     """What a scheduler does with workloads that exist already; of a package without such a module, nothing yet."""
     from bayplan.model.existing import NOT_YET
 
-    found: Existing = _part(name, "existing", "EXISTING", NOT_YET)
-    return found
+    value: Existing = _part(name, "existing", "EXISTING", NOT_YET)
+    return value
 
 
 def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:

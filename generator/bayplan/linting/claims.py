@@ -176,12 +176,12 @@ def channel(domain: Object) -> str:
 
 def claimed(context: LintContext, template: PodTemplate) -> list[tuple[Route, Object]]:
     """The ComputeDomains that the pods of a template claim a channel of, with the places of the claims."""
-    found = []
+    domains_claimed = []
     for route, each in claims(template):
         requested = text(each, "resourceClaimTemplateName")
         own_claims = in_namespace(context.channels.get(requested, ()) if requested else (), namespace(template.object))
-        found += [(route, one) for one in list(own_claims)[:1]]
-    return found
+        domains_claimed += [(route, one) for one in list(own_claims)[:1]]
+    return domains_claimed
 
 
 def claimants(context: LintContext) -> Mapping[Route, Sequence[PodTemplate]]:
@@ -277,11 +277,11 @@ def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[
             yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
             message = f'nothing among the manifests makes the claim template "{requested}"'
-            made = {
+            known_templates = {
                 *map(channel, in_namespace(domains(context), where)),
                 *map(name, in_namespace(context.of(*claim_template), where)),
             }
-            near = did_you_mean(requested, made)
+            near = did_you_mean(requested, known_templates)
             yield warning("M802", here, message, hint=near or MISSING)
 
 

@@ -121,8 +121,12 @@ def _definition(one: Object) -> Iterator[Diagnostic]:
     config = parsed(text(one.data, "spec", "config"))
     first = next(iter(items(config, "plugins")), config)
     plugin = text(first, "type")
-    told = DEVICES.get(plugin, ())
-    if told and not text(one.data, "metadata", "annotations", DEVICE) and not any(get(first, key) for key in told):
+    device_keys = DEVICES.get(plugin, ())
+    if (
+        device_keys
+        and not text(one.data, "metadata", "annotations", DEVICE)
+        and not any(get(first, key) for key in device_keys)
+    ):
         message = f"nothing tells the plugin {plugin} of {title(one)} its device, and no pod on it starts"
         hint = f"add the annotation {DEVICE}, with the extended resource that pods ask for"
         yield error("M850", (*one.route, "spec", "config"), message, hint=hint)
@@ -403,19 +407,19 @@ def _virtual_functions(one: Object) -> Iterator[Diagnostic]:
         message = f"{title(one)} makes no virtual functions"
         yield error("M850", (*route, "numVfs"), message, hint="1 or more")
     for index, each in enumerate(items(spec, "nicSelector", "pfNames")):
-        found = re.fullmatch(r"[^#]+#(\d{1,4})-(\d{1,4})", each) if isinstance(each, str) and "#" in each else None
+        match = re.fullmatch(r"[^#]+#(\d{1,4})-(\d{1,4})", each) if isinstance(each, str) and "#" in each else None
         if (
             isinstance(each, str)
             and "#" in each
-            and (found is None or int(found[1]) > int(found[2]) or (most is not None and int(found[2]) >= most))
+            and (match is None or int(match[1]) > int(match[2]) or (most is not None and int(match[2]) >= most))
         ):
             message = f'"{each}" names no functions of a port that has {most}, counted from 0'
             yield error("M850", (*route, "nicSelector", "pfNames", index), message, hint="such as ens1f0#0-3")
 
 
 def _serves(policy: Object, network: Object) -> bool:
-    found = text(policy.data, "spec", "resourceName") == text(network.data, "spec", "resourceName")
-    return found and same_namespace(namespace(policy), namespace(network))
+    same_resource = text(policy.data, "spec", "resourceName") == text(network.data, "spec", "resourceName")
+    return same_resource and same_namespace(namespace(policy), namespace(network))
 
 
 def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Iterator[Diagnostic]:
@@ -539,10 +543,12 @@ def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, boo
 
 
 def _selectors(plugin: Plugin, entry: Any, sriov: bool) -> Iterator[tuple[str, str, bool]]:
-    given = get(entry, "selectors")
-    listed = items(entry, "selectors") if isinstance(given, list) else [given] if isinstance(given, dict) else []
-    named = [key for each in listed for key in mapping(each) if get(each, key) not in (None, [], "", False)]
-    if not named and not items(entry, "devices"):
+    selectors = get(entry, "selectors")
+    listed = (
+        items(entry, "selectors") if isinstance(selectors, list) else [selectors] if isinstance(selectors, dict) else []
+    )
+    used_keys = [key for each in listed for key in mapping(each) if get(each, key) not in (None, [], "", False)]
+    if not used_keys and not items(entry, "devices"):
         yield "it selects no card", f"add `selectors` with any of {', '.join(plugin.selectors[:5])}", True
     for key in dict.fromkeys(key for each in listed for key in mapping(each)):
         if key not in plugin.selectors:

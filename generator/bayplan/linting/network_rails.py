@@ -113,8 +113,13 @@ def _master_address(
 
 def _static_addresses(context: LintContext) -> frozenset[Any]:
     """Addresses that some pod asks for."""
-    given = (text(each.annotations, NETWORKS) for each in context.templates)
-    ips = (one for each in filter(None, given) for found in read(each).selections for one in items(found.data, "ips"))
+    annotations = (text(each.annotations, NETWORKS) for each in context.templates)
+    ips = (
+        one
+        for each in filter(None, annotations)
+        for selection in read(each).selections
+        for one in items(selection.data, "ips")
+    )
     return frozenset(ip.address(one.partition("/")[0]) for one in ips if isinstance(one, str))
 
 

@@ -51,7 +51,7 @@ class LintContext(NamedTuple):
                 values[HOSTNAME_LABEL].update(domain.nodes)
                 for level, value in zip(pool.levels, domain.path, strict=False):
                     values[level.label].add(value)
-        return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
+        return {label: None if label in open_labels else frozenset(present) for label, present in values.items()}
 
 
 Rule = Callable[[LintContext], Iterator[Diagnostic]]
@@ -81,10 +81,10 @@ CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
 
 def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
     """The values under their keys, each list in the order given."""
-    made: dict[K, list[V]] = {}
+    groups: dict[K, list[V]] = {}
     for value in values:
-        made.setdefault(key(value), []).append(value)
-    return made
+        groups.setdefault(key(value), []).append(value)
+    return groups
 
 
 def same_namespace(one: str, other: str) -> bool:
@@ -122,15 +122,15 @@ class Collected(NamedTuple):
 def collect(documents: Sequence[Document]) -> Collected:
     """Document n -> the object at `("manifest:n",)`; Lists -> their items. M702: it is no object."""
     objects: list[Object] = []
-    wrong: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for number, document in enumerate(documents):
         for each in flattened(Object((f"manifest:{number}",), document.data)):
-            found = not_an_object(each)
-            if found:
-                wrong.append(found)
+            diagnostic = not_an_object(each)
+            if diagnostic:
+                diagnostics.append(diagnostic)
             else:
                 objects.append(each)
-    return Collected(tuple(objects), tuple(wrong))
+    return Collected(tuple(objects), tuple(diagnostics))
 
 
 def not_an_object(one: Object) -> Diagnostic | None:
@@ -141,8 +141,8 @@ def not_an_object(one: Object) -> Diagnostic | None:
         hint = f"`bayplan {command}` says whether it is sound" if command else ""
         return warning("M702", one.route, message, hint=hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
-        held = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
-        return warning("M702", one.route, f"this is no Kubernetes object but {held}; it is left out")
+        contents = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
+        return warning("M702", one.route, f"this is no Kubernetes object but {contents}; it is left out")
     return None
 
 
@@ -177,7 +177,9 @@ def _incomplete(one: Object) -> Iterator[Diagnostic]:
         and kind(one) != "List"
         and not (name(one) or text(one.data, "metadata", "generateName"))
     ):
-        given = get(one.data, "metadata", "name")
-        why = "has a name that is no text" if given is not None else "has no `metadata.name`"
-        hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
-        yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)
+        name_here = get(one.data, "metadata", "name")
+        why = "has a name that is no text" if name_here is not None else "has no `metadata.name`"
+        hint = (
+            "put it in quotes" if name_here is not None else "an API server refuses it; add a name, or a `generateName`"
+        )
+        yield error("M703", one.route if name_here is None else named(one), f"this {kind(one)} {why}", hint=hint)

@@ -32,8 +32,8 @@ def scheduler_of(template: PodTemplate) -> str:
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M705: a name that no scheduler has leaves pods pending without any event."""
-    given = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
-    known = dict.fromkeys((*NAMES, *sorted(given - {""})))
+    declared = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
+    known = dict.fromkeys((*NAMES, *sorted(declared - {""})))
     for template in context.templates:
         name = text(template.spec, "schedulerName")
         if name and name not in known:

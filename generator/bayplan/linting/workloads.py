@@ -132,8 +132,8 @@ def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
     path = ("affinity", "nodeAffinity", AFFINITY, "nodeSelectorTerms")
     terms = items(template.spec, *path)
     wrong = [_impossible(term, levels) for term in terms]
-    for index, found in enumerate(wrong if all(wrong) else ()):
-        for number, values in found[:1]:
+    for index, expressions in enumerate(wrong if all(wrong) else ()):
+        for number, values in expressions[:1]:
             label = text(terms[index], "matchExpressions", number, "key")
             route = (*template.spec_route, *path, index, "matchExpressions", number, "values")
             yield _no_such_node(route, label, values, levels)
@@ -141,12 +141,12 @@ def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
 
 def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[str]]]:
     """The expressions of a term that no node meets."""
-    found: list[tuple[int, Sequence[str]]] = []
+    expressions: list[tuple[int, Sequence[str]]] = []
     for number, each in enumerate(items(term, "matchExpressions")):
         present, values = levels.get(text(each, "key")), [str(value) for value in items(each, "values")]
         if get(each, "operator") == "In" and present is not None and values and not present.intersection(values):
-            found.append((number, values))
-    return found
+            expressions.append((number, values))
+    return expressions
 
 
 def _no_such_node(route: Route, label: str, values: Sequence[str], levels: LevelValues) -> Diagnostic:

@@ -39,13 +39,13 @@ class Tasks(NamedTuple):
 
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which is proven elsewhere) but for which KAI finds no domain. One a group."""
-    found: dict[tuple[str, Route], Diagnostic] = {}
+    diagnostics: dict[tuple[str, Route], Diagnostic] = {}
     requests = _Requests(plan.topology, target)
     for gang in plan.gangs:
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
-                found.setdefault((each.code, each.route), each)
-    return tuple(found.values())
+                diagnostics.setdefault((each.code, each.route), each)
+    return tuple(diagnostics.values())
 
 
 def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:

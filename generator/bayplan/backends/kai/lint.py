@@ -119,8 +119,8 @@ def _node_labels(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     for index, label in unknown if pools else ():
         message = f'no node carries the label "{label}", and a node without it belongs to no domain of {title(one)}'
         hint = did_you_mean(label, known) or "if nodes do carry it, add the level to the topology file"
-        found = warning if label in WELL_KNOWN else error
-        yield found("M714", (*route, index, "nodeLabel"), message, hint=hint)
+        severity = warning if label in WELL_KNOWN else error
+        yield severity("M714", (*route, index, "nodeLabel"), message, hint=hint)
     if not unknown and pools:
         yield from _level_order(one, labels, pools, route)
         yield from _ambiguous_domains(one, labels, pools, route)
@@ -405,14 +405,14 @@ def check_queues(context: LintContext) -> Iterator[Diagnostic]:
 
 def _parent_queues(queues: Mapping[str, Object], context: LintContext) -> dict[str, Route]:
     """Queues that have others below them, with the place that says so."""
-    found: dict[str, Route] = dict.fromkeys(INSTALLED.values(), ())
+    parents: dict[str, Route] = dict.fromkeys(INSTALLED.values(), ())
     declared = context.topology.schedulers.get("kai", {}).get("parentQueue")
     if declared:
-        found[str(declared)] = ("topology", "spec", "schedulers", "kai", "parentQueue")
+        parents[str(declared)] = ("topology", "spec", "schedulers", "kai", "parentQueue")
     for one in queues.values():
         if text(one.data, "spec", "parentQueue"):
-            found[text(one.data, "spec", "parentQueue")] = (*one.route, "spec", "parentQueue")
-    return found
+            parents[text(one.data, "spec", "parentQueue")] = (*one.route, "spec", "parentQueue")
+    return parents
 
 
 def _queue_parent(one: Object, queues: Mapping[str, Object], context: LintContext) -> Iterator[Diagnostic]:
@@ -714,9 +714,11 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
                 ("ResourceClaimTemplate", "resourceClaimTemplateName"),
                 ("ResourceClaim", "resourceClaimName"),
             ):
-                asked = text(each, key)
-                found = context.find(CLAIM_API, kind, asked, namespace(template.object)) if asked else []
-                for one in found[:1]:
+                claim_name = text(each, key)
+                claim_objects = (
+                    context.find(CLAIM_API, kind, claim_name, namespace(template.object)) if claim_name else []
+                )
+                for one in claim_objects[:1]:
                     if one.route not in seen:
                         seen.add(one.route)
                         yield from _unsupported_requests(one, route, context)

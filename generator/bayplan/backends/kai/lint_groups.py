@@ -86,16 +86,16 @@ class Levels(NamedTuple):
 
 def known_levels(context: LintContext) -> dict[str, Levels]:
     """Topologies by name: those of the manifests, else those that the topology file would export."""
-    found: dict[str, Levels] = {}
+    topologies: dict[str, Levels] = {}
     for pool in context.topology.pools:
         labels = tuple(level.label for level in pool.levels)
-        found[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
+        topologies[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
     own = KAI_TOPOLOGY if context.target.since("kai", "0.12") else KUEUE_TOPOLOGY
     for one in context.of(*own):
-        each = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
-        aliases = {text(level, "alias"): text(level, "nodeLabel") for level in each if text(level, "alias")}
-        found[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in each), aliases, one.route)
-    return found
+        levels = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
+        aliases = {text(level, "alias"): text(level, "nodeLabel") for level in levels if text(level, "alias")}
+        topologies[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in levels), aliases, one.route)
+    return topologies
 
 
 def for_kai(template: PodTemplate, context: LintContext) -> bool:
@@ -305,12 +305,12 @@ def _below_minimum(
 def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
     for subgroup, templates in grouped(subgroup_of, group_pods).items():
-        found = [claim for each in templates for claim in claimed(context, each)[:1]]
-        for route, domain in found[1:]:
-            if domain.route != found[0][1].route:
+        channel_claims = [claim for each in templates for claim in claimed(context, each)[:1]]
+        for route, domain in channel_claims[1:]:
+            if domain.route != channel_claims[0][1].route:
                 what = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
-                message = f"pods of {what} claim channels of {title(found[0][1])} and {title(domain)}"
-                note = Note("the other claim is here", found[0][0])
+                message = f"pods of {what} claim channels of {title(channel_claims[0][1])} and {title(domain)}"
+                note = Note("the other claim is here", channel_claims[0][0])
                 hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
                 yield warning("M809", route, message, hint=hint, notes=(note,))
                 break

@@ -45,16 +45,16 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 def _parentless(plan: Plan) -> Iterator[Need]:
     """A queue may have a parent in the cluster that the topology does not name, so this can only be a warning."""
     if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
-        named = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
-        yield Need("parentless-queue", 1, named, preferred=True, subject=f'queue "{plan.queue}"')
+        route = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
+        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{plan.queue}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:
     """Device classes that KAI takes for something else than GPUs (0.13 to 0.17, `deviceClassName` contains "gpu")."""
-    everyone = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
-    for pods in once(pods for pods in everyone if pods.spec.accelerator):
-        asked = pods.spec.accelerator
-        device_class = plan.topology.accelerators[asked.name].device_class if asked else ""
+    pod_sets = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
+    for pods in once(pods for pods in pod_sets if pods.spec.accelerator):
+        accelerator = pods.spec.accelerator
+        device_class = plan.topology.accelerators[accelerator.name].device_class if accelerator else ""
         if uses_dra(pods, plan.topology) and "gpu" not in (device_class or "gpu"):
             subject = f'podSet "{pods.spec.name}"'
             yield Need("uncounted-claim", 1, (*pods.route, "accelerator"), preferred=True, subject=subject)
@@ -119,8 +119,8 @@ def _own_settings(gang: GangPlan, target: Target) -> dict[str, Any]:
     own = gang.gang.backends.get("kai", {})
     optional = any(units.optional for unit in walk(gang.root) for units in unit.groups)
     wanted = {**({"stalenessGracePeriod": "-1s"} if optional else {}), **own}
-    known = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
-    return {key: wanted[key] for key in known if key in wanted}
+    fields = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
+    return {key: wanted[key] for key in fields if key in wanted}
 
 
 Constraints = Callable[[Unit], dict[str, Any]]

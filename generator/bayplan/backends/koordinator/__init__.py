@@ -274,9 +274,9 @@ def _chain_needs(topology: ClusterTopology) -> Iterator[Need]:
     level_of: dict[str, str] = {}
     lists = {level_names(pool) for pool in topology.pools if pool.levels}
     for number, pool in enumerate(topology.pools):
-        mine = {level.label: level.name for level in pool.levels}
-        twice = any(level_of.setdefault(label, name) != name for label, name in mine.items())
-        if twice or (pool.levels and level_names(pool) not in (names, names[:-1])):
+        own_levels = {level.label: level.name for level in pool.levels}
+        ambiguous = any(level_of.setdefault(label, name) != name for label, name in own_levels.items())
+        if ambiguous or (pool.levels and level_names(pool) not in (names, names[:-1])):
             route = ("topology", "spec", "pools", number, "levels")
             yield Need("koordinator-one-chain", len(lists), route, subject=f'pool "{pool.name}"')
 

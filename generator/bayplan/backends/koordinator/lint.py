@@ -131,11 +131,11 @@ def _repeated_value(topology: ClusterTopology, layer: Layer, above: Layer) -> st
     parents: dict[str, str] = {}
     for pool in topology.pools:
         labels = [level.label for level in pool.levels]
-        mine = next((labels.index(key) for key in layer.labels if key in labels), None)
-        parent = next((labels.index(key) for key in above.labels if key in labels), None)
-        for domain in pool.domains if mine is not None and parent is not None else ():
-            value = domain.path[mine or 0]
-            if parents.setdefault(value, domain.path[parent or 0]) != domain.path[parent or 0]:
+        own_rank = next((labels.index(key) for key in layer.labels if key in labels), None)
+        parent_rank = next((labels.index(key) for key in above.labels if key in labels), None)
+        for domain in pool.domains if own_rank is not None and parent_rank is not None else ():
+            value = domain.path[own_rank or 0]
+            if parents.setdefault(value, domain.path[parent_rank or 0]) != domain.path[parent_rank or 0]:
                 return value
     return ""
 

@@ -113,10 +113,10 @@ def compact(data: Any) -> str:
 
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
-    stated = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
+    preemptible = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
     return Marks(
         pod=PodParts(
-            labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **stated},
+            labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **preemptible},
             spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
         ),
     )
@@ -195,10 +195,10 @@ def has_unequal_pods(plan: Plan, gang: GangPlan) -> bool:
 
 def _node_share(plan: Plan, pods: Pods) -> object:
     """What decides how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
-    asked, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
-    if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
+    accelerator, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
+    if accelerator and pool and 2 * accelerator.per_pod > pool.node.accelerators:
         return pods.pool
-    return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
+    return pods.pool, accelerator, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
 
 
 def units_with_all_pods(root: Unit) -> Iterator[Unit]:
@@ -210,10 +210,10 @@ def units_with_all_pods(root: Unit) -> Iterator[Unit]:
 
 def group_sizes(gang: GangPlan) -> dict[str, list[int]]:
     """Level -> the pods of each group that requires it."""
-    found: dict[str, list[int]] = {}
+    sizes: dict[str, list[int]] = {}
     for unit in placed_groups(gang):
-        found.setdefault(unit.required, []).append(pod_count(unit))
-    return found
+        sizes.setdefault(unit.required, []).append(pod_count(unit))
+    return sizes
 
 
 def placed_groups(gang: GangPlan) -> Iterator[Unit]:

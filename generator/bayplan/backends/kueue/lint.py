@@ -61,17 +61,20 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
 
     Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
     """
-    given, version = text(each.data, "apiVersion").removeprefix(API), target.version("kueue")
+    version_here, version = text(each.data, "apiVersion").removeprefix(API), target.version("kueue")
     at = (*each.route, "apiVersion")
     newer = target.since("kueue", "0.15")
     best = "v1beta2" if newer else "v1beta1"
-    if given == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
+    if version_here == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
         return
-    if given == "v1beta1" and newer:
+    if version_here == "v1beta1" and newer:
         yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
-    elif given != best and text(each.data, "kind") in SERVED:
+    elif version_here != best and text(each.data, "kind") in SERVED:
         yield error(
-            "M748", at, f'Kueue {version} does not serve {text(each.data, "kind")} in "{given}"', hint=f"write {best}"
+            "M748",
+            at,
+            f'Kueue {version} does not serve {text(each.data, "kind")} in "{version_here}"',
+            hint=f"write {best}",
         )
 
 
@@ -110,18 +113,18 @@ def _refused_by_crd(levels: Sequence[str]) -> str:
 
 def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M741: labels that no node has, and an order that no pool has."""
-    named = [label for label in levels if label != HOSTNAME_LABEL]
+    labels_above_host = [label for label in levels if label != HOSTNAME_LABEL]
     lists = [tuple(level.label for level in pool.levels) for pool in _with_nodes(topology)]
     if not lists:
         return
     known = dict.fromkeys(label for labels in lists for label in labels)
-    for label in (label for label in named if label not in known):
+    for label in (label for label in labels_above_host if label not in known):
         message = f'no node has the label "{label}", as far as the topology knows; Kueue leaves out nodes that lack one'
         yield error("M741", (*at, levels.index(label), "nodeLabel"), message, hint=suggest(label, known, "labels"))
-    if set(named) <= set(known) and not any(is_ordered(named, labels) for labels in lists):
-        whole = [labels for labels in lists if set(named) <= set(labels)]
+    if set(labels_above_host) <= set(known) and not any(is_ordered(labels_above_host, labels) for labels in lists):
+        whole = [labels for labels in lists if set(labels_above_host) <= set(labels)]
         if whole:
-            right = listing([label for label in whole[0] if label in named], "and")
+            right = listing([label for label in whole[0] if label in labels_above_host], "and")
             yield error("M741", at, "the levels are not in the order of the topology", hint=f"coarse to fine: {right}")
         else:
             yield error("M742", at, "no pool has all of these levels, so Kueue would leave out every node")
@@ -209,9 +212,9 @@ def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnos
         yield error("M746", at, f"a resource group covers 1 to {MOST} resources with 1 to {MOST} flavors")
     for number, flavor in enumerate(items(group, "flavors")):
         route = (*at, "flavors", number, "resources")
-        named = [text(each, "name") for each in items(flavor, "resources")]
-        if named != covered:
-            same = "in another order" if sorted(named) == sorted(covered) else "as others"
+        listed = [text(each, "name") for each in items(flavor, "resources")]
+        if listed != covered:
+            same = "in another order" if sorted(listed) == sorted(covered) else "as others"
             message = (
                 f'flavor "{text(flavor, "name")}" lists its resources {same} than coveredResources; Kueue refuses it'
             )
@@ -271,16 +274,16 @@ def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
     gates: dict[str, bool] = dict(topology.gates("kueue"))
     queues = _queues(objects, topology)
     for each in objects:
-        found = list(templates(each.data))
-        for template in found:
+        pod_sets = list(templates(each.data))
+        for template in pod_sets:
             route = (*each.route, *template.path, *ANNOTATIONS)
             yield from check_template(TemplateContext(route, template, lists, target, gates))
-        yield from _misplaced_annotations(each, found, target)
-        yield from _queue(each, found, queues)
-        yield from _exclusive_topology(each, found)
-        yield from _pod_set_groups(each, found)
+        yield from _misplaced_annotations(each, pod_sets, target)
+        yield from _queue(each, pod_sets, queues)
+        yield from _exclusive_topology(each, pod_sets)
+        yield from _pod_set_groups(each, pod_sets)
         yield from _pod_group(each)
-        yield from _too_many_pod_sets(each, found, target)
+        yield from _too_many_pod_sets(each, pod_sets, target)
 
 
 def _queues(objects: Sequence[Object], topology: ClusterTopology) -> tuple[str, ...] | None:
@@ -295,22 +298,22 @@ def _asks_for_topology(template: Template) -> bool:
     return any(key in template.annotations for key in TOPOLOGY_ANNOTATIONS)
 
 
-def _misplaced_annotations(each: Object, found: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
+def _misplaced_annotations(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
     """M752, M753: marks that stand where Kueue does not look."""
-    if not found:
+    if not pod_sets:
         return
-    own = mapping(each.data, *ANNOTATIONS) if found[0].path else {}
+    own = mapping(each.data, *ANNOTATIONS) if pod_sets[0].path else {}
     for key in (key for key in TOPOLOGY_ANNOTATIONS if key in own):
         message = f'"{key}" stands on the {each.data["kind"]}; Kueue reads it on the pod template only'
         yield error("M752", (*each.route, *ANNOTATIONS, key, KEY), message, hint="move it to the pod template")
-    for template in found:
+    for template in pod_sets:
         for key in (key for key in TOPOLOGY_ANNOTATIONS if key in mapping(template.data, *LABELS)):
             message = f'"{key}" is an annotation, not a label'
             yield error("M752", (*each.route, *template.path, *LABELS, key, KEY), message)
-    yield from _misplaced_queue(each, found, target)
+    yield from _misplaced_queue(each, pod_sets, target)
 
 
-def _misplaced_queue(each: Object, found: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
+def _misplaced_queue(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
     on = f"the {each.data['kind']}"
     if QUEUE in mapping(each.data, *ANNOTATIONS):
         old = not target.since("kueue", "0.15")
@@ -320,31 +323,31 @@ def _misplaced_queue(each: Object, found: Sequence[Template], target: Target) ->
         yield report("M753", (*each.route, *ANNOTATIONS, QUEUE, KEY), message, hint="make it a label")
     if QUEUE in mapping(each.data, *LABELS):
         return
-    for template in found:
+    for template in pod_sets:
         if template.path and QUEUE in mapping(template.data, *LABELS):
             message = f'"{QUEUE}" stands on the pod template; Kueue would take every pod by itself, not {on}'
             route = (*each.route, *template.path, *LABELS, QUEUE, KEY)
             yield error("M753", route, message, hint=f"move it to the labels of {on}")
 
 
-def _queue(each: Object, found: Sequence[Template], queues: tuple[str, ...] | None) -> Iterator[Diagnostic]:
+def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] | None) -> Iterator[Diagnostic]:
     """M753: placed work that Kueue does not manage. M747: a queue that is not there."""
     labels = mapping(each.data, *LABELS)
-    marked = next((template for template in found if _asks_for_topology(template)), None)
-    misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in found)
+    marked = next((template for template in pod_sets if _asks_for_topology(template)), None)
+    misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in pod_sets)
     if marked and QUEUE not in labels and not misplaced:
         message = f'annotations of Kueue without the label "{QUEUE}": Kueue leaves such work alone'
         hint = "unless its namespace has a LocalQueue called default; name the queue"
         yield warning("M753", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
     name = labels.get(QUEUE)
-    if found and isinstance(name, str) and queues is not None and name not in queues:
+    if pod_sets and isinstance(name, str) and queues is not None and name not in queues:
         message = f'there is no queue "{name}"'
         yield error("M747", (*each.route, *LABELS, QUEUE), message, hint=suggest(name, queues, "queues"))
 
 
-def _exclusive_topology(each: Object, found: Sequence[Template]) -> Iterator[Diagnostic]:
+def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
     """M755: JobSet would pin each of its Jobs to a domain of its own choice, against Kueue's."""
-    if each.data.get("kind") != "JobSet" or not any(map(_asks_for_topology, found)):
+    if each.data.get("kind") != "JobSet" or not any(map(_asks_for_topology, pod_sets)):
         return
     jobs = range(len(items(each.data, "spec", "replicatedJobs")))
     places: list[Route] = [ANNOTATIONS, *(("spec", "replicatedJobs", n, "template", *ANNOTATIONS) for n in jobs)]
@@ -353,10 +356,10 @@ def _exclusive_topology(each: Object, found: Sequence[Template]) -> Iterator[Dia
         yield error("M755", (*each.route, *place, EXCLUSIVE, KEY), message, hint="leave one of them out")
 
 
-def _pod_set_groups(each: Object, found: Sequence[Template]) -> Iterator[Diagnostic]:
+def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
     """M756: two podSets that share a domain, one of them of one pod (`tas_validation.go`)."""
     groups: dict[str, list[Template]] = {}
-    for template in found:
+    for template in pod_sets:
         name = template.annotations.get(POD_SET_GROUP)
         if isinstance(name, str):
             groups.setdefault(name, []).append(template)
@@ -405,12 +408,12 @@ def _pod_group(each: Object) -> Iterator[Diagnostic]:
         yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), "the count of a pod group is a number in quotes")
 
 
-def _too_many_pod_sets(each: Object, found: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
+def _too_many_pod_sets(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
     """M758: a Workload holds 8 podSets, 10 since 0.18, 18 since 0.19 (`workload_types.go`)."""
     most = 18 if target.since("kueue", "0.19") else 10 if target.since("kueue", "0.18") else 8
-    if len(found) > most and QUEUE in mapping(each.data, *LABELS):
+    if len(pod_sets) > most and QUEUE in mapping(each.data, *LABELS):
         version = target.version("kueue")
-        message = f"{len(found)} pod templates; a Workload of Kueue {version} has {most} podSets at most"
+        message = f"{len(pod_sets)} pod templates; a Workload of Kueue {version} has {most} podSets at most"
         yield error("M758", (*each.route, "spec"), message, hint="merge equal ones into one of more replicas")
 
 
@@ -429,8 +432,8 @@ class TemplateContext(NamedTuple):
     @property
     def own(self) -> dict[str, str]:
         """Those annotations that ask for a topology and are text."""
-        found = self.template.annotations
-        return {key: found[key] for key in TOPOLOGY_ANNOTATIONS if isinstance(found.get(key), str)}
+        annotations = self.template.annotations
+        return {key: annotations[key] for key in TOPOLOGY_ANNOTATIONS if isinstance(annotations.get(key), str)}
 
     def at(self, key: str) -> Route:
         """Where one annotation stands."""
@@ -462,23 +465,23 @@ def _unknown_annotations(context: TemplateContext) -> Iterator[Diagnostic]:
 
 def _one_kind_of_level(context: TemplateContext) -> Iterator[Diagnostic]:
     """M749: required, preferred and unconstrained exclude each other."""
-    given = [key for key in (REQUIRED, PREFERRED, UNCONSTRAINED) if key in context.template.annotations]
-    if len(given) > 1:
-        message = f"Kueue refuses {listing(given, 'and')} on one pod template: they exclude each other"
+    levels = [key for key in (REQUIRED, PREFERRED, UNCONSTRAINED) if key in context.template.annotations]
+    if len(levels) > 1:
+        message = f"Kueue refuses {listing(levels, 'and')} on one pod template: they exclude each other"
         hint = "keep the required level; Kueue packs below it as tightly as it can"
-        yield error("M749", context.at(given[1]), message, hint=hint)
+        yield error("M749", context.at(levels[1]), message, hint=hint)
 
 
 def _slices(context: TemplateContext) -> Iterator[Diagnostic]:
     """M750: slices need a level and a size that divides the pods."""
-    found = context.template.annotations
-    if SLICE_LEVEL in found and SLICE_SIZE not in found:
+    annotations = context.template.annotations
+    if SLICE_LEVEL in annotations and SLICE_SIZE not in annotations:
         message, hint = f'"{SLICE_LEVEL}" without "{SLICE_SIZE}"', "say how many pods a slice has; there is no default"
         yield error("M750", context.at(SLICE_LEVEL), message, hint=hint)
-    if SLICE_SIZE in found and SLICE_LEVEL not in found:
+    if SLICE_SIZE in annotations and SLICE_LEVEL not in annotations:
         message, hint = f'"{SLICE_SIZE}" without "{SLICE_LEVEL}"', "name the level that each slice must share"
         yield error("M750", context.at(SLICE_SIZE), message, hint=hint)
-    if SLICE_SIZE in found and (fault := _size_fault(found[SLICE_SIZE], context.template.pods)):
+    if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context.template.pods)):
         yield error("M750", context.at(SLICE_SIZE), *fault[:1], hint=fault[1])
 
 
@@ -541,9 +544,9 @@ def parse_layers(value: str) -> list[tuple[str, int]] | None:
     layers = parsed(value)
     if not isinstance(layers, list):
         return None
-    found = [(text(each, "topology"), number_in(each, "size")) for each in layers]
-    whole = [(level, size) for level, size in found if level and size is not None]
-    return whole if len(whole) == len(layers) else None
+    pairs = [(text(each, "topology"), number_in(each, "size")) for each in layers]
+    complete = [(level, size) for level, size in pairs if level and size is not None]
+    return complete if len(complete) == len(layers) else None
 
 
 def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:

@@ -161,12 +161,12 @@ def pod_sets_of(gang: GangPlan) -> PodSets:
     """The podSets of a gang that was not folded yet."""
     paths = {pods.name: path for path in _paths(gang.root, ()) for pods in path[-1].pods}
     folded = [(pods, pods.instances or (pods.name,)) for pods in all_pods(fold(gang).root)]
-    made = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
+    pod_sets = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
     by_unit: dict[str, dict[str, PodSet]] = {}
-    for pod_set in made:
+    for pod_set in pod_sets:
         for unit in (unit for path in pod_set.paths for unit in path):
             by_unit.setdefault(unit.name, {})[pod_set.pods.name] = pod_set
-    return PodSets(made, by_unit)
+    return PodSets(pod_sets, by_unit)
 
 
 def _paths(unit: Unit, above: tuple[Unit, ...]) -> Iterator[tuple[Unit, ...]]:
@@ -192,8 +192,8 @@ def is_pair(members: Sequence[PodSet]) -> bool:
 def requests(plan: Plan, gang: GangPlan) -> Mapping[str, Request]:
     """Name of a podSet instance -> what the podSet that it belongs to asks for."""
     pod_sets = pod_sets_of(gang)
-    made = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
-    return {name: request for pod_set, request in made for name in (pod_set.pods.name, *pod_set.names)}
+    pairs = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
+    return {name: request for pod_set, request in pairs for name in (pod_set.pods.name, *pod_set.names)}
 
 
 def _pod_set_request(plan: Plan, gang: GangPlan, pod_set: PodSet, pod_sets: PodSets) -> Request:

@@ -289,8 +289,8 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
 
 def _has_unequal_pods(plan: Plan, unit: Unit) -> bool:
     """Whether podSets under one level ask different amounts of a node."""
-    asked = [demand(pods, plan.topology) for pods in once(all_pods(unit))]
-    return any(each != asked[0] for each in asked)
+    requests = [demand(pods, plan.topology) for pods in once(all_pods(unit))]
+    return any(each != requests[0] for each in requests)
 
 
 def _placed_depth(unit: Unit) -> int:

@@ -272,12 +272,12 @@ def templates(nodes: tuple[Node, ...], root: str) -> Mapping[TemplateKey, Templa
 
 
 def _templates(nodes: tuple[Node, ...], root: str, taken: set[str]) -> Mapping[TemplateKey, Template]:
-    found: dict[TemplateKey, Template] = {}
+    by_key: dict[TemplateKey, Template] = {}
     for node in nodes:
-        if (kind := template_key(node)) not in found:
+        if (key := template_key(node)) not in by_key:
             name = _free_name(node.stem or root, taken)
-            found[kind] = Template(name, node, _templates(node.children, root, taken))
-    return found
+            by_key[key] = Template(name, node, _templates(node.children, root, taken))
+    return by_key
 
 
 def _free_name(name: str, taken: set[str]) -> str:

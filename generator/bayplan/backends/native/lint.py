@@ -84,11 +84,11 @@ def indexed(context: LintContext) -> Index:
 
 
 def _levels(topology: ClusterTopology) -> dict[str, int]:
-    made: dict[str, int] = {}
+    ranks: dict[str, int] = {}
     for pool in topology.pools:
         for rank, level in enumerate((*pool.levels, HOST)):
-            made[level.label] = min(rank, made.get(level.label, rank))
-    return made
+            ranks[level.label] = min(rank, ranks.get(level.label, rank))
+    return ranks
 
 
 WORKLOAD, POD_GROUP, COMPOSITE = "Workload", "PodGroup", "CompositePodGroup"
@@ -284,17 +284,19 @@ def _workload_templates(index: Index) -> Iterator[Diagnostic]:
 
 
 def _limits(workload: Group) -> Iterator[Diagnostic]:
-    found = list(templates(workload))
+    nested = list(templates(workload))
     yield from _lists(workload.spec, workload.route)
-    for each in found:
+    for each in nested:
         yield from _lists(each.spec, each.route)
         yield from _child_templates(each)
-    deep = next((each for each in found if each.depth > MOST_DEPTH), None)
+    deep = next((each for each in nested if each.depth > MOST_DEPTH), None)
     if deep:
-        message = f"{workload.title} nests templates {max(each.depth for each in found)} deep; {MOST_DEPTH} is the most"
+        message = (
+            f"{workload.title} nests templates {max(each.depth for each in nested)} deep; {MOST_DEPTH} is the most"
+        )
         yield error("M784", deep.route, message, hint="leave out a level")
-    yield from _names(found)
-    yield from _priorities(workload, found)
+    yield from _names(nested)
+    yield from _priorities(workload, nested)
 
 
 def _lists(spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -321,20 +323,20 @@ def _child_templates(template: Template) -> Iterator[Diagnostic]:
             yield warning("M784", (*template.route, "disruptionMode"), message, hint=hint)
 
 
-def _names(found: Sequence[Template]) -> Iterator[Diagnostic]:
+def _names(nested: Sequence[Template]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
-    for each in found:
+    for each in nested:
         if each.name in seen:
             message = f'two templates of one Workload are called "{each.name}"'
             yield error("M784", (*each.route, "name"), message, hint="names are unique in the whole tree of templates")
         seen.add(each.name)
 
 
-def _priorities(workload: Group, found: Sequence[Template]) -> Iterator[Diagnostic]:
-    classes = {text(each.spec, "priorityClassName") for each in found}
+def _priorities(workload: Group, nested: Sequence[Template]) -> Iterator[Diagnostic]:
+    classes = {text(each.spec, "priorityClassName") for each in nested}
     if len(classes) > 1:
-        named = ", ".join(f'"{each}"' if each else "none" for each in sorted(classes))
-        message = f"templates of {workload.title} differ in their priority class: {named}"
+        classes_named = ", ".join(f'"{each}"' if each else "none" for each in sorted(classes))
+        message = f"templates of {workload.title} differ in their priority class: {classes_named}"
         yield error("M784", workload.route, message, hint="all templates of a Workload have one priority")
 
 
@@ -490,12 +492,14 @@ def _pod_group(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
 
 def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     """1.35: a pod names a pod group inside a Workload."""
-    named, wanted = text(pods.spec, "workloadRef", "name"), text(pods.spec, "workloadRef", "podGroup")
-    workload = index.named[WORKLOAD].get((_namespace(pods.object), named))
+    workload_name, wanted = text(pods.spec, "workloadRef", "name"), text(pods.spec, "workloadRef", "podGroup")
+    workload = index.named[WORKLOAD].get((_namespace(pods.object), workload_name))
     inside = {text(each, "name") for each in items(workload.spec, "podGroups")} if workload else set()
     if wanted not in inside:
-        where = f'the Workload "{named}" has no pod group "{wanted}"' if workload else "there is no such Workload"
-        message = f'these pods belong to the pod group "{wanted}" of "{named}", but {where}'
+        where = (
+            f'the Workload "{workload_name}" has no pod group "{wanted}"' if workload else "there is no such Workload"
+        )
+        message = f'these pods belong to the pod group "{wanted}" of "{workload_name}", but {where}'
         yield error("M787", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that the Workload lists")
 
 
@@ -509,10 +513,10 @@ def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
         for pods in members:
             before = first.setdefault(root, pods)
             yield from _same_scheduler(before, pods)
-            named = text(group.spec, "priorityClassName") if group else ""
-            if group and named and named != text(pods.spec, "priorityClassName"):
+            group_class = text(group.spec, "priorityClassName") if group else ""
+            if group and group_class and group_class != text(pods.spec, "priorityClassName"):
                 own = text(pods.spec, "priorityClassName") or "none"
-                message = f'pods of {group.title} have the priority class "{own}", and the group has "{named}"'
+                message = f'pods of {group.title} have the priority class "{own}", and the group has "{group_class}"'
                 at = (*pods.spec_route, *(("priorityClassName",) if own != "none" else ()))
                 yield error("M788", at, message, hint="give the pods the priority class of their group")
 

@@ -26,7 +26,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One file; no marks, because there is nothing of Kubernetes to mark."""
     plan = with_network_env(plan)
     marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
-    texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
+    texts = {job.gang.name: script(plan, job) for job in jobs(plan, target)}
     if len(plan.gangs) == 1:
         (name,) = texts
         return Lowered((File(f"{name}.sbatch", texts[name], _cancel(texts)),), marks)
@@ -43,10 +43,10 @@ def with_network_env(plan: Plan) -> Plan:
     from bayplan.fabrics.pods import on_node
 
     def with_env(pods: Pods) -> Pods:
-        asked = fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
-        if asked is None:
+        network_request = fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
+        if network_request is None:
             return pods
-        return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
+        return pods._replace(spec=pods.spec._replace(env={**on_node(network_request), **pods.spec.env}))
 
     return edit_plan(plan, pods=with_env)
 
@@ -146,7 +146,7 @@ def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
 
 def _resource_options(job: Job, section: Section) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
-    asked = amounts(section.first, section.per_node)
+    requested = amounts(section.first, section.per_node)
     yield f"--nodes={section.nodes}"
     if section.segment:
         yield f"--segment={section.segment}"
@@ -161,15 +161,15 @@ def _resource_options(job: Job, section: Section) -> Iterator[str]:
     if is_exclusive(section.first):
         yield "--exclusive"
     yield f"--ntasks-per-node={section.per_node}"
-    if asked.gpus:
+    if requested.gpus:
         kind = f"{own['gpuType']}:" if "gpuType" in own else ""
-        yield f"--gres=gpu:{kind}{asked.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{asked.gpus}"
-    if asked.cpus:
-        yield f"--cpus-per-task={asked.cpus}"
-    if asked.memory or section.first.spec.whole_node:
-        yield f"--mem={asked.memory or 0}"
-    if asked.scratch:
-        yield f"--tmp={asked.scratch}"
+        yield f"--gres=gpu:{kind}{requested.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{requested.gpus}"
+    if requested.cpus:
+        yield f"--cpus-per-task={requested.cpus}"
+    if requested.memory or section.first.spec.whole_node:
+        yield f"--mem={requested.memory or 0}"
+    if requested.scratch:
+        yield f"--tmp={requested.scratch}"
 
 
 def _lifetime_options(job: Job) -> Iterator[str]:
@@ -296,16 +296,16 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
 
 def _srun(job: Job, step: Step) -> Iterator[str]:
     section = job.sections[step.section]
-    asked = amounts(section.first, section.per_node)
+    requested = amounts(section.first, section.per_node)
     group = [f"--het-group={step.section}"] if len(job.sections) > 1 else []
     part = step.nodes < section.nodes
-    some = (
+    node_range = (
         [f"--nodes={step.nodes}", f"--relative={step.base}", f"--ntasks={step.nodes * section.per_node}"]
         if part
         else []
     )
-    cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []
-    yield " ".join(["srun", *group, *some, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
+    cpus = [f"--cpus-per-task={requested.cpus}"] if requested.cpus else []
+    yield " ".join(["srun", *group, *node_range, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
     own = job.gang.gang.backends.get("slurm", {})
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:

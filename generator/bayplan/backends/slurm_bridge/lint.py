@@ -52,9 +52,11 @@ def _reserved_keys(pods: PodTemplate) -> Iterator[Diagnostic]:
 
 def _own_annotations(data: Any) -> Mapping[str, Any]:
     """Annotations that mean something to slurm-bridge, or once did."""
-    found = mapping(data, "metadata", "annotations")
+    annotations = mapping(data, "metadata", "annotations")
     return {
-        key: value for key, value in found.items() if isinstance(key, str) and key.startswith((PREFIX, FORMER_PREFIX))
+        key: value
+        for key, value in annotations.items()
+        if isinstance(key, str) and key.startswith((PREFIX, FORMER_PREFIX))
     }
 
 

@@ -87,13 +87,13 @@ def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Man
 def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[str, str]:
     """What Slurm is told besides the nodes, which slurm-bridge counts itself. Limits are in minutes, rounded up."""
     own = gang.gang.backends.get("slurm-bridge", {})
-    known = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
+    settings = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
     seconds = gang.gang.active_deadline_seconds
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
         "job-name": job.name,
         **given(partition=partition(plan, gang, "slurm-bridge")),
-        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
+        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **settings}.items()},
     }
 
 
@@ -255,9 +255,9 @@ def block_size(topology: ClusterTopology, pool: Pool) -> int:
 
 def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     """2: cards by device class, 3: others, 0: none or the usual."""
-    asked = pods.spec.accelerator
-    kind = topology.accelerators[asked.name] if asked else None
-    if not asked or not kind or allocator(asked, kind) != DEVICE_PLUGIN:
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators[accelerator.name] if accelerator else None
+    if not accelerator or not kind or allocator(accelerator, kind) != DEVICE_PLUGIN:
         return 0
     name = kind.resources.get("count", COUNTED_GPUS[0])
     return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
@@ -310,8 +310,8 @@ def _usable_nodes(pool: Pool) -> set[str]:
 def _usable_nodes_by_domain(pool: Pool, level: str) -> Iterator[int]:
     """Usable nodes in each domain of a level."""
     usable, depth = _usable_nodes(pool), pool.depth(level)
-    found: dict[tuple[str, ...], int] = {}
+    usable_by_domain: dict[tuple[str, ...], int] = {}
     for domain in pool.domains:
         path = domain.path[: depth + 1]
-        found[path] = found.get(path, 0) + len(usable.intersection(domain.nodes))
-    return iter(found.values())
+        usable_by_domain[path] = usable_by_domain.get(path, 0) + len(usable.intersection(domain.nodes))
+    return iter(usable_by_domain.values())

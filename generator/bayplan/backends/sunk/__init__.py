@@ -150,8 +150,8 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 
 
 def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
-    subject, asked = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
-    if missing := sum(name not in asked for name in ("cpu", "memory")):
+    subject, requested = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
+    if missing := sum(name not in requested for name in ("cpu", "memory")):
         yield Need("missing-requests", missing, pods.route, subject=subject)
     grace = template_fields(plan.topology, pods).get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace > _grace(plan):
@@ -164,9 +164,9 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
 
 
 def _unconverted_gpus(plan: Plan, pods: Pods) -> bool:
-    asked = pods.spec.accelerator
-    kind = plan.topology.accelerators[asked.name] if asked else None
-    by_plugin = asked and kind and allocator(asked, kind) == DEVICE_PLUGIN
+    accelerator = pods.spec.accelerator
+    kind = plan.topology.accelerators[accelerator.name] if accelerator else None
+    by_plugin = accelerator and kind and allocator(accelerator, kind) == DEVICE_PLUGIN
     return bool(by_plugin and kind and kind.resources.get("count", CONVERTED_GPUS) != CONVERTED_GPUS)
 
 
@@ -202,10 +202,10 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """Limits are in seconds here."""
     own = gang.gang.backends.get("sunk", {})
     seconds = gang.gang.active_deadline_seconds
-    told = {**({"timeout": seconds} if seconds else {}), **own}
+    settings = {**({"timeout": seconds} if seconds else {}), **own}
     return {
         **given(partition=partition(plan, gang, "sunk")),
-        **{annotation: str(told[key]) for key, annotation in OPTIONS.items() if key in told},
+        **{annotation: str(settings[key]) for key, annotation in OPTIONS.items() if key in settings},
     }
 
 

@@ -46,12 +46,12 @@ def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagn
 
 
 def _grace(pods: PodTemplate, wait: int) -> Iterator[Diagnostic]:
-    given = number_in(pods.spec, "terminationGracePeriodSeconds")
-    seconds = DEFAULT_GRACE_PERIOD if given is None else given
+    grace = number_in(pods.spec, "terminationGracePeriodSeconds")
+    seconds = DEFAULT_GRACE_PERIOD if grace is None else grace
     if seconds >= wait - KILL_MARGIN:
-        said = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if given is None else "")
-        at = (*pods.spec_route, *(() if given is None else ("terminationGracePeriodSeconds",)))
-        message = f"the pod may take {said} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
+        duration = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if grace is None else "")
+        at = (*pods.spec_route, *(() if grace is None else ("terminationGracePeriodSeconds",)))
+        message = f"the pod may take {duration} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
         yield error("M828", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
 
 
@@ -72,9 +72,11 @@ def _tolerates(each: Any) -> bool:
 def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
     """Both are asked for, and the kubelet pins no cores: a Guaranteed pod with whole CPUs drains its node."""
     containers = [*items(pods.spec, "containers"), *items(pods.spec, "initContainers")]
-    asked = [{**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers]
+    requested = [
+        {**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers
+    ]
     for name in ("cpu", "memory"):
-        if not any(_amount(each.get(name)) for each in asked):
+        if not any(_amount(each.get(name)) for each in requested):
             message = f"no container asks for {name}; SUNK schedules only pods that ask for CPU and memory"
             yield error("M830", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
     if containers and all(map(_guaranteed, containers)):

@@ -220,13 +220,13 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
     """Subgroups that stand inside others, long names, and minimums that a subgroup cannot tell apart."""
     instances = list(group_instances(gang.root))
     depths = [(each.enclosing + 1, each.units.route) for each in instances if each.is_subgroup]
-    depth, inner = max(depths, key=lambda found: found[0], default=(0, ()))
+    depth, inner = max(depths, key=lambda pair: pair[0], default=(0, ()))
     if depth > 1 and not _is_placed_depth(gang, instances):
         yield Need("nested-subgroups", depth, inner, subject=f'gang "{gang.gang.name}"')
     names = [
         (max(len(unit.name), len(policy.name)), unit.route) for policy in policies(gang.root) for unit in policy.units
     ]
-    length, route = max(names, key=lambda named: named[0], default=(0, ()))
+    length, route = max(names, key=lambda pair: pair[0], default=(0, ()))
     if names:
         yield Need("unit-name-length", length, route)
     for route in dict.fromkeys(
@@ -250,10 +250,10 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     if level == HOST_LEVEL:
         yield Need("host-tier", 1, at, preferred, subject)
     for pods in once(all_pods(unit)):
-        asked = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
+        requested = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
         if pods.spec.accelerator and uses_dra(pods, plan.topology):
-            asked -= {f"accelerator:{pods.spec.accelerator.name}"}
-        if not asked - {CHANNEL, WHOLE, SLOTS}:
+            requested -= {f"accelerator:{pods.spec.accelerator.name}"}
+        if not requested - {CHANNEL, WHOLE, SLOTS}:
             yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
 
 

@@ -152,13 +152,13 @@ def _total_pods(pods: Sequence[PodTemplate]) -> int | None:
 
 def _pods_by_policy(policies: Sequence[Any], pods: Sequence[PodTemplate]) -> dict[int, list[PodTemplate]]:
     """Which pods each policy takes: the first that matches."""
-    found: dict[int, list[PodTemplate]] = {}
+    pods_by_policy: dict[int, list[PodTemplate]] = {}
     for each in pods:
         first = next(
             (i for i, policy in enumerate(policies) if _matches(policy, each) and not _missing_labels(policy, each)), -1
         )
-        found.setdefault(first, []).append(each)
-    return found
+        pods_by_policy.setdefault(first, []).append(each)
+    return pods_by_policy
 
 
 def _matches(policy: Any, each: PodTemplate) -> bool:

@@ -259,11 +259,11 @@ def subgroups(root: Unit) -> Iterator[GroupInstance]:
 
 def policies(root: Unit) -> tuple[Policy, ...]:
     """The subgroups of a gang, each group's together where they are of one size."""
-    found: dict[tuple[str, str, int], list[GroupInstance]] = {}
+    instances_by_policy: dict[tuple[str, str, int], list[GroupInstance]] = {}
     for instance in subgroups(root):
         prefix = instance.units.name if instance.units.optional else ""
-        found.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
-    stems = [stem for stem, _, _ in found]
+        instances_by_policy.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
+    stems = [stem for stem, _, _ in instances_by_policy]
     return tuple(
         Policy(
             name=(prefix or stem) + (f".{size}" if not prefix and stems.count(stem) > 1 else ""),
@@ -271,13 +271,13 @@ def policies(root: Unit) -> tuple[Policy, ...]:
             minimum=min(len(group), group[0].units.minimum) if prefix else len(group),
             size=size,
         )
-        for (stem, prefix, size), group in found.items()
+        for (stem, prefix, size), group in instances_by_policy.items()
     )
 
 
-def subgroup_of_podset(found: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
+def subgroup_of_podset(policies: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
     """Of each podSet instance that is in a subgroup, by name: the policy and the unit."""
-    return {pods.name: (policy, unit) for policy in found for unit in policy.units for pods in all_pods(unit)}
+    return {pods.name: (policy, unit) for policy in policies for unit in policy.units for pods in all_pods(unit)}
 
 
 def task_minimums(root: Unit) -> dict[str, int]:

@@ -47,13 +47,9 @@ def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
         yield from rule(context)
 
 
-def _module(name: str) -> str:
-    return f"bayplan.backends.{name.replace('-', '_')}"
-
-
 def _part(name: str, module: str, value: str, default: Any) -> Any:
     """A value from a module of a backend's package, or the default where the package has no such module."""
-    path = f"{_module(name)}.{module}"
+    path = f"{__name__}.{name.replace('-', '_')}.{module}"
     try:
         return getattr(import_module(path), value)
     except ModuleNotFoundError as missing:

@@ -121,12 +121,8 @@ def _definition(one: Object) -> Iterator[Diagnostic]:
     config = parsed(text(one.data, "spec", "config"))
     first = next(iter(items(config, "plugins")), config)
     plugin = text(first, "type")
-    device_keys = DEVICES.get(plugin, ())
-    if (
-        device_keys
-        and not text(one.data, "metadata", "annotations", DEVICE)
-        and not any(get(first, key) for key in device_keys)
-    ):
+    keys = DEVICES.get(plugin, ())
+    if keys and not text(one.data, "metadata", "annotations", DEVICE) and not any(get(first, key) for key in keys):
         message = f"nothing tells the plugin {plugin} of {title(one)} its device, and no pod on it starts"
         hint = f"add the annotation {DEVICE}, with the extended resource that pods ask for"
         yield error("M850", (*one.route, "spec", "config"), message, hint=hint)
@@ -544,9 +540,7 @@ def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, boo
 
 def _selectors(plugin: Plugin, entry: Any, sriov: bool) -> Iterator[tuple[str, str, bool]]:
     selectors = get(entry, "selectors")
-    listed = (
-        items(entry, "selectors") if isinstance(selectors, list) else [selectors] if isinstance(selectors, dict) else []
-    )
+    listed = [selectors] if isinstance(selectors, dict) else items(entry, "selectors")
     used_keys = [key for each in listed for key in mapping(each) if get(each, key) not in (None, [], "", False)]
     if not used_keys and not items(entry, "devices"):
         yield "it selects no card", f"add `selectors` with any of {', '.join(plugin.selectors[:5])}", True

@@ -62,14 +62,10 @@ def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterat
         if template.owned:
             by_object.setdefault(template.object.route, []).append(template)
     for templates in by_object.values():
-        with_networks = [each for each in templates if each.route in attached]
-        for each in templates:
+        without = [each for each in templates if each.route not in attached]
+        for each in without if len(without) < len(templates) else ():
             host_network = get(each.spec, "hostNetwork") is True  # these can have no network of Multus (M853)
-            lacking = (
-                sorted(device_requests(each))
-                if with_networks and each not in with_networks and not host_network
-                else []
-            )
+            lacking = [] if host_network else sorted(device_requests(each))
             if lacking:
                 fabric = {one.resource for one in described.every() if one.resource} & set(lacking)
                 message = (
@@ -264,7 +260,11 @@ def _rdma_shares(
 ) -> Iterator[Diagnostic]:
     """One share brings all cards of the shared plugin's pool (k8s-rdma-shared-dev-plugin, pkg/resources/server.go)."""
     for device, number in requested.items():
-        if device.startswith(SHARED) and number > 1 and not _is_exclusive(device, networks):
+        if (
+            device.startswith(SHARED)
+            and number > 1
+            and not any(each.kind in EXCLUSIVE and each.resource == device for each in networks)
+        ):
             message = f'{number} shares of "{device}" bring no more cards than one'
             yield warning("M844", template.spec_route, message, hint="ask for 1")
     for each in networks:
@@ -272,11 +272,6 @@ def _rdma_shares(
             message = f'the pod is on "{each.title}" and asks for no share of "{each.resource}": it gets TCP alone'
             yield warning("M844", route, message, hint=f"add {each.resource}: 1 to requests and limits")
             return
-
-
-def _is_exclusive(name: str, networks: list[DescribedNetwork]) -> bool:
-    """Whether the resource is one of whole devices, whatever its prefix."""
-    return any(each.kind in EXCLUSIVE and each.resource == name for each in networks)
 
 
 # What pods on networks may do, against what their namespace lets in (FAB07, FAB08).
@@ -331,10 +326,8 @@ def _place(template: PodTemplate, each: Breach) -> Route:
 
 def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     """M859: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
-    violations = (
-        list(dict.fromkeys(breaches(template.spec, BASELINE))) if context.topology.platform == OPENSHIFT else []
-    )
-    if not violations:
+    violations = list(dict.fromkeys(breaches(template.spec, BASELINE)))
+    if not violations or context.topology.platform != OPENSHIFT:
         return
     policy = context.topology.namespaces.get(namespace(template.object))
     what = ", ".join(dict.fromkeys(each.what for each in violations))

@@ -183,16 +183,11 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
         devices, route = mapping(one.data, *path), (*one.route, *path)
         for index, each in enumerate(items(devices, "config")):
             if text(each, "opaque", "driver") == DRIVER:
-                yield from _network_config(
-                    get(each, "opaque", "parameters"), (*route, "config", index, "opaque", "parameters")
-                )
+                at = (*route, "config", index, "opaque", "parameters")
+                for inner, fault, hint in _config_faults(get(each, "opaque", "parameters")):
+                    message = f"dranet refuses its settings when the pod starts: {fault}"
+                    yield error("M856", (*at, *inner), message, hint=hint)
         yield from _constraints(devices, route, one_pcie_root)
-
-
-def _network_config(data: Any, route: Route) -> Iterator[Diagnostic]:
-    for path, message, hint in _config_faults(data):
-        text_ = f"dranet refuses its settings when the pod starts: {message}"
-        yield error("M856", (*route, *path), text_, hint=hint)
 
 
 def _config_faults(data: Any) -> Iterator[Fault]:

@@ -177,9 +177,7 @@ def _incomplete(one: Object) -> Iterator[Diagnostic]:
         and kind(one) != "List"
         and not (name(one) or text(one.data, "metadata", "generateName"))
     ):
-        name_here = get(one.data, "metadata", "name")
-        why = "has a name that is no text" if name_here is not None else "has no `metadata.name`"
-        hint = (
-            "put it in quotes" if name_here is not None else "an API server refuses it; add a name, or a `generateName`"
-        )
-        yield error("M703", one.route if name_here is None else named(one), f"this {kind(one)} {why}", hint=hint)
+        stated = get(one.data, "metadata", "name")
+        why = "has a name that is no text" if stated is not None else "has no `metadata.name`"
+        hint = "put it in quotes" if stated is not None else "an API server refuses it; add a name, or a `generateName`"
+        yield error("M703", one.route if stated is None else named(one), f"this {kind(one)} {why}", hint=hint)

@@ -306,17 +306,11 @@ def _shared_finer_level(
         return
     if not context.target.since("kai", "0.10.4"):
         return
-    values = _label_values(levels.labels[depth + 1], context)
-    if len(values) == 1:
+    if len(context.labels().get(levels.labels[depth + 1]) or ()) == 1:
         message = f'all nodes share one "{levels.labels[depth + 1]}", and KAI then finds no domain of "{own.required}"'
         newer = context.target.since("kai", "0.13")
         hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
         yield error("M817", own.at(1), message, hint=hint)
-
-
-def _label_values(label: str, context: LintContext) -> frozenset[str]:
-    """The values of a level on all nodes; empty where some are unknown."""
-    return context.labels().get(label) or frozenset()
 
 
 def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
@@ -328,13 +322,9 @@ def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterat
         here = [each for each in group_pods if not leaf_groups or subgroup_of(each) == node.name]
         pods = sum(each.pods or 0 for each in here)
         if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang
-            yield _low_minimum((*node.route, "minMember"), pods, own.required, node.title(group))
-
-
-def _low_minimum(route: Route, pods: int, level: str, what: str) -> Diagnostic:
-    message = f'{what} starts with 1 of {pods} pods, all in one "{level}"'
-    hint = f"KAI picks the tightest domain for 1, and the others may never fit there: set {pods}"
-    return warning("M817", route, message, hint=hint)
+            message = f'{node.title(group)} starts with 1 of {pods} pods, all in one "{own.required}"'
+            hint = f"KAI picks the tightest domain for 1, and the others may never fit there: set {pods}"
+            yield warning("M817", (*node.route, "minMember"), message, hint=hint)
 
 
 def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:

@@ -25,7 +25,7 @@ from bayplan.backends.koordinator.pod_group import (
 )
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.kube.networks import parsed
-from bayplan.kube.objects import get, items, kind, mapping, namespace, number_in, text
+from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
 from bayplan.linting.schedulers import scheduler_of
@@ -56,33 +56,23 @@ def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
     """Every ClusterNetworkTopology, alone and against the nodes."""
     for each in context.objects:
         if is_topology(each.data):
-            yield from _object_name(each)
+            if name(each) != OBJECT:
+                message = f'Koordinator reads the ClusterNetworkTopology "{OBJECT}" and no other, not "{name(each)}"'
+                yield error("M760", named(each), message, hint=f"call it {OBJECT}")
             yield from _known_fields(each)
             yield from _layer_chain(each)
             yield from _layer_labels(each, context.topology)
 
 
-def _object_name(each: Object) -> Iterator[Diagnostic]:
-    name = text(each.data, "metadata", "name")
-    if name != OBJECT:
-        message = f'Koordinator reads the ClusterNetworkTopology "{OBJECT}" and no other, not "{name}"'
-        yield error("M760", (*each.route, "metadata", "name"), message, hint=f"call it {OBJECT}")
-
-
 def _known_fields(each: Object) -> Iterator[Diagnostic]:
     """Fields of early drafts, such as spec.hierarchy: the API server drops them."""
-    yield from _unknown_fields((*each.route, "spec"), get(each.data, "spec"), FIELDS["spec"])
-    for number, layer in enumerate(items(each.data, *LAYERS)):
-        yield from _unknown_fields((*each.route, *LAYERS, number), layer, FIELDS["layer"])
-
-
-def _unknown_fields(route: tuple[str | int, ...], data: Any, known: frozenset[str]) -> Iterator[Diagnostic]:
-    for key in mapping(data):
-        if key not in known:
-            hint = f"known here: {', '.join(sorted(known))}"
-            yield error(
-                "M763", (*route, str(key), KEY), f'a ClusterNetworkTopology has no field "{key}" here', hint=hint
-            )
+    layers = (((*LAYERS, number), "layer") for number in range(len(items(each.data, *LAYERS))))
+    for path, part in ((("spec",), "spec"), *layers):
+        for key in mapping(each.data, *path):
+            if key not in FIELDS[part]:
+                message = f'a ClusterNetworkTopology has no field "{key}" here'
+                hint = f"known here: {', '.join(sorted(FIELDS[part]))}"
+                yield error("M763", (*each.route, *path, str(key), KEY), message, hint=hint)
 
 
 def _layer_chain(each: Object) -> Iterator[Diagnostic]:
@@ -183,9 +173,9 @@ def known_layers(context: LintContext) -> frozenset[str]:
     return frozenset({*(written or {layer.name for layer in chain(context.topology)}), CLUSTER_LAYER})
 
 
-def _pod_group(name: str, where: str, context: LintContext) -> Object | None:
+def _pod_group(group: str, where: str, context: LintContext) -> Object | None:
     """The PodGroup of that name. Where a namespace is left out, `kubectl -n` decides, so any is right."""
-    return next(iter(context.find(*POD_GROUP_KIND, name, where)), None)
+    return next(iter(context.find(*POD_GROUP_KIND, group, where)), None)
 
 
 def own_annotations(group: Object) -> Mapping[str, Any]:
@@ -200,17 +190,17 @@ def _at(group: Object, annotation: str) -> Route:
 
 def _annotations(group: Object) -> Iterator[Diagnostic]:
     """Names that Koordinator knows, values that are text, words that it knows."""
-    for name, value in own_annotations(group).items():
-        if name not in ANNOTATIONS:
-            message = f'Koordinator has no annotation "{name}"; it is ignored'
+    for key, value in own_annotations(group).items():
+        if key not in ANNOTATIONS:
+            message = f'Koordinator has no annotation "{key}"; it is ignored'
             hint = f"known: {', '.join(sorted(each.removeprefix(PREFIX) for each in ANNOTATIONS))}"
-            yield error("M768", (*_at(group, name), KEY), message, hint=hint)
+            yield error("M768", (*_at(group, key), KEY), message, hint=hint)
         elif not isinstance(value, str):
-            message = f'the annotation "{name}" must be text, and the API server refuses anything else'
-            yield error("M767", _at(group, name), message, hint="put it in quotes: what stands in it is JSON")
-        elif name in CHOICES and value not in CHOICES[name]:
+            message = f'the annotation "{key}" must be text, and the API server refuses anything else'
+            yield error("M767", _at(group, key), message, hint="put it in quotes: what stands in it is JSON")
+        elif key in CHOICES and value not in CHOICES[key]:
             message = f'Koordinator does not know "{value}" and takes its default'
-            yield error("M774", _at(group, name), message, hint=f"one of {', '.join(CHOICES[name])}")
+            yield error("M774", _at(group, key), message, hint=f"one of {', '.join(CHOICES[key])}")
 
 
 def _minimum(group: Object) -> Iterator[Diagnostic]:
@@ -300,8 +290,8 @@ def _gang_group(group: Object, context: LintContext) -> Iterator[Diagnostic]:
         yield error("M767", at, message, hint='write ["ml/leader","ml/worker"]')
         return
     for each in listed:
-        where, _, name = each.partition("/")
-        other = _pod_group(name, where, context)
+        where, _, pod_group = each.partition("/")
+        other = _pod_group(pod_group, where, context)
         if other is None:
             hint = "write that PodGroup too, or leave it out"
             yield error("M775", at, f'the gang group waits for "{each}", which is not here', hint=hint)
@@ -337,11 +327,11 @@ def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagn
 
 
 def _other_scheduler(group: Object, members: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
-    name = context.topology.scheduler_name("koordinator", SCHEDULER)
+    scheduler = context.topology.scheduler_name("koordinator", SCHEDULER)
     for each in members if own_annotations(group) else ():
-        if scheduler_of(each) not in (name, SCHEDULER):
+        if scheduler_of(each) not in (scheduler, SCHEDULER):
             message = f'the pods belong to a gang of Koordinator, but go to "{scheduler_of(each)}"'
-            yield error("M778", each.spec_route, message, hint=f"set schedulerName: {name}")
+            yield error("M778", each.spec_route, message, hint=f"set schedulerName: {scheduler}")
 
 
 RULES: tuple[Rule, ...] = (check_topologies, check_gangs)

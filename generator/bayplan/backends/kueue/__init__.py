@@ -270,18 +270,14 @@ def _unit_needs(gang: GangPlan, unit: Unit, count: int, pod_sets: PodSets) -> It
         yield Need("unlike-slices", len(members), at, not unit.required, title(gang, unit))
     elif len(sets) == 2 and not is_pair(members):
         yield Need("unlike-pair", len(members), at, not unit.required, title(gang, unit))
-    elif len(members) == 1 and count > 1 and not unit.required and not _placed_outside(members[0], unit):
+    # a placement around the unit's is a loss of all plans
+    elif len(members) == 1 and count > 1 and not unit.required and next(members[0].placements())[0] is unit:
         yield Need("slice-preferred", count, (*at, "preferred"), True, title(gang, unit))
 
 
 def _optional(root: Unit) -> bool:
     """Whether some groups are optional: they fold not, and that loss is one of all plans."""
     return any(units.optional for unit in walk(root) for units in unit.groups)
-
-
-def _placed_outside(pod_set: PodSet, unit: Unit) -> bool:
-    """Whether a placement lies around the unit's: that loss is one of all plans."""
-    return next(iter(pod_set.placements()))[0] is not unit
 
 
 def _layer_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -27,14 +27,15 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing, suggest
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import parsed
-from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.objects import api_group, get, items, kind, mapping, number_in, text
+from bayplan.kube.objects import name as name_of
 from bayplan.kube.templates import Path, amount
 from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, ClusterTopology, Pool
 
-API = "kueue.x-k8s.io/"
+API = "kueue.x-k8s.io"
 MOST_LEVELS = 16
 MOST_LABELS = 8
 MOST_KEY = 316
@@ -42,18 +43,11 @@ MOST_KEY = 316
 
 def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
     """Everything that is wrong with the cluster objects."""
-    topology, target = context.topology, context.target
-    ours = [each for each in context.objects if text(each.data, "apiVersion").startswith(API)]
-    for each in ours:
-        yield from _version(each, target)
-        if is_topology(each):
-            yield from _topology(each, topology, target)
-        elif each.data.get("kind") == "ResourceFlavor":
-            yield from _flavor(each, ours, topology)
-        elif each.data.get("kind") == "ClusterQueue":
-            yield from _cluster_queue(each, ours)
-        elif each.data.get("kind") == "LocalQueue":
-            yield from _local_queue(each, ours)
+    for each in context.objects:
+        if api_group(each.data) == API:
+            yield from _version(each, context.target)
+            if kind(each) in RULE_OF_KIND:
+                yield from RULE_OF_KIND[kind(each)](each, context)
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
@@ -61,7 +55,7 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
 
     Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
     """
-    version_here, version = text(each.data, "apiVersion").removeprefix(API), target.version("kueue")
+    version_here, version = text(each.data, "apiVersion").removeprefix(f"{API}/"), target.version("kueue")
     at = (*each.route, "apiVersion")
     newer = target.since("kueue", "0.15")
     best = "v1beta2" if newer else "v1beta1"
@@ -81,13 +75,13 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
 SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload", "WorkloadPriorityClass")
 
 
-def _topology(each: Object, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     levels, at = levels_of(each), (*each.route, "spec", "levels")
     if fault := _refused_by_crd(levels):
         yield error("M740", at, f"Kueue refuses this Topology: {fault}")
         return
     for number, label in enumerate(levels):
-        if len(label) > LEVEL_LENGTH and target.since("kueue", "0.15"):
+        if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
             message = (
                 f'no workload can ask for "{label}": it has {len(label)} characters, and {LEVEL_LENGTH} is the most'
             )
@@ -95,7 +89,7 @@ def _topology(each: Object, topology: ClusterTopology, target: Target) -> Iterat
     if levels[-1] != HOSTNAME_LABEL:
         message = f'without "{HOSTNAME_LABEL}" as its last level Kueue sees no taints and replaces no single node'
         yield warning("M743", at, message, hint=f"add the level {HOSTNAME_LABEL}")
-    yield from _against_pools(levels, at, topology)
+    yield from _against_pools(levels, at, context.topology)
 
 
 def _refused_by_crd(levels: Sequence[str]) -> str:
@@ -130,7 +124,7 @@ def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) 
             yield error("M742", at, "no pool has all of these levels, so Kueue would leave out every node")
 
 
-def _flavor(each: Object, objects: Sequence[Object], topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     """M745, M742: what a flavor selects and which Topology it has."""
     labels = mapping(each.data, "spec", "nodeLabels")
     name, at = text(each.data, "spec", "topologyName"), (*each.route, "spec")
@@ -143,17 +137,15 @@ def _flavor(each: Object, objects: Sequence[Object], topology: ClusterTopology) 
     }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
         yield error("M745", (*at, key), f"{counted[key]} {key}; Kueue takes {MOST_LABELS}")
-    pools = _with_nodes(topology)
+    pools = _with_nodes(context.topology)
     if labels and pools and not any(_selects(labels, pool, strictly=False) for pool in pools):
         message = "its nodeLabels select no pool of the topology"
         yield warning("M745", (*at, "nodeLabels"), message, hint="compare them with the pools' nodeSelector")
-    yield from _flavor_topology(each, name, objects, topology)
+    yield from _flavor_topology(each, name, context)
 
 
-def _flavor_topology(
-    each: Object, name: str, objects: Sequence[Object], topology: ClusterTopology
-) -> Iterator[Diagnostic]:
-    known = {text(other.data, "metadata", "name"): other for other in objects if is_topology(other)}
+def _flavor_topology(each: Object, name: str, context: LintContext) -> Iterator[Diagnostic]:
+    known = {name_of(other): other for other in context.of(API, "Topology")}
     at = (*each.route, "spec", "topologyName")
     if not name or name not in known:
         if name and known:
@@ -162,7 +154,7 @@ def _flavor_topology(
         return
     labels = mapping(each.data, "spec", "nodeLabels")
     wanted = [label for label in levels_of(known[name]) if label != HOSTNAME_LABEL]
-    for pool in (pool for pool in _with_nodes(topology) if _selects(labels, pool, strictly=True)):
+    for pool in (pool for pool in _with_nodes(context.topology) if _selects(labels, pool, strictly=True)):
         lacking = [label for label in wanted if label not in {level.label for level in pool.levels}]
         if lacking:
             message = f'the nodes of pool "{pool.name}" have no {listing(lacking)}; Kueue leaves all of them out'
@@ -188,7 +180,7 @@ MOST_GROUPS = 16
 MOST = 64
 
 
-def _cluster_queue(each: Object, objects: Sequence[Object]) -> Iterator[Diagnostic]:
+def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     """M746: what the webhook refuses, a queue that nobody may use, and flavors that are not there."""
     spec = mapping(each.data, "spec")
     at = (*each.route, "spec")
@@ -203,7 +195,7 @@ def _cluster_queue(each: Object, objects: Sequence[Object]) -> Iterator[Diagnost
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec
         )
     yield from _repeated(groups, (*at, "resourceGroups"))
-    yield from _unknown_flavors(groups, (*at, "resourceGroups"), objects)
+    yield from _unknown_flavors(groups, (*at, "resourceGroups"), context)
 
 
 def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnostic]:
@@ -236,8 +228,8 @@ def _repeated(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
             yield error("M746", at, f'{what} "{name}" stands there twice; Kueue refuses it')
 
 
-def _unknown_flavors(groups: Sequence[Any], at: Route, objects: Sequence[Object]) -> Iterator[Diagnostic]:
-    known = [text(each.data, "metadata", "name") for each in objects if each.data.get("kind") == "ResourceFlavor"]
+def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> Iterator[Diagnostic]:
+    known = [name_of(each) for each in context.of(API, "ResourceFlavor")]
     for i, group in enumerate(groups):
         for j, flavor in enumerate(items(group, "flavors")):
             name = text(flavor, "name")
@@ -248,13 +240,21 @@ def _unknown_flavors(groups: Sequence[Any], at: Route, objects: Sequence[Object]
                 yield error("M746", (*at, i, "flavors", j, "name"), message, hint=suggest(name, known, "flavors"))
 
 
-def _local_queue(each: Object, objects: Sequence[Object]) -> Iterator[Diagnostic]:
+def _local_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     """M747: a ClusterQueue that is not there."""
-    known = [text(other.data, "metadata", "name") for other in objects if other.data.get("kind") == "ClusterQueue"]
+    known = [name_of(other) for other in context.of(API, "ClusterQueue")]
     name = text(each.data, "spec", "clusterQueue")
     if known and name not in known:
         message = f'there is no ClusterQueue "{name}" among the manifests'
         yield error("M747", (*each.route, "spec", "clusterQueue"), message, hint=suggest(name, known, "ClusterQueues"))
+
+
+RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]] = {
+    "Topology": _topology,
+    "ResourceFlavor": _flavor,
+    "ClusterQueue": _cluster_queue,
+    "LocalQueue": _local_queue,
+}
 
 
 # Workloads that others wrote for Kueue: where labels and annotations stand, and what holds between pod templates.

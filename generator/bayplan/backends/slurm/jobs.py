@@ -169,17 +169,15 @@ def per_node(pods: Pods, pool: Pool) -> int:
 def amounts(pods: Pods, pods_on_node: int) -> Amounts:
     """The amounts of so many pods of one podSet."""
     spec = pods.spec
-    cpu, memory, scratch = (_amount(pods, name) for name in ("cpu", "memory", "ephemeral-storage"))
+    cpu, memory, scratch = (
+        quantity.parse(str(spec.resources.get(name, "0"))) for name in ("cpu", "memory", "ephemeral-storage")
+    )
     return Amounts(
         gpus=spec.accelerator.per_pod * pods_on_node if spec.accelerator else 0,
         cpus=0 if spec.whole_node else -(-cpu // 1000),
         memory="" if spec.whole_node else _megabytes(memory * pods_on_node),
         scratch=_megabytes(scratch * pods_on_node),
     )
-
-
-def _amount(pods: Pods, name: str) -> int:
-    return quantity.parse(str(pods.spec.resources.get(name, "0")))
 
 
 def _megabytes(thousandths: int) -> str:

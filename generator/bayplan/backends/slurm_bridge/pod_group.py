@@ -93,7 +93,10 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     return {
         "job-name": job.name,
         **given(partition=partition(plan, gang, "slurm-bridge")),
-        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **settings}.items()},
+        **{
+            OPTIONS[key]: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in {**limit, **settings}.items()
+        },
     }
 
 
@@ -101,10 +104,6 @@ def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
     """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
     own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
-
-
-def _annotation_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:

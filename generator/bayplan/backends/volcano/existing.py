@@ -87,7 +87,7 @@ def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]
     whole: there, Volcano wants both numbers to agree (webhooks/admission/jobs/validate)."""
     owner = Meta(
         spec={
-            "schedulerName": pod_group.scheduler_name(plan),
+            "schedulerName": plan.topology.scheduler_name("volcano", pod_group.SCHEDULER),
             **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             **network_topology(plan, gang.root),
         }

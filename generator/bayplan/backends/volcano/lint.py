@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.volcano.pod_group import POD_GROUP
+from bayplan.backends.volcano.pod_group import POD_GROUP, SCHEDULER
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, is_kind, items, mapping, name, namespace, number_in, text, title
@@ -105,7 +105,7 @@ def _misplaced_pods(
 ) -> Iterator[Diagnostic]:
     """M736: the PodGroup is there; M739: the pods are Volcano's."""
     where, group = key
-    scheduler = topology.scheduler_name("volcano", "volcano")
+    scheduler = topology.scheduler_name("volcano", SCHEDULER)
     for each in pods:
         own = text(each.spec, "schedulerName")
         if not group_exists:

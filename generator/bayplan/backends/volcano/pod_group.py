@@ -14,11 +14,12 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import given
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum
+from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, minimum
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 
 VOLCANO_JOB = "volcano-job"
+SCHEDULER = "volcano"
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -40,6 +41,8 @@ POD_GROUP = "scheduling.k8s.io/group-name"
 PREEMPTABLE = "volcano.sh/preemptable"
 ROLE = "volcano.sh/task-spec"
 NUMA = "volcano.sh/numa-topology-policy"
+"""The policy of the plugin `numaaware`, which Volcano reads from pods (Volcano 1.14, `GetPodTopologyInfo`)."""
+
 POLICY = "bayplan.dev/subgroup-policy"
 SUBGROUP = "bayplan.dev/subgroup"
 
@@ -90,25 +93,15 @@ def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
             POD_GROUP: gang.name,
             **({ROLE: pods.name} if pods.name in minimums else {}),
             **preemptable(gang),
-            **numa_policy(pods),
+            **given(**{NUMA: pods.spec.numa}),
         }
         labels = _subgroup_labels(*subgroup_of[pods.name]) if pods.name in subgroup_of else {}
-        spec = {"schedulerName": scheduler_name(plan)}
+        spec = {"schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER)}
         yield (gang.name, pods.name), Marks(pod=PodParts(labels=labels, annotations=annotations, spec=spec))
 
 
 def _subgroup_labels(policy: Policy, unit: Unit) -> dict[str, str]:
     return {POLICY: policy.name, **({} if policy.flat else {SUBGROUP: unit.name})}
-
-
-def numa_policy(pods: Pods) -> dict[str, str]:
-    """The policy of the plugin `numaaware`, which Volcano reads from pods (Volcano 1.14, `GetPodTopologyInfo`)."""
-    return {NUMA: pods.spec.numa} if pods.spec.numa else {}
-
-
-def scheduler_name(plan: Plan) -> str:
-    """`volcano`, unless the cluster has it under another name."""
-    return plan.topology.scheduler_name("volcano", "volcano")
 
 
 # The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
@@ -124,7 +117,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
     owner = Meta(
         annotations=preemptable(gang),
         spec={
-            "schedulerName": scheduler_name(plan),
+            "schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER),
             **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minAvailable": _total_minimum(gang.root),
             **network_topology(plan, gang.root),

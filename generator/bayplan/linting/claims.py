@@ -1,4 +1,4 @@
-"""Claims of pods (DRA): declared and used, in the dialect of the cluster, and what the driver takes of them."""
+"""Claims of pods (DRA): declared and used, in an API version that the cluster serves, and valid for the driver."""
 
 from __future__ import annotations
 

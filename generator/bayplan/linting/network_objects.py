@@ -168,7 +168,7 @@ def _policy(one: Object, context: LintContext) -> Iterator[Diagnostic]:
                     yield error("M850", (*one.route, "spec", key), message, hint="take it out of one of them")
 
 
-# Addresses of networks: what is no IPAM configuration, too little room, gateways outside (FAB11).
+# Addresses of networks: invalid IPAM configurations, subnets that are too small, gateways outside of them (FAB11).
 #
 # Sources: whereabouts 0.9 pkg/types and pkg/config, nvidia-k8s-ipam v1alpha1 validation, Network Operator 26.7
 # manifests/state-*-network (the text is pasted between single quotes).
@@ -350,7 +350,7 @@ def _range(one: Network) -> ip.Subnet | None:
     return ip.subnet(text(config, "range") or text(config, "subnet"))
 
 
-# Objects of the SR-IOV operator: what its webhook refuses, and networks against the policies behind them.
+# Objects of the SR-IOV operator: mistakes that its webhook refuses, and networks that contradict their policies.
 #
 # Source: SR-IOV Network Operator, pkg/webhook/validate.go and the CRDs.
 
@@ -433,7 +433,7 @@ def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Ite
             yield error("M848", (*one.route, "kind"), message, hint=f"make it a {other}", notes=notes)
 
 
-# The configurations of both device plugins, JSON texts in a policy, and resources that networks take from them.
+# The JSON configurations of both device plugins in a policy, and the resources that networks use of them.
 #
 # Sources: schemas of the Network Operator's webhook (26.7, off by default), SR-IOV Network Device Plugin 3.11
 # (ValidResourceName), k8s-rdma-shared-dev-plugin.

@@ -1,4 +1,4 @@
-"""The annotation: where it stands, what it says, and which networks and interfaces it names (FAB01, 02, 04, 14)."""
+"""Multus' annotation on pods: its place, its syntax, its networks and its interfaces (FAB01, 02, 04, 14)."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ def _rdma_shares(
             return
 
 
-# What pods on networks may do, against what their namespace lets in (FAB07, FAB08).
+# Permissions that pods on networks need, and those that their namespace allows (FAB07, FAB08).
 #
 # Judged like the pods of a workflow (`checks/security.py`), by the same rules of Pod Security.
 

@@ -1,4 +1,4 @@
-"""Rails of a fabric that a pod leaves out though it has all GPUs of its node (FAB18)."""
+"""Rails of a fabric that a pod leaves out although it takes all GPUs of its node (FAB18)."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str,
         yield warning("M852", route, message, hint=f'write "={value}"')
 
 
-# Network cards that are claimed: settings that dranet refuses as the pod starts, and constraints that nothing meets.
+# Claimed network cards: settings that dranet refuses when the pod starts, and constraints that no node satisfies.
 #
 # Sources: dranet 1.4 pkg/apis (types.go, validation.go: decoded strictly), resource.k8s.io/v1, dranet's
 # examples for GB200.

@@ -1,4 +1,4 @@
-"""Whether anything holds the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
+"""Whether any constraint keeps the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was given to lint, looked up by kind and name."""
+"""The objects of a lint run, indexed by kind and name."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
     return (each for each in found if same_namespace(namespace(each), where))
 
 
-# Whether each object says what it is, and whether two are the same.
+# Objects without kind, version or name, and objects that are there twice.
 
 BAYPLAN_API = "bayplan.dev/"
 

@@ -1,4 +1,4 @@
-"""Which scheduler pods are given to."""
+"""The scheduler that pods name."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
             yield warning("M705", route, message, hint=near) if near else info("M705", route, message, hint=hint)
 
 
-# Workloads that are given to several schedulers at once (M706).
+# Workloads whose pods name several schedulers (M706).
 
 LAUNCHED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head is often left to another scheduler, on purpose."""

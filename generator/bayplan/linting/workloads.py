@@ -1,4 +1,4 @@
-"""JobSets and LeaderWorkerSets: names that grow too long, placement against the scheduler, nameless rules."""
+"""JobSets and LeaderWorkerSets: names that are too long, exclusive placement beside a scheduler, rules without names."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _other_scheduler(template: PodTemplate) -> str:
     return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'
 
 
-# Labels that pods want of their nodes, against the labels that the topology's nodes have.
+# Node labels that pods require, compared with the labels of the topology's nodes.
 
 WELL_KNOWN = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "kubernetes.io/hostname")
 AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -170,7 +170,7 @@ def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     yield from exclusive(template)
 
 
-# Values in pods that the API server refuses, and devices of nodes that pods need no privilege for.
+# Values that the API server refuses, and RDMA devices that are mounted from the node.
 
 RDMA = "/dev/infiniband"
 
@@ -197,7 +197,7 @@ def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
                 yield info("W571", (*route, "volumeMounts", number), message, hint=hint)
 
 
-# Volcano Jobs and AppWrappers that TorchX wrote: what shells make of a role's name in them.
+# Volcano Jobs and AppWrappers that TorchX wrote: role names that a shell does not accept in variables.
 
 
 def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
@@ -206,7 +206,7 @@ def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
         yield from broken_variables(template)
 
 
-# Pods with cards of HAMi: what its webhook refuses, what it reads otherwise, what does nothing.
+# Pods with cards of HAMi: values that its webhook refuses, reads differently, or ignores.
 
 CODES: Mapping[str, str] = {
     "privileged": "M870",

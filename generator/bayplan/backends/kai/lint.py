@@ -274,7 +274,7 @@ def _nested_constraint(
             yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
 
 
-# Constraints that are sound but that KAI never meets, or at the expense of the pods left over (M817): docs/fit.md
+# Valid constraints that KAI never satisfies, or only at the expense of the remaining pods (M817): docs/fit.md
 
 SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
 """Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
@@ -370,7 +370,7 @@ def _is_within(subgroup: str, above: str, nodes: Mapping[str, Node]) -> bool:
     return subgroup == above or not above
 
 
-# Queues: their parents, and who asks for them (M719). Only leaf queues schedule; a verbose log tells of others
+# Queues: their parents, and the pods that name them (M719). KAI schedules only from leaf queues
 
 INSTALLED = {"default-queue": "default-parent-queue"}
 """What KAI's chart installs: the leaf and its parent."""
@@ -472,7 +472,7 @@ def _queue_labels(
                 yield from _requested_queue(queue, route, parents, queues, context)
 
 
-# Fields that the CRDs do not have, or not yet: an API server drops them without a word (M814)
+# Fields that the CRDs of the target version lack: an API server drops them silently (M814)
 
 Versions = Mapping[str, tuple[str, str]]
 """Field -> the first version that has it, and the first that has it no more; empty: always."""
@@ -568,7 +568,7 @@ def _choices(data: object, route: Route) -> Iterator[Diagnostic]:
             yield error("M814", (*route, key), message, hint=f"known: {listing(map(str, choices), 'and')}")
 
 
-# Labels and annotations: misspelt, of the wrong sort, or where nobody reads them (M815)
+# Labels and annotations that are misspelt, swapped, or on an object where KAI does not read them (M815)
 
 PREFIX = "kai.scheduler/"
 SEGMENTS = (SEGMENT, SEGMENT_REQUIRED, SEGMENT_PREFERRED)
@@ -688,7 +688,7 @@ def _min_member(value: object, route: Route) -> Iterator[Diagnostic]:
         yield error("M815", route, "this must be a whole number in quotes, 1 or more", hint='write for instance "8"')
 
 
-# Claims of pods: forms that the allocator does not know, and shared claims without a queue (M819)
+# Claims of pods: forms that KAI's allocator does not support, and shared claims without a queue (M819)
 
 CLAIM_API = "resource.k8s.io"
 

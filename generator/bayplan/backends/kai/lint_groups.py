@@ -246,7 +246,7 @@ def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> I
             yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)
 
 
-# Pods and the PodGroup that they name: whether it exists (M707), pods enough (M708), one ComputeDomain (M809)
+# Pods and the PodGroup that they name: it exists (M707), has enough pods (M708) and one ComputeDomain (M809)
 
 
 def check_members(context: LintContext) -> Iterator[Diagnostic]:
@@ -332,7 +332,7 @@ def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> 
             yield warning("M708", route, message, hint=hint, notes=(note,))
 
 
-# What pods that name a PodGroup must carry besides (M701, M816), and names that two namespaces share (M818)
+# Other marks that pods of a PodGroup need (M701, M816), and PodGroups of one name in two namespaces (M818)
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:

@@ -180,7 +180,7 @@ SUPPORT = (
 )
 
 
-# What only Koordinator has an opinion on: needs of plans and of topologies, and what must be switched on.
+# Needs of plans and topologies that only Koordinator has, and settings that must be on in the cluster.
 
 GATE = "AwareNetworkTopology"
 """The name under which the topology file says that `awareNetworkTopology` is set."""

@@ -1,4 +1,4 @@
-"""What is wrong with ClusterNetworkTopologies, PodGroups and gang annotations that others wrote.
+"""Rules about ClusterNetworkTopologies, PodGroups and gang annotations that others wrote.
 
 Koordinator has no webhook for them: it reads them when they are used, logs, and goes on with a default, or without
 (gang.go, gang_cache.go, network_topology_types.go, tree.go and tree_manager.go; 1.7 and 1.8).

@@ -122,13 +122,13 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
     )
 
 
-# What of a gang's placement one network-topology-spec can say, and what it cannot.
+# The part of a gang's placement that one network-topology-spec can express.
 #
 # Koordinator plans all pods of a gang at once (network_topology_solver.go, 1.7 and 1.8):
 #
 # 1. It looks for the *deepest* domain with room for all of them, below the deepest layer that is `MustGather`. So the
 #    required level of the whole gang holds, and any preferred one holds wherever it can.
-# 2. It deals nodes out domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a
+# 2. It assigns nodes domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a
 #    multiple of n pods.
 # 3. It sorts the pods by name and gives them the nodes in that order.
 #

@@ -232,9 +232,9 @@ KINDS = (
 SUPPORT = (*PODS, *PLACEMENT, *CLAIMS, *QUEUES, *CLUSTER, *KINDS)
 
 
-# What only Kueue is asked for: how placements lie over podSets, what a workload holds, which flavor a pod finds.
+# Needs that only Kueue has: how placements cover podSets, the size of a workload, and the flavors of pods.
 #
-# Where it does not find a placement that exists, and what must be switched on in the cluster (Kueue 0.14 to 0.19).
+# Also placements that Kueue does not find, and features that must be on in the cluster (Kueue 0.14 to 0.19).
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -315,7 +315,7 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
         yield Need("flavor-size", largest, at, subject=subject)
 
 
-# Gangs of one JobSet have to fit at the same time, although they run one after the other.
+# Gangs of one JobSet must fit at the same time, although they run one after another.
 #
 # Kueue makes one Workload of a JobSet and looks for quota and domains for all of its podSets (Kueue 0.14 to 0.19,
 # `jobset_controller.go`): a plan that fits only step by step is never admitted.
@@ -337,7 +337,7 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
 
 
-# What must be switched on for the manifests to mean what they say
+# Features that must be on in the cluster
 
 CODE = "F689"
 TAS_GATE = "TopologyAwareScheduling"

@@ -257,10 +257,10 @@ RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]
 }
 
 
-# Workloads that others wrote for Kueue: where labels and annotations stand, and what holds between pod templates.
+# Workloads for Kueue: the places of labels and annotations, and the rules between pod templates.
 #
-# Kueue's webhooks refuse most of these (0.14 to 0.19, `tas_validation.go`); what concerns the order of levels, only the
-# scheduler sees, and the workload waits (`tas_flavor_snapshot.go`). An annotation that Kueue does not know it ignores.
+# Kueue's webhooks refuse most of these mistakes (0.14 to 0.19, `tas_validation.go`). Only the scheduler checks the order
+# of levels, and the workload then waits (`tas_flavor_snapshot.go`). Kueue ignores annotations that it does not know.
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 ANNOTATIONS: Route = ("metadata", "annotations")
@@ -584,7 +584,7 @@ def _coarse_to_fine(context: TemplateContext, labels: list[str], levels: Levels)
     return is_ordered(labels[1:] if podset else labels, levels)
 
 
-# The lists of levels that annotations may name: of Topologies among the manifests, and of the pools
+# The levels that annotations may name: those of the Topologies in the manifests and those of the pools
 
 Levels = tuple[str, ...]
 """Node labels, coarse to fine."""

@@ -101,7 +101,7 @@ def _pod_group(gang: GangPlan) -> PodParts:
     return PodParts(labels=labels, annotations={POD_COUNT: str(total), RETRIABLE: "false"})
 
 
-# What Kueue is asked for each podSet: one level for the podSet, and levels for slices of it.
+# The topology request of each podSet: one level for the podSet, and levels for its slices.
 #
 # Kueue places podSets one by one. A placement that covers one podSet becomes its level, those inside become slices of
 # it; a placement over two podSets takes a pair, of which one has one pod (Kueue 0.14 to 0.19, `tas_validation.go`).

@@ -246,7 +246,7 @@ SUPPORT = (
 )
 
 
-# What only kube-scheduler is asked for, and what must be switched on in the cluster: all of it is off by default.
+# Needs that only kube-scheduler has, and the feature gates that must be on: all are off by default.
 
 NEWEST = Target({"kubernetes": SINCE_TREES})
 """Amounts are those of the version that holds most; the rows say what older ones make of them."""

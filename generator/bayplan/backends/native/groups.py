@@ -148,7 +148,7 @@ class _Manifests:
 #
 # 1.37 has a tree (KEP-6012): CompositePodGroups over PodGroups over pods. 1.36 has PodGroups alone, each with one
 # level, and 1.35 nothing but a count of pods. A tree is as flat as the plan allows: a group of the file that neither
-# places its pods nor may be left out needs no object, and depth is scarce (4).
+# has a placement nor is optional needs no object, and a tree has at most 4 levels.
 
 COMPONENT = "kubernetes"
 SINCE_WORKLOADS, SINCE_LEVELS, SINCE_TREES = "1.35", "1.36", "1.37"

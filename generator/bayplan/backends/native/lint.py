@@ -20,7 +20,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology
 
-# The objects that kube-scheduler reads, indexed by what they are looked up by
+# An index of the objects that kube-scheduler reads
 
 MOST_DEPTH = 4
 """Groups on the way from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""

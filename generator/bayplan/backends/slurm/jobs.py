@@ -133,7 +133,7 @@ def _steps(job: Job, number: int, section: Section) -> Iterator[Step]:
         base += nodes
 
 
-# What one node of a job is asked for: how many pods share it, and their amounts together
+# What a job requests of one node: how many pods share the node, and the sum of their requests
 
 MEBIBYTE = 2**20
 

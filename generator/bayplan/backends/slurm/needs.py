@@ -183,7 +183,7 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 yield Need("padded-level", 1, at, subject=subject)
 
 
-# F704 and F718: where Slurm keeps nodes together that may be apart, and no block has room for them; its limits.
+# F704 and F718: jobs that Slurm keeps in one block although no block has room for them, and limits of Slurm.
 #
 # Without segments all nodes of a job stay in one block of the smallest planning size that takes them, in as few of the
 # next smaller ones as these would fill; so does each segment, and consolidated segments stay in one block of the
@@ -293,7 +293,7 @@ def _blocks(planned: PlannedPool, rows: Domains, size: int) -> list[Domains]:
     return list(parts.values())
 
 
-# F689: what must be configured in the cluster for a script to mean what it says
+# F689: cluster configuration that a script depends on
 
 CODE = "F689"
 

@@ -262,7 +262,7 @@ def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
 
 
-# Jobs that find no nodes: slurm-bridge asks for a node for every pod (`podgroup.go`, `podgroup_coscheduling.go`,
+# Jobs that never get nodes: slurm-bridge requests one node per pod (`podgroup.go`, `podgroup_coscheduling.go`,
 # TasksPerNode and MinNodes, v1.0.5 to v1.2.1)
 
 

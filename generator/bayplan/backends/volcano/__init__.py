@@ -163,7 +163,7 @@ SUPPORT = (
 )
 
 
-# What only Volcano is asked for by a plan and by a topology, its cluster-scoped objects, and what must be on.
+# Needs of plans and topologies that only Volcano has, its cluster-scoped objects, and settings that must be on.
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -262,7 +262,7 @@ def _whole_cpus(pods: Pods) -> bool:
     return amount > 0 and amount % 1000 == 0
 
 
-# Cluster-scoped objects: HyperNodes, or what discovery of HyperNodes needs, and Queues
+# Cluster-scoped objects: HyperNodes, or the configuration of their discovery, and Queues
 
 BUILT_IN_QUEUES = ("root", "default")
 """Queues that Volcano makes itself."""
@@ -286,7 +286,7 @@ def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
             }
 
 
-# What must be switched on for the manifests to mean what they say
+# Features that must be on in the cluster
 
 
 class Switch(NamedTuple):

@@ -1,4 +1,4 @@
-"""Mistakes in Volcano's objects that others wrote. Admission finds few of them; the scheduler tells its log alone."""
+"""Mistakes in Volcano's objects that others wrote. Admission refuses few of them; the scheduler only logs them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
 from bayplan.topologies.hypernodes.writing import tree
 
-# A `networkTopology`, which Volcano ignores as a whole where it does not understand it
+# `networkTopology`: Volcano ignores one that it does not understand
 
 QUEUES = ("default", "root")
 
@@ -215,7 +215,7 @@ def _policy(
         yield error("M737", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
 
 
-# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs and what it lets pass)
+# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhook accepts)
 
 
 def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:

@@ -104,7 +104,7 @@ def _subgroup_labels(policy: Policy, unit: Unit) -> dict[str, str]:
     return {POLICY: policy.name, **({} if policy.flat else {SUBGROUP: unit.name})}
 
 
-# The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
+# Volcano Jobs: the Job itself holds gang, partitions and levels, and its controller creates the PodGroup.
 #
 # Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
 # number divided by `partitionSize`, so neighbouring ranks share one.

@@ -1,4 +1,4 @@
-"""JobSets and LeaderWorkerSets: names that are too long, exclusive placement beside a scheduler, rules without names."""
+"""JobSets and LeaderWorkerSets: names that are too long, exclusive placement besides a scheduler's, nameless rules."""
 
 from __future__ import annotations
 

@@ -259,8 +259,8 @@ RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]
 
 # Workloads for Kueue: the places of labels and annotations, and the rules between pod templates.
 #
-# Kueue's webhooks refuse most of these mistakes (0.14 to 0.19, `tas_validation.go`). Only the scheduler checks the order
-# of levels, and the workload then waits (`tas_flavor_snapshot.go`). Kueue ignores annotations that it does not know.
+# Kueue's webhooks refuse most of these mistakes (0.14 to 0.19, `tas_validation.go`). Only the scheduler checks the
+# order of levels, and the workload then waits (`tas_flavor_snapshot.go`). Kueue ignores unknown annotations.
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 ANNOTATIONS: Route = ("metadata", "annotations")

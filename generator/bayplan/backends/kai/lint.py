@@ -624,9 +624,11 @@ def check_keys(context: LintContext) -> Iterator[Diagnostic]:
             yield from _segments(template)
     for route, data in places.items():
         yield from _metadata_keys(data, (*route, "metadata"))
-        yield from _min_member(
-            get(data, "metadata", "annotations", MIN_MEMBER), (*route, "metadata", "annotations", MIN_MEMBER)
-        )
+        value = get(data, "metadata", "annotations", MIN_MEMBER)
+        if value is not None and whole(value) < 1:  # the podgrouper fails on it
+            message = "this must be a whole number in quotes, 1 or more"
+            at = (*route, "metadata", "annotations", MIN_MEMBER)
+            yield error("M815", at, message, hint='write for instance "8"')
 
 
 def _metadata_keys(data: object, route: Route) -> Iterator[Diagnostic]:
@@ -680,12 +682,6 @@ def _segments(template: PodTemplate) -> Iterator[Diagnostic]:
                 message = f"KAI cuts PyTorchJobs and LeaderWorkerSets into segments, not a {kind[1] or 'nameless kind'}"
                 hint = "write a PodGroup with one subgroup a segment"
                 yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint=hint)
-
-
-def _min_member(value: object, route: Route) -> Iterator[Diagnostic]:
-    """A text that is no number, or not above 0, makes the podgrouper fail."""
-    if value is not None and whole(value) < 1:
-        yield error("M815", route, "this must be a whole number in quotes, 1 or more", hint='write for instance "8"')
 
 
 # Claims of pods: forms that KAI's allocator does not support, and shared claims without a queue (M819)

@@ -57,15 +57,12 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
+    # A WorkloadPriorityClass orders the queue and no pod; without one the pods' own class does both
+    priority_class = given(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **_priority_class(gang)}, spec=given(suspend=kind != "pods")),
+        owner=Meta({QUEUE: plan.queue, **priority_class}, spec=given(suspend=kind != "pods")),
         pod=group._replace(annotations={**group.annotations, **topology_annotations(request)}),
     )
-
-
-def _priority_class(gang: GangPlan) -> dict[str, str]:
-    """A WorkloadPriorityClass, which orders the queue and no pod; without one the pods' own class does both."""
-    return given(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
 
 
 def topology_annotations(request: Request) -> dict[str, str]:

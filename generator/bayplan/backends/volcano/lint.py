@@ -238,17 +238,16 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     if least is not None and least > pods > 0:
         message = f"{what} waits for {least} pods and has {pods}"
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
-    elif least and least < inner and any(map(_has_own_minimum, tasks)):
+    elif (
+        least
+        and least < inner
+        and any(get(task, key) is not None for task in tasks for key in ("minAvailable", "partitionPolicy"))
+    ):
         message = (
             f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
         )
         hint = f"set minAvailable to {inner}, or give each task its own"
         yield warning("M737", (*at, "minAvailable"), message, hint=hint)
-
-
-def _has_own_minimum(task: Any) -> bool:
-    """Whether a task says itself how much of it must start; a gang of fewer pods than all is no mistake."""
-    return number_in(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
 
 
 def _task_minimum(task: Any) -> int:

@@ -113,6 +113,7 @@ Count = Callable[[Any, CountPath], Amount]
 COUNTS: Mapping[tuple[str, str], Count] = {
     ("", "Pod"): _one,
     ("batch", "Job"): of_job,
+    ("batch", "CronJob"): of_job,
     ("apps", "Deployment"): _replicas,
     ("apps", "ReplicaSet"): _replicas,
     ("apps", "StatefulSet"): _replicas,
@@ -123,6 +124,7 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("kubeflow.org", "PyTorchJob"): _replicas,
     ("kubeflow.org", "TFJob"): _replicas,
     ("kubeflow.org", "JAXJob"): _replicas,
+    ("kubeflow.org", "PaddleJob"): _replicas,
     ("kubeflow.org", "XGBoostJob"): _replicas,
     ("ray.io", "RayCluster"): _ray,
     ("ray.io", "RayJob"): _ray,

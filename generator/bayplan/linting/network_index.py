@@ -1,7 +1,7 @@
-"""Secondary networks and the pods that ask for them: what waits for ever, and what never sees its network.
+"""An index of secondary networks and of the pods that request them.
 
-Most of it is checked by nobody: the Network Operator's webhook is off by default, and Multus reads an annotation when
-the pod starts.
+No other tool checks most of the rules about them: the Network Operator's webhook is off by default, and Multus reads
+an annotation when the pod starts.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ does with workloads that exist already (`EXISTING` in a module `existing`) are l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
@@ -180,7 +180,7 @@ class Cluster(NamedTuple):
     """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
 
     objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _nothing
-    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _nothing
+    needs: Callable[[ClusterTopology], Iterable[Need]] = _nothing
 
 
 class Backend(NamedTuple):
@@ -194,7 +194,7 @@ class Backend(NamedTuple):
 
     declared: Declaration
     lower: Lower
-    needs: Callable[[Plan], tuple[Need, ...]] = _nothing
-    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _nothing
-    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _nothing
+    needs: Callable[[Plan], Iterable[Need]] = _nothing
+    prove: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing
+    notices: Callable[[Plan, Shape, Target], Iterable[Diagnostic]] = _nothing
     cluster: Cluster = Cluster()

@@ -65,6 +65,11 @@ class Pods(NamedTuple):
         """The pods of all copies."""
         return self.replicas * self.copies
 
+    @property
+    def elastic(self) -> bool:
+        """Whether the gang may start without some of the pods."""
+        return self.minimum < self.replicas
+
 
 class Unit(NamedTuple):
     """One instance of a gang or group, with the levels its pods must or should share."""
@@ -86,6 +91,11 @@ class Units(NamedTuple):
     route: Route
     minimum: int
     members: tuple[Unit, ...]
+
+    @property
+    def optional(self) -> bool:
+        """Whether the gang may start without some of the instances."""
+        return self.minimum < len(self.members)
 
 
 class ComputeDomain(NamedTuple):
@@ -160,6 +170,17 @@ def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> 
     return own + sum(map(sum, groups))
 
 
+def has_several_minimums(unit: Unit) -> bool:
+    """Whether one count of pods would hide which of several podSets must be there."""
+    pod_sets = list(all_pods(unit))
+    return len(pod_sets) > 1 and any(pods.elastic for pods in pod_sets)
+
+
+def has_placed_groups(unit: Unit) -> bool:
+    """Whether any group below the unit has a required level of its own."""
+    return any(each.required for each in walk(unit) if each is not unit)
+
+
 def title(gang: GangPlan, unit: Unit) -> str:
     """What the file calls a unit, for messages: `group "replica"` or `gang "train"`."""
     return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
@@ -182,3 +203,10 @@ def once(instances: Iterable[Placed]) -> list[Placed]:
 def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
     """The allocator asked for, else the accelerator's first."""
     return asked.allocator or kind.allocators[0]
+
+
+def uses_dra(pods: Pods, topology: ClusterTopology) -> bool:
+    """Whether the pods' accelerators are claimed through DRA."""
+    asked = pods.spec.accelerator
+    kind = topology.accelerators.get(asked.name) if asked else None
+    return bool(asked and kind and allocator(asked, kind) == "dra")

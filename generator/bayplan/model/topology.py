@@ -205,6 +205,10 @@ class ClusterTopology(NamedTuple):
         rank = found.level(level) if found and level else None
         return rank.label if rank else ""
 
+    def scheduler_name(self, scheduler: str, default: str) -> str:
+        """What pods call a scheduler: its name in this cluster, else the one under which it is installed."""
+        return str(self.schedulers.get(scheduler, {}).get("schedulerName") or default)
+
     def gates(self, scheduler: str) -> Mapping[str, bool]:
         """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
         found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})

@@ -79,7 +79,6 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
 
     With a PodGroup's name or the skip mark, which an earlier run may have left, it would not look at the pods at all.
     """
-    own = plan.topology.schedulers.get("kai", {})
     queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
@@ -92,7 +91,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
                 **_absent(SKIP, POD_GROUP),
                 **(_segments(plan, gang, unit, pods) if unit and not jobs else {}),
             },
-            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+            spec={"schedulerName": plan.topology.scheduler_name("kai", pod_group.SCHEDULER)},
         ),
     )
 

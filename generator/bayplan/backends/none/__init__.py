@@ -211,8 +211,8 @@ def _pod_anti_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -
             "topologyKey": key,
         }
         for ancestor in path
-        if ancestor.units and len(found := level_labels(plan, ancestor.unit, ancestor.unit.separate)) == 1
-        for key in found[0][-1:]
+        if ancestor.units and len(labels_by_pool := level_labels(plan, ancestor.unit, ancestor.unit.separate)) == 1
+        for key in labels_by_pool[0][-1:]
     ]
     return given(**{REQUIRED: terms})
 

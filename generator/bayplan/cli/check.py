@@ -25,14 +25,10 @@ def run(given: Given) -> int:
     all_schedulers = given.one("scheduler") == "all"
     if inputs.without_topology(given) and not all_schedulers:
         return finish(given, [*read.batches, *_check_workflows(given, read)], to_stdout=True)
-    asked = inputs.requests(given, read)
-    batches = [Batch(asked.diagnostics), *read.batches]
-    if inputs.without_topology(given):
-        batches.append(Batch((inputs.no_topology(),)))
     if all_schedulers:
-        return compare_schedulers(given, read, asked.value or (), batches)
-    compiled, found = compile_all(asked.value or (), read)
-    return finish(given, [*batches, *found, *join(compiled)[1]], to_stdout=True)
+        return compare_schedulers(given, read)
+    compiled, batches = compile_all(given, read)
+    return finish(given, [*batches, *join(compiled)[1]], to_stdout=True)
 
 
 def _check_workflows(given: Given, read: Inputs) -> list[Batch]:
@@ -73,9 +69,12 @@ class Comparison(NamedTuple):
     verdicts: tuple[Verdict, ...]
 
 
-def compare_schedulers(given: Given, read: Inputs, requests: Sequence[Request], batches: Sequence[Batch]) -> int:
+def compare_schedulers(given: Given, read: Inputs) -> int:
     """Prints the tables; fails where a workflow is unsound or runs nowhere."""
-    compared = [compare(request, read) for request in requests]
+    requests = inputs.requests(given, read)
+    missing = (inputs.no_topology(),) if inputs.without_topology(given) else ()
+    batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
+    compared = [compare(request, read) for request in requests.value or ()]
     if given.one("diagnostics", "text") != "text":
         found = [verdict.batch for each in compared for verdict in each.verdicts]
         finish(given, [*batches, *found], to_stdout=True)

@@ -26,13 +26,12 @@ def run(given: Given) -> int:
         return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
     workflow = given._replace(words=given.words[:1])
     read, manifests = inputs.read_all(workflow), load_manifests(given.words[1:])
-    requested = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
+    compiled, batches = compile_all(workflow, read)
     objects, not_objects = collect(manifests.documents)
     reported = tuple(lenient(each, manifests) for each in not_objects)
     sources = {f"manifest:{number}": document for number, document in enumerate(manifests.documents)}
-    batches = [Batch(requested.diagnostics), *read.batches, *found, *manifests.batches, Batch(reported, sources)]
-    if not compiled or len(compiled) != len(requested.value or ()):
+    batches += [*manifests.batches, Batch(reported, sources)]
+    if not compiled or len(compiled) < len(read.workflows):
         return finish(given, batches)
     documents, colliding = join(compiled)
     batches += [*colliding, Batch(_scripts(documents))]

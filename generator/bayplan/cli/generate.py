@@ -10,7 +10,7 @@ from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output, output_folder, output_tree, project
-from bayplan.cli.compiling import CompiledWorkflows, TopologyCheck, cached_topology_check, compile_all, join
+from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
 from bayplan.cli.options import Command, Given
@@ -202,23 +202,16 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     if not given.on("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
     read = inputs.read_all(given, load=shared.load)
-    asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
-    compiled, found = compile_all(asked.value or (), read, shared.check_topology)
-    batches = (problems, Batch(asked.diagnostics), *read.batches, *found)
-    return _by_place(entry["to"], compiled, batches)
-
-
-def _by_place(to: str, compiled: CompiledWorkflows, batches: Sequence[Batch]) -> OutputFiles:
-    """The files of each place that `to` comes to. What collides does so in the cluster, wherever its file lies."""
-    places: dict[str, CompiledWorkflows] = {}
+    compiled, found = compile_all(given, read, shared.check_topology)
+    places: dict[str, list[CompiledWorkflow]] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
-        place = fill(to, workflow=plan.workflow.name, namespace=plan.namespace)
+        place = fill(entry["to"], workflow=plan.workflow.name, namespace=plan.namespace)
         places.setdefault(place, []).append(pair)
-    colliding = join(compiled)[1] if compiled else []
-    made = [_files(place, join(group)[0]) for place, group in places.items()]
-    files = {path: text for each in made for path, text in each.files.items()}
-    return OutputFiles(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
+    colliding = join(compiled)[1]  # in the cluster, wherever their files lie
+    outputs = [_files(place, join(group)[0]) for place, group in places.items()]
+    files = {path: text for each in outputs for path, text in each.files.items()}
+    return OutputFiles(files, (problems, *found, *colliding, *(batch for each in outputs for batch in each.batches)))
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
@@ -257,8 +250,9 @@ def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
         "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
         **{key: (entry[key],) for key in ("scheduler", "namespace", "from") if key in entry},
     }
-    given = {key: values for key, values in options.items() if values and values[0]}
-    return Given(Command("generate", "", ""), tuple(map(project.path, words)), given)
+    present = {key: values for key, values in options.items() if values and values[0]}
+    switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}
+    return Given(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
 
 
 def _at_keys(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:

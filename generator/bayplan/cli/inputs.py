@@ -193,7 +193,7 @@ def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
     return None, (Batch((found,), {"policy": documents[1]}),)
 
 
-def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
+def requests(given: Given, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
     target, accept = options.target(given), options.accept(given)
     wrong = (*target.diagnostics, *accept.diagnostics)
@@ -206,7 +206,7 @@ def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> 
         namespace=given.one("namespace"),
         target=target.value,
         gangs=given.all("gang"),
-        cluster_objects=cluster_objects,
+        cluster_objects=given.on("cluster-objects"),
         accept=accept.value,
         workflow_format=given.one("from"),
         beside=inputs.beside,

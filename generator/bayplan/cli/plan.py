@@ -15,7 +15,6 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Planned
 from bayplan.planning.fit import Fits, prove
-from bayplan.report import Batch
 from bayplan.topologies.hostlist import compress
 
 # A plan with its witness as plain data, and that data as a tree or as JSON.
@@ -148,10 +147,7 @@ def _count(pods: int) -> str:
 
 def run(given: Given) -> int:
     """Shows the plans of all workflows."""
-    read = inputs.read_all(given)
-    requested = inputs.requests(given, read)
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch(requested.diagnostics), *read.batches, *found]
+    compiled, batches = compile_all(given, inputs.read_all(given))
     planned = [value.planned for _, value in compiled]
     show = as_json if given.one("format", "tree") == "json" else as_tree
     return finish(given, batches, lambda: output.write([show(planned)]))

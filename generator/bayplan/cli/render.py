@@ -15,10 +15,9 @@ from bayplan.report import Batch
 def run(given: Given) -> int:
     """`bayplan render`: writes every manifest of all workflows, or nothing."""
     read = inputs.read_all(given)
-    requested = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch((*requested.diagnostics, *destination.option_errors(given))), *read.batches, *found]
-    if len(compiled) != len(requested.value or ()) or not compiled:
+    compiled, batches = compile_all(given, read)
+    batches.append(Batch(destination.option_errors(given)))
+    if not compiled or len(compiled) < len(read.workflows):
         return finish(given, batches)
     documents, colliding = join(compiled)
     return finish(given, [*batches, *colliding], destination.writer(given, documents))
@@ -28,10 +27,7 @@ def delete_plan(given: Given) -> int:
     """`bayplan delete-plan`: the commands that delete what render writes, a line each, in an order that works."""
     from bayplan.manifests import lifecycle
 
-    read = inputs.read_all(given)
-    requested = inputs.requests(given, read)
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch(requested.diagnostics), *read.batches, *found]
+    compiled, batches = compile_all(given, inputs.read_all(given))
     documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
     return finish(given, [*batches, *colliding], lambda: output.write(lines))

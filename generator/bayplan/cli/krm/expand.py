@@ -60,17 +60,15 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
-    read = Inputs(tuple(workflows), topology, ())
-    requested = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
-    all_batches = [*batches, *more, Batch(requested.diagnostics), *found]
-    if requested.value is None or len(compiled) != len(workflows):
-        return None, all_batches
+    read = Inputs(tuple(workflows), topology, (*batches, *more))
+    compiled, found = compile_all(job.given, read)
+    if len(compiled) < len(workflows):
+        return None, found
     documents, colliding = join(compiled)
     wrong = [Batch((_file(each),)) for each in documents if isinstance(each, File)]
     if wrong or colliding:
-        return None, [*all_batches, *colliding, *wrong]
-    return [line for document in documents for line in lines(document)], all_batches
+        return None, [*found, *colliding, *wrong]
+    return [line for document in documents for line in lines(document)], found
 
 
 def _file(file: File) -> Diagnostic:

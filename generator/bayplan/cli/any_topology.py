@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from bayplan import pipeline
 from bayplan.cli import inputs
+from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Given
-from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.cli.source_files import OpenedFile
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -61,11 +62,11 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
     try:
         text = file.text
     except UnreadableError as problem:
-        batches.append(file.batch(problem.found))
+        batches.append(file.batch(problem.diagnostics))
         return None
     read = document.read(file.name, text.encode("utf-8", "surrogatepass"), "topology")
-    batches.append(Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)}))
-    one, found = inputs.only(read.value or ())
+    batch = Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)})
+    one, found = inputs.only_topology(read.value or (), batch)
     batches += found
     if one is None:
         return None

@@ -14,7 +14,8 @@ from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topolo
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
 from bayplan.cli.options import Command, Given
-from bayplan.cli.output_tree import INDEX, Change
+from bayplan.cli.output_folder import Change
+from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, has_errors, info, warning
 from bayplan.core.phrases import did_you_mean
@@ -336,7 +337,7 @@ def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
 
 def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
     """A982: no output may have a file where another has a folder."""
-    inside = {above: path for path in writers for above in output_tree.above(path)}
+    inside = {folder: path for path in writers for folder in output_folder.above(path)}
     for path in sorted(writers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
         message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
@@ -359,7 +360,7 @@ def _update(given: Given, found: Project, texts: Mapping[str, str], batches: lis
             return finish(given, map(_without_infos, batches))
         changes = [each._replace(path=found.path(each.path)) for each in compared.value]
         if not given.on("check"):
-            output_tree.apply(found.folder, compared.value)
+            output_folder.apply(found.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
         return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
     return _report_changes(given, changes, batches)
@@ -373,7 +374,7 @@ def _without_infos(batch: Batch) -> Batch:
 def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
     """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
     if given.on("check"):
-        failed = output.write(line for each in changes for line in output_folder.unified(*each))
+        failed = output.write(line for each in changes for line in each.diff())
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)

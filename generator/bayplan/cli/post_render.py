@@ -32,8 +32,7 @@ SHARED = "shared-policy"
 def run(given: Given) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
     given = given if given.on("topology") or given.on("policy") else _with_policy(given)
-    named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
-    path, batches = named if given.on("topology") else _project_topology(given)
+    path, batches = _topology_path(given)
     wrong = _wrong(given, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
@@ -57,8 +56,10 @@ def _stream() -> Outcome[bytes]:
     return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
 
 
-def _project_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
-    """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
+def _topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
+    """-t, else the topology of the project file. With -t nothing of the pipeline is loaded."""
+    if given.on("topology"):
+        return given.one("topology"), ()
     from bayplan.cli import inputs
 
     return inputs.needed_topology(given)

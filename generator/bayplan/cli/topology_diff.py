@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bayplan.cli import any_topology, destination
+from bayplan.cli import any_topology, destination, files
 from bayplan.cli.any_topology import Found
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
-from bayplan.core.diagnostics import error
 from bayplan.report import Batch
 from bayplan.topologies import comparing
 
@@ -14,9 +13,9 @@ from bayplan.topologies import comparing
 def run(given: Given) -> int:
     """Writes the difference; 1 where there is one."""
     batches = [Batch(destination.option_errors(given))]
-    if given.words == ("-", "-"):
-        message = "- is standard input, which can be read only once"
-        return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
+    twice = files.stdin_twice(given.words)
+    if twice:
+        return finish(given, [Batch(twice)])
     old, new = _both(given, batches)
     if old.topology is None or new.topology is None:
         return finish(given, batches)

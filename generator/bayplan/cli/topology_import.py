@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schemas
-from bayplan.cli import destination, inputs, topology_merging, topology_sources
+from bayplan.cli import destination, files, inputs, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Given
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
+from bayplan.core.diagnostics import Outcome, error, has_errors
 from bayplan.model.formats import Asked
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -27,7 +27,8 @@ DOMAINS = "domains: []"
 def run(given: Given) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
     asked = topology_sources.asked(given)
-    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *_twice(given)))]
+    twice = files.stdin_twice((*given.words, given.one("update")))
+    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *twice))]
     if asked.value is None or has_errors(batches[0].diagnostics):
         return finish(given, batches)
     picked, found = topology_sources.pick(given)
@@ -39,12 +40,6 @@ def run(given: Given) -> int:
     else:
         text = _new(given, picked, asked.value, batches)
     return finish(given, batches, None if text is None else destination.file_writer(given, [text]))
-
-
-def _twice(given: Given) -> tuple[Diagnostic, ...]:
-    if (*given.words, given.one("update")).count("-") < 2:
-        return ()
-    return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
 
 
 def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:

@@ -17,19 +17,13 @@ from bayplan.topologies import inventory
 def run(given: Given) -> int:
     """Shows the file named, of whatever format, else the project's."""
     batches = [Batch(destination.option_errors(given))]
-    word = given.words[0] if given.words else _of_project(given, batches)
-    topology = any_topology.load(given, word, None, batches).topology if word else None
+    path, found = inputs.needed_topology(given, given.words)
+    batches += found
+    topology = any_topology.load(given, path, None, batches).topology if path else None
     if topology is None:
         return finish(given, batches)
     batches.append(Batch(_unknown(given.one("level"), topology)))
     return finish(given, batches, destination.file_writer(given, _drawn(given, topology)))
-
-
-def _of_project(given: Given, batches: list[Batch]) -> str:
-    """The path of the project's topology file; empty where there is none."""
-    path, found = inputs.needed_topology(given)
-    batches += found
-    return path or ""
 
 
 def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
@@ -39,9 +33,7 @@ def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
     if form == "json":
         import json
 
-        from bayplan.topologies import inventory as inventory_json
-
-        yield json.dumps(inventory_json.data(topology, counted, level), indent=2) + "\n"
+        yield json.dumps(inventory.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":
         from bayplan.cli import show_svg
 

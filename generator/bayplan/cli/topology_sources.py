@@ -8,8 +8,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from bayplan.cli import osmo_pool
+from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Given
-from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Asked, Part
@@ -109,7 +110,7 @@ def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
             else:
                 picked.append(Picked(file, formats, pool, guessed))
         except UnreadableError as problem:
-            batches.append(file.batch(problem.found))
+            batches.append(file.batch(problem.diagnostics))
     return tuple(picked), batches
 
 
@@ -182,7 +183,7 @@ def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None
         made = _reader(format_).new(file, wanted)
         return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
     except UnreadableError as problem:
-        return None, file.batch(problem.found)
+        return None, file.batch(problem.diagnostics)
 
 
 def _osmo(picked: Picked) -> tuple[Part | None, Batch]:

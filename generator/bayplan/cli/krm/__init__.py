@@ -25,12 +25,15 @@ from bayplan.text.document import Document
 
 def run(given: Given) -> int:
     """Answers standard input. With errors nothing is written, but for callers that read `results`."""
-    asked = _plugin(given.words[0]) if given.words else _function()
-    if asked.value is None:
-        return finish(given, [_input(asked.diagnostics)])
-    job = _job(given, asked.value)
+    request = _plugin(given.words[0]) if given.words else _function()
+    if request.value is None:
+        source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
+        return finish(given, [Batch(request.diagnostics, source)])
+    job = _job(given, request.value)
     if job.value is None:
-        return _refuse(Job(given, asked.value.config or {}, asked.value.items), job.diagnostics)
+        refused = Job(given, request.value.config or {}, request.value.items)
+        source = {"function": Document("functionConfig", "", 0, refused.config)}
+        return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
     answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
@@ -52,10 +55,6 @@ def _plugin(path: str) -> Outcome[ResourceList]:
     return Outcome(given, found.diagnostics)
 
 
-def _input(found: tuple[Diagnostic, ...]) -> Batch:
-    return Batch(found, {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)})
-
-
 def _job(given: Given, found: ResourceList) -> Outcome[Job]:
     """The work, if the configuration is one of ours. A961: it is none."""
     config: Any = found.config
@@ -66,12 +65,6 @@ def _job(given: Given, found: ResourceList) -> Outcome[Job]:
     if wrong:
         return Outcome(None, wrong)
     return Outcome(Job(_merged(given, config), config, found.items, found.version, bool(given.words)))
-
-
-def _refuse(job: Job, found: tuple[Diagnostic, ...]) -> int:
-    """The configuration is at fault."""
-    function = Document("functionConfig", "", 0, job.config)
-    return _write(job, Answer(None, [Batch(found, {"function": function})]))
 
 
 def _unknown(config: Any) -> Diagnostic:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bayplan.cli import inputs
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
-from bayplan.clients.resource_list import Item, lines
+from bayplan.clients.resource_list import lines
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.manifest import File
 from bayplan.report import Batch
@@ -46,12 +45,9 @@ def generate(job: Job) -> Answer:
     made, batches = _manifests(job, [Document("Workflow", "", 0, own)])
     if made is None:
         return Answer(None, batches)
-    return Answer([*(each for each in known.value if not _is_copy(each, job.config)), *made], batches)
-
-
-def _is_copy(item: Item, config: Any) -> bool:
-    """The same object, but for what annotations travel with it."""
-    return isinstance(item.data, dict) and without_wire(item.data) == without_wire(config)
+    config = without_wire(job.config)
+    others = [each for each in known.value if not isinstance(each.data, dict) or without_wire(each.data) != config]
+    return Answer([*others, *made], batches)
 
 
 def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
@@ -65,12 +61,12 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
     if len(compiled) < len(workflows):
         return None, found
     documents, colliding = join(compiled)
-    wrong = [Batch((_file(each),)) for each in documents if isinstance(each, File)]
+    wrong = [Batch((_unfit(each.name),)) for each in documents if isinstance(each, File)]
     if wrong or colliding:
         return None, [*found, *colliding, *wrong]
     return [line for document in documents for line in lines(document)], found
 
 
-def _file(file: File) -> Diagnostic:
-    message = f'the scheduler takes the file "{file.name}", and kustomize passes objects of Kubernetes only'
+def _unfit(name: str) -> Diagnostic:
+    message = f'the scheduler takes the file "{name}", and kustomize passes objects of Kubernetes only'
     return error("A963", (), message, hint="`bayplan render -o DIR/` writes files")

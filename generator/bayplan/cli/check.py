@@ -33,21 +33,21 @@ def run(given: Given) -> int:
 
 def _check_workflows(given: Given, read: Inputs) -> list[Batch]:
     """What can be said of the workflows without a cluster."""
-    found = []
+    batches = []
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context())
-        found.append(Batch(outcome.diagnostics, read.sources(document), origins))
-    return found
+        batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+    return batches
 
 
-# `check -s all`: one table a workflow, which says where it can run and what would be lost there.
+# `check -s all`: a table for each workflow: on which schedulers it runs, and what each of them does not carry.
 
 HEADER = ("scheduler", "version", "runs", "what would be lost")
 RUNS = {"error": "no", "warning": "in part", "info": "yes"}
 
 
 class Verdict(NamedTuple):
-    """What one scheduler makes of a workflow: what only it has to say, and all that was found."""
+    """The result of compiling a workflow for one scheduler. `own`: the diagnostics that not all schedulers share."""
 
     scheduler: str
     version: str
@@ -56,9 +56,9 @@ class Verdict(NamedTuple):
 
     @property
     def worst_severity(self) -> str:
-        """The severity of the worst that is lost."""
-        there = {each.severity for each in self.own}
-        return next((severity for severity in SEVERITIES if severity in there), "info")
+        """The gravest severity of its own diagnostics."""
+        severities = {each.severity for each in self.own}
+        return next((severity for severity in SEVERITIES if severity in severities), "info")
 
 
 class Comparison(NamedTuple):
@@ -118,17 +118,11 @@ def _version(name: str, request: Request, compiled: pipeline.Compiled | None) ->
 
 
 def _lines(compared: Comparison) -> Iterator[str]:
-    rows = [HEADER, *(_row(verdict) for verdict in compared.verdicts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     yield f"{compared.title}\n"
-    for row in rows:
-        yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() + "\n"
+    yield from (f"  {line}\n" for line in output.table([HEADER, *map(_row, compared.verdicts)]))
 
 
 def _row(verdict: Verdict) -> tuple[str, str, str, str]:
-    order = sorted(verdict.own, key=lambda each: SEVERITIES.index(each.severity))
-    titles = dict.fromkeys(
-        f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.worst_severity
-    )
-    lost_text = "; ".join(titles) if verdict.worst_severity != "info" else ""
-    return verdict.scheduler, verdict.version, RUNS[verdict.worst_severity], lost_text
+    worst = verdict.worst_severity
+    titles = dict.fromkeys(f"{each.code} {title(each.code)}" for each in verdict.own if each.severity == worst)
+    return verdict.scheduler, verdict.version, RUNS[worst], "; ".join(titles) if worst != "info" else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bayplan.cli.output import table
 from bayplan.core.phrases import count
 from bayplan.topologies.alignment import Unit
 from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
@@ -21,7 +22,7 @@ def as_text(found: Comparison, old: str, new: str) -> Iterator[str]:
     for title, lines in _sections(found):
         if lines:
             yield f"\n{title}\n"
-            yield from (f"  {line}\n" for line in _aligned(lines))
+            yield from (f"  {line}\n" for line in table(lines, widest=WIDEST))
 
 
 def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
@@ -72,14 +73,6 @@ def _place(place: Place) -> str:
 
 WIDEST = 60
 """Characters beyond which a column is not widened."""
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their columns below each other."""
-    widths = [
-        max((len(text) for text in column if len(text) <= WIDEST), default=0) for column in zip(*rows, strict=True)
-    ]
-    return ("  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def as_json(found: Comparison) -> str:

@@ -23,6 +23,7 @@ SOURCES = (
 POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE", many=True)
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")
+OUTCOME = (STRICT, DIAGNOSTICS)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
@@ -39,6 +40,13 @@ GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
 WORKFLOWS = Argument("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
 COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+
+
+def _format(*forms: str) -> Option:
+    """--format, of which the first form is the default."""
+    return Option(("--format",), f"How to show it (default: {forms[0]}).", "FORM", choices=forms)
+
+
 CLUSTER_OBJECTS = Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to.")
 
 COMMANDS = (
@@ -63,11 +71,7 @@ COMMANDS = (
         "plan",
         "Show how the pods are cut into groups and where they fit.",
         (WORKFLOWS,),
-        (
-            *SELECTION,
-            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json")),
-            *COMPILING,
-        ),
+        (*SELECTION, _format("tree", "json"), *COMPILING),
     ),
     Command(
         "delete-plan",
@@ -84,7 +88,7 @@ COMMANDS = (
         (
             *SELECTION,
             Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
-            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
+            _format("text", "json"),
             *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
@@ -104,8 +108,7 @@ COMMANDS = (
             ),
             TARGET,
             Option(("--accept",), "Take the errors of one code as warnings.", "CODE", many=True),
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
         "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
         "nothing is said about nodes. Diagnostics go to standard output.",
@@ -146,14 +149,7 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format as native ones.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
-            CHECK,
-            *SOURCES,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
         "A topology file is read where one is named: a format may leave to it what the native one says.",
     ),
     Command(
@@ -164,8 +160,7 @@ COMMANDS = (
         (
             Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE", many=True),
             Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
     ),
     Command(
@@ -174,12 +169,11 @@ COMMANDS = (
         "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
         (Argument("TOPOLOGY", 0),),
         (
-            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json", "svg")),
+            _format("tree", "json", "svg"),
             Option(("--level",), "How deep a tree, or JSON: down to this level.", "NAME"),
             Option(("--all",), "A tree of every domain and every node, however many there are."),
             *OUTPUT_FILE,
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
         "TOPOLOGY is a topology file, or what `topology import` reads.",
     ),
@@ -188,12 +182,7 @@ COMMANDS = (
         "topology_diff",
         "Show what differs between two topologies: nodes, units, states, settings.",
         (Argument("OLD"), Argument("NEW")),
-        (
-            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
-            *OUTPUT_FILE,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (_format("text", "json"), *OUTPUT_FILE, *OUTCOME),
         "OLD and NEW are topology files, or what `topology import` reads. Exit code 1 where they differ.",
     ),
     Command(
@@ -217,10 +206,8 @@ COMMANDS = (
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
             Option(("--name",), "The name of the topology.", "NAME"),
             Option(("--read-on",), "The day on which the sources were read, to be kept in the file.", "YYYY-MM-DD"),
-            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
-            CHECK,
-            STRICT,
-            DIAGNOSTICS,
+            *OUTPUT_FILE,
+            *OUTCOME,
         ),
         "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. Several sources are merged: a later one adds to "
         "an earlier one, and where they contradict each other nothing is written.",
@@ -230,24 +217,14 @@ COMMANDS = (
         "topology_export",
         "Write a cluster topology in a scheduler's own objects.",
         (Argument("TOPOLOGY", 0),),
-        (
-            Option(("--to",), "The scheduler, or another format.", "NAME"),
-            *OUTPUT,
-            TARGET,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (Option(("--to",), "The scheduler, or another format.", "NAME"), *OUTPUT, TARGET, *OUTCOME),
     ),
     Command(
         "generate",
         "generate",
         "Write what bayplan.yaml lists, and remove what it no longer does.",
         (Argument("PROJECT", 0),),
-        (
-            Option(("--check",), "Write nothing; show the difference, and fail when there is one."),
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (Option(("--check",), "Write nothing; show the difference, and fail when there is one."), *OUTCOME),
         "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
         "Exit code 1 where anything had to be created, updated or removed.",
     ),
@@ -265,7 +242,7 @@ COMMANDS = (
         "kustomize.doctor",
         "Find out why functions do not run.",
         (Argument("DIR", 0),),
-        (STRICT, DIAGNOSTICS),
+        OUTCOME,
         "It also says which names a build leaves broken. "
         "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
         "built with it. Diagnostics go to standard output.",

@@ -16,8 +16,6 @@ from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.report.codes import sections
 
-# Fields of the formats, out of their JSON Schemas: found by any part of their path that ends in them.
-
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of a field's path -> schema."""
 
@@ -136,16 +134,6 @@ def _in_order(path: Iterable[str], words: Iterable[str]) -> bool:
     return all(word in rest for word in words)
 
 
-def names() -> set[str]:
-    """Every path."""
-    return {field.name for field in all_fields()}
-
-
-def last_names() -> set[str]:
-    """Every last word."""
-    return {field.path[-1] for field in all_fields()}
-
-
 def explain(query: str) -> str | None:
     """What is known of a field; further fields of the name are listed. None when there is none."""
     found = find(query)
@@ -165,10 +153,9 @@ def _described(field: Field) -> Iterator[str]:
     facts = [f"{word}: {_text(schema[key])}" for key, word in FACTS.items() if key in schema]
     facts += [f"example: {_text(each)}" for each in schema.get("examples", ())]
     yield from (["", *facts] if facts else [])
-    keys = [(key, value) for key, value in _keys(field)]
-    if keys:
-        width = max(len(key) for key, _ in keys)
-        yield from ("", "keys:", *(f"  {key:<{width}}  {text}".rstrip() for key, text in keys))
+    below = (each for each in all_fields() if each.path[:-1] == field.path)
+    keys = [(each.path[-1], each.schema.get("description", "")) for each in below]
+    yield from ("", "keys:", *(f"  {line}" for line in output.table(keys))) if keys else ()
 
 
 def _type(schema: Json) -> str:
@@ -185,19 +172,15 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _keys(field: Field) -> Iterator[tuple[str, str]]:
-    """The fields right below, with their descriptions."""
-    depth = len(field.path) + 1
-    for each in all_fields():
-        if len(each.path) == depth and each.path[:-1] == field.path:
-            yield each.path[-1], each.schema.get("description", "")
-
-
 def run(given: Given) -> int:
     """Prints the text, or guesses what was meant."""
     query = given.words[0]
     code = query.upper()
-    text = section(code) if code in sections() else explain(query)
+    if code in sections():
+        title, body = sections()[code]
+        text: str | None = f"{code}: {title}\n\n{body}\n"
+    else:
+        text = explain(query)
     if text is None:
         return finish(given, [Batch((_unknown(query),))])
     return finish(given, (), lambda: output.write([text]))
@@ -208,14 +191,8 @@ def schema(given: Given) -> int:
     return finish(given, (), lambda: output.write([data_text("schemas", f"{given.words[0]}.json")]))
 
 
-def section(code: str) -> str:
-    """The code, its title and its text."""
-    title, text = sections()[code]
-    return f"{code}: {title}\n\n{text}\n"
-
-
 def _unknown(query: str) -> Diagnostic:
     message = f'"{query}" is neither the code of a diagnostic nor a field of a format'
-    guess = did_you_mean(query, sections()) or did_you_mean(query, names())
-    hint = guess or did_you_mean(query.rpartition(".")[2], last_names())
+    guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
+    hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
     return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

@@ -18,14 +18,14 @@ from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, has_errors, info, warning
-from bayplan.core.phrases import did_you_mean
+from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 
-# Where an output of bayplan.yaml goes: `to`, and the words in braces in it.
+# The key `to` of an output in bayplan.yaml: a file or a folder, with words in braces.
 
 WORDS = ("workflow", "namespace")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -75,13 +75,8 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
     return None
 
 
-# The workflow files that an output of bayplan.yaml names, by name or by pattern.
-
-EXCEPT = "!"
-
-
 class Matched(NamedTuple):
-    """The files, as seen from the project's folder, in the order of their names, and what is odd about the patterns."""
+    """The workflow files that the patterns of an output match, seen from the project's folder and sorted by name."""
 
     files: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -92,7 +87,7 @@ def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
     selected: set[str] = set()
     found: list[Diagnostic] = []
     for number, pattern in enumerate(patterns):
-        plain = pattern.removeprefix(EXCEPT)
+        plain = pattern.removeprefix("!")
         matched = set(_patterns_files(project, plain))
         selected = selected - matched if plain != pattern else selected | matched
         found += _pattern_problems(project, plain, bool(matched), (*route, number))
@@ -117,16 +112,12 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
     if not matched:
         yield warning("A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct it or take it out")
     elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
-        hint = f"correct the name or take it out; a pattern such as {_pattern(pattern)} follows what comes and goes"
+        similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
+        hint = f"correct the name or take it out; a pattern such as {similar} follows what comes and goes"
         yield error("A984", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
 
 
-def _pattern(name: str) -> str:
-    """`jobs/*.yaml` for `jobs/train.yaml`."""
-    return os.path.join(os.path.dirname(name), f"*{os.path.splitext(name)[1] or '.yaml'}")
-
-
-# One output of bayplan.yaml -> the texts of its files, by way of what `render` does: its keys stand for options.
+# One output of bayplan.yaml -> the texts of its files. Its keys stand for the options of `render`.
 
 Entry = Mapping[str, Any]
 
@@ -161,11 +152,6 @@ class SharedTopologies(NamedTuple):
     check_topology: TopologyCheck
 
 
-def shared_topologies() -> SharedTopologies:
-    """Nothing is read yet."""
-    return SharedTopologies(inputs.cached_loader(), cached_topology_check())
-
-
 def output_files(project: Project, number: int, shared: SharedTopologies) -> OutputFiles:
     """The files of an output; none when there are errors."""
     entry: Entry = project.spec["outputs"][number]
@@ -173,9 +159,15 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
     wrong = (*_contradictory(entry, route), *target_problems(project, entry, route))
     if wrong:
         return OutputFiles({}, (_project_batch(project, wrong),))
-    made = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
-    found = tuple(_at_keys(project, entry, route, batch) for batch in made.batches)
-    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
+    result = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
+    batches = tuple(
+        batch._replace(
+            diagnostics=tuple(_at_key(each, project, entry, route) for each in batch.diagnostics),
+            sources={**batch.sources, SUBJECT: project.document},
+        )
+        for batch in result.batches
+    )
+    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in batches) else result.files, batches)
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
@@ -256,13 +248,8 @@ def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
     return Given(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
 
 
-def _at_keys(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:
-    """What was found of the command line that was never written, at the key of the output that it stands for."""
-    moved = tuple(_at_key(each, project, entry, route) for each in batch.diagnostics)
-    return batch._replace(diagnostics=moved, sources={**batch.sources, SUBJECT: project.document})
-
-
 def _at_key(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
+    """A diagnostic of an option at the key of the output that stands for the option."""
     if found.route[:1] != ("argument",):
         return found
     key = KEYS.get(str(found.route[1]).lstrip("-"), "")
@@ -278,9 +265,17 @@ def _project_batch(project: Project, found: Sequence[Diagnostic]) -> Batch:
 def run(given: Given) -> int:
     """Writes all outputs or none."""
     word = given.words[0] if given.words else ""
-    misnamed = os.path.basename(word) not in ("", project.NAME) and not os.path.isdir(word)
+    misnamed = os.path.basename(word) not in ("", NAME) and not os.path.isdir(word)
     found, load_problems = (None, ()) if misnamed else project.load(word)
-    batches = list(load_problems) or [Batch((_misnamed(word) if misnamed else _no_project(),))]
+    batches = [*load_problems]
+    if misnamed:
+        message = f'"{word}" is neither a folder nor a {NAME}'
+        hint = f"name its folder; files of other names would share one list of what was generated with {NAME}"
+        batches.append(Batch((error("A980", ("argument", "PROJECT"), message, hint=hint),)))
+    elif not batches:
+        message = f"there is no {NAME} here or in a folder above"
+        hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
+        batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
     if found is None:
         return finish(given, batches)
     texts, further = _texts(found)
@@ -290,40 +285,26 @@ def run(given: Given) -> int:
     return _update(given, found, texts, batches)
 
 
-def _misnamed(word: str) -> Diagnostic:
-    hint = f"name its folder; files of other names would share one list of what was generated with {project.NAME}"
-    return error("A980", ("argument", "PROJECT"), f'"{word}" is neither a folder nor a {project.NAME}', hint=hint)
-
-
-def _no_project() -> Diagnostic:
-    hint = f"write a {project.NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
-    return error("A980", ("argument", "generate"), f"there is no {project.NAME} here or in a folder above", hint=hint)
-
-
 def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
     """The files of all outputs, as seen from the project's folder."""
     entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
     if not entries:
-        return {}, [_at(found, _no_outputs())]
-    shared = shared_topologies()
+        message = "the project has no outputs, so nothing is generated"
+        hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
+        return {}, [_project_batch(found, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
+    shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        made = output_files(found, number, shared)
-        batches += made.batches
-        twice = [path for path in made.files if path in writers]
+        files, diagnostics = output_files(found, number, shared)
+        batches += diagnostics
+        twice = [path for path in files if path in writers]
         if twice:
-            batches.append(_at(found, _written_twice(twice, number, writers[twice[0]])))
-        texts |= made.files
-        writers |= dict.fromkeys(made.files, number)
-    batches += (_at(found, each) for each in _files_and_folders(writers))
-    return texts, batches
-
-
-def _no_outputs() -> Diagnostic:
-    hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-    return warning("A981", (SUBJECT, "spec"), "the project has no outputs, so nothing is generated", hint=hint)
+            batches.append(_project_batch(found, [_written_twice(twice, number, writers[twice[0]])]))
+        texts |= files
+        writers |= dict.fromkeys(files, number)
+    return texts, [*batches, _project_batch(found, [*_files_and_folders(writers)])]
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
@@ -345,10 +326,6 @@ def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
         yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
-def _at(found: Project, diagnostic: Diagnostic) -> Batch:
-    return Batch((diagnostic,), {SUBJECT: found.document})
-
-
 def _update(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
@@ -356,19 +333,15 @@ def _update(given: Given, found: Project, texts: Mapping[str, str], batches: lis
         batches.append(Batch(compared.diagnostics))
         if compared.value is None or exit_code(given, batches):
             return finish(given, batches)
-        if not compared.value:
-            return finish(given, map(_without_infos, batches))
+        if not compared.value:  # infos are reported when something changes, and not again at each commit
+            warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
+            return finish(given, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
         changes = [each._replace(path=found.path(each.path)) for each in compared.value]
         if not given.on("check"):
             output_folder.apply(found.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
         return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
     return _report_changes(given, changes, batches)
-
-
-def _without_infos(batch: Batch) -> Batch:
-    """They are told when something changes, and not again at each commit."""
-    return batch._replace(diagnostics=tuple(each for each in batch.diagnostics if each.severity != "info"))
 
 
 def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
@@ -378,22 +351,21 @@ def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
-        reported = [Batch((_changed(changes),))]
+        hint = "review and stage what is listed; a second run changes nothing"
+        reported = [Batch((info("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
     report(given, [*batches, Batch(failed), *reported], False)
     return 1
 
 
+OUTDATED = {
+    "created": "is missing",
+    "updated": "is not what would be written",
+    "removed": "is made by nothing any more",
+}
+
+
 def _outdated(change: Change) -> Batch:
     """O805 on a file that would change."""
-    verb = {
-        "created": "is missing",
-        "updated": "is not what would be written",
-        "removed": "is made by nothing any more",
-    }
-    found = error("O805", ("output",), f"this file {verb[change.word]}; run `bayplan generate` and commit what it does")
+    message = f"this file {OUTDATED[change.word]}; run `bayplan generate` and commit what it does"
+    found = error("O805", ("output",), message)
     return Batch((found,), {"output": Document(change.path, "", 0, None)})
-
-
-def _changed(changes: Sequence[Change]) -> Diagnostic:
-    files = f"{len(changes)} files" if len(changes) > 1 else "1 file"
-    return info("O809", (), f"{files} changed", hint="review and stage what is listed; a second run changes nothing")

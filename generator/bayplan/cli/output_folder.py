@@ -14,6 +14,7 @@ from errno import EACCES
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.manifests.order import ORDER
 from bayplan.model.manifest import File, Item
@@ -52,8 +53,7 @@ def compare(path: str, changes: Sequence[Change]) -> tuple[Diagnostic, ...]:
     if not changes:
         return ()
     failed = output.write(line for each in changes for line in each.diff())
-    files = f"{len(changes)} files" if len(changes) > 1 else "1 file"
-    message = f'"{path}" is not what would be written: {files} would change'
+    message = f'"{path}" is not what would be written: {count(len(changes), "file")} would change'
     return (*failed, error("O805", (), message, hint="run it again without --check, and read the difference"))
 
 
@@ -78,6 +78,15 @@ def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
         raise
     except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
         return (unwritable(path, problem),)
+    return ()
+
+
+def make_folder(folder: str) -> tuple[Diagnostic, ...]:
+    """Makes a folder and those above it."""
+    try:
+        os.makedirs(folder or os.curdir, exist_ok=True)
+    except (OSError, ValueError) as problem:
+        return (unwritable(folder, problem),)
     return ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bayplan.cli import files, output
@@ -39,7 +40,11 @@ def run(given: Given) -> int:
     if path is None or raw.value is None or wrong:
         return finish(given, batches)
     if not raw.value.strip():
-        return finish(given, [*batches, Batch((_empty(),))])
+        hint = (
+            "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
+        )
+        empty = warning("A973", (), "standard input is empty, and so is the output", hint=hint)
+        return finish(given, [*batches, Batch((empty,))])
     if given.on("policy") or MARK in raw.value:
         return _augment(given, path, raw.value, batches)
     raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
@@ -81,12 +86,6 @@ def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:
     if "-" in (path, given.one("policy")):
         return (error("A922", ("argument", "-"), "- is standard input, which holds the manifests"),)
     return ()
-
-
-def _empty() -> Diagnostic:
-    message = "standard input is empty, and so is the output"
-    hint = "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
-    return warning("A973", (), message, hint=hint)
 
 
 def _augment(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
@@ -177,17 +176,16 @@ def _keep(text: str, argv: Sequence[str], code: int) -> None:
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
-    try:
+    with suppress(OSError, ValueError):
         where = path()
         os.makedirs(os.path.dirname(where), exist_ok=True)
         beside = f"{where}.{os.getpid()}"
         with open(beside, "w", encoding="utf-8", errors="replace") as file:
             file.write(head + plain)
         os.replace(beside, where)
-    except (OSError, ValueError):
-        pass
     if PLUGIN in os.environ:
-        _show(plain)
+        with suppress(OSError), open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
+            terminal.write(plain)
 
 
 def _folder() -> str:
@@ -195,14 +193,6 @@ def _folder() -> str:
         return os.getcwd()
     except OSError:
         return "a folder that is gone"
-
-
-def _show(text: str) -> None:
-    try:
-        with open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
-            terminal.write(text)
-    except OSError:
-        pass
 
 
 def last_error(given: Given) -> int:

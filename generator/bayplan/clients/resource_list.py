@@ -7,6 +7,7 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,9 @@ from bayplan.text.document import Document, read
 if TYPE_CHECKING:
     from bayplan.report.findings import Finding
 
-# Objects -> JSON in one line that YAML readers take for the same: what is written into a ResourceList.
+# Objects -> JSON in one line, which YAML readers read alike: what is written into a ResourceList.
 #
 # The package `json` costs a fifth of a bare interpreter start; its encoder in C is all that is needed of it.
-
-Piece = str | Slot
 
 
 class UnfitError(ValueError):
@@ -50,12 +49,16 @@ except (ImportError, TypeError):
 
 def lines(item: manifest.Item) -> Iterator[str]:
     """The object, or each of many, without a line feed. UnfitError: an infinity or no number; a file."""
-    if isinstance(item, Many):
-        pieces = _merged(_pieces(item.skeleton))
-        for row in item.rows:
-            yield "".join(piece if isinstance(piece, str) else str(row[piece.column]) for piece in pieces)
-    else:
+    if not isinstance(item, Many):
         yield line(item)
+        return
+    text = line(_marked(item.skeleton, ""))
+    mark = next(mark for mark in map(chr, range(0xE000, 0xF900)) if mark not in text)  # Unicode: private use
+    pieces = re.split(f'(?:"{mark})?{mark}([0-9]+){mark}(?:{mark}")?', line(_marked(item.skeleton, mark)))
+    columns = [int(column) for column in pieces[1::2]]
+    for row in item.rows:
+        pieces[1::2] = [str(row[column]) for column in columns]
+        yield "".join(pieces)
 
 
 def line(value: Any) -> str:
@@ -67,57 +70,18 @@ def line(value: Any) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _merged(pieces: Iterator[Piece]) -> list[Piece]:
-    """The same with one string between two slots."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if merged and isinstance(piece, str) and isinstance(merged[-1], str):
-            merged[-1] += piece
-        else:
-            merged.append(piece)
-    return merged
+def _marked(value: Any, mark: str) -> Any:
+    """A skeleton with a text for each slot: its column between marks, which are doubled where a bare number stands.
 
-
-def _pieces(value: Any) -> Iterator[Piece]:
-    """The line of a skeleton, cut where something is filled in."""
+    Slots hold names and numbers, which need no escapes.
+    """
     if isinstance(value, Slot):
-        yield from (value,) if value.form == "number" else ('"', value, '"')
-    elif isinstance(value, Mapping):
-        yield from _mapping(value)
-    elif isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
-        yield from _joined(value)
-    elif isinstance(value, list | tuple):
-        yield from _list(value)
-    else:
-        yield line(value)
-
-
-def _mapping(value: Mapping[Any, Any]) -> Iterator[Piece]:
-    between = "{"
-    for key, item in value.items():
-        yield between
-        yield from _joined((key,)) if isinstance(key, Slot) else _pieces(key)
-        yield ": "
-        yield from _pieces(item)
-        between = ", "
-    yield "}" if value else "{}"
-
-
-def _list(value: list[Any] | tuple[Any, ...]) -> Iterator[Piece]:
-    between = "["
-    for item in value:
-        yield between
-        yield from _pieces(item)
-        between = ", "
-    yield "]" if value else "[]"
-
-
-def _joined(parts: tuple[str | Slot, ...]) -> Iterator[Piece]:
-    """Texts and slots that make one string. Slots hold names and numbers, which need no escapes."""
-    yield '"'
-    for part in parts:
-        yield part if isinstance(part, Slot) else line(part)[1:-1]
-    yield '"'
+        return _marked((mark, value, mark), mark) if value.form == "number" else _marked((value,), mark)
+    if isinstance(value, Mapping):
+        return {_marked((key,), mark): _marked(item, mark) for key, item in value.items()}
+    if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
+        return "".join(f"{mark}{part.column}{mark}" if isinstance(part, Slot) else part for part in value)
+    return [_marked(item, mark) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _escaped(character: str) -> str:
@@ -290,16 +254,11 @@ def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = (
     yield f"apiVersion: {version}\nkind: {KIND}\n"
     head = "items:\n"
     for each in items:
-        yield f"{head}{_entry(each)}\n"
+        entry = f"- {each}" if isinstance(each, str) else each.text or f"- {line(each.data)}"
+        yield f"{head}{entry}\n"
         head = ""
     yield "items: []\n" if head else ""
     yield f"results: {line(list(results))}\n" if results else ""
-
-
-def _entry(item: Item | str) -> str:
-    if isinstance(item, str):
-        return f"- {item}"
-    return item.text or f"- {line(item.data)}"
 
 
 def streamed(items: Iterable[Item | str]) -> Iterator[str]:
@@ -313,18 +272,14 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
 # A result has a file and no line: line and column stand among its tags. Source: kyaml/fn/framework/result.go at 5.8.1.
 
 
-def results(found: Iterable[Finding]) -> list[dict[str, Any]]:
-    """One result a finding."""
-    return [_result(each) for each in found]
-
-
-def _result(found: Finding) -> dict[str, Any]:
-    place = found.place
+def result(finding: Finding) -> dict[str, Any]:
+    """A finding as one of `results`."""
+    place = finding.place
     where = {"line": str(place.line), "column": str(place.column)} if place and place.line else {}
-    hint = {"hint": found.hint} if found.hint else {}
+    hint = {"hint": finding.hint} if finding.hint else {}
     return {
-        "message": found.message,
-        "severity": found.severity,
+        "message": finding.message,
+        "severity": finding.severity,
         **({"file": {"path": place.file}} if place else {}),
-        "tags": {"code": found.code, **where, **hint},
+        "tags": {"code": finding.code, **where, **hint},
     }

@@ -107,7 +107,7 @@ def _write(job: Job, answer: Answer) -> int:
         from bayplan.report.findings import findings
 
         batches = with_files(job, batches)
-        results = resource_list.results(findings(batches))
+        results = [*map(resource_list.result, findings(batches))]
     if answer.items is not None:
         return finish(job.given, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
     code = finish(job.given, batches)

@@ -105,7 +105,9 @@ class CommandGroup(click.Group):
 
 def _command(command: Command, name: str, run: Run) -> click.Command:
     def call(**values: Any) -> int:
-        return run(_arguments(command, values))
+        words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
+        options = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
+        return run(Given(command, tuple(words), {key: value for key, value in options.items() if value}))
 
     params: list[click.Parameter] = [_argument(n, each) for n, each in enumerate(command.arguments)]
     params += [_option(each) for each in command.options]
@@ -114,7 +116,7 @@ def _command(command: Command, name: str, run: Run) -> click.Command:
 
 
 def _argument(number: int, argument: Argument) -> click.Argument:
-    kind = _type(argument.choices, argument.file)
+    kind = click.Choice(argument.choices) if argument.choices else click.Path() if argument.file else click.STRING
     many = argument.most == MANY
     optional = not argument.least
     shown = f"[{argument.metavar}]" if optional else f"{argument.metavar}{'...' if many else ''}"
@@ -130,18 +132,6 @@ def _option(option: Option) -> click.Option:
     )
     shown = None if option.choices else option.metavar
     return click.Option(names, type=kind, multiple=option.many, metavar=shown, help=option.help)
-
-
-def _type(choices: tuple[str, ...], file: bool) -> click.ParamType[Any]:
-    """What a shell completes a value by."""
-    return click.Choice(choices) if choices else click.Path() if file else click.STRING
-
-
-def _arguments(command: Command, values: dict[str, Any]) -> Given:
-    """click's values as the command's functions want them."""
-    words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
-    found = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
-    return Given(command, tuple(words), {key: value for key, value in found.items() if value})
 
 
 def _values(value: Any) -> tuple[str, ...]:

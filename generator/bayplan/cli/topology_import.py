@@ -70,18 +70,13 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
         return None
     if not any(each.formats for each in picked):
         return _applied(document, _osmo(picked, topology.value, document, batches), batches)
-    if not any(topology_sources.knows_nodes(each) for each in picked):
-        batches.append(_no_update(picked))
-        return None
-    return _refreshed(given, picked, asked, topology.value, document, batches)
-
-
-def _no_update(picked: Sequence[Picked]) -> Batch:
-    """A934: --update with sources that know no nodes: levels and selectors stay as the file has them."""
+    if any(topology_sources.knows_nodes(each) for each in picked):
+        return _refreshed(given, picked, asked, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
-    message = f"{name} knows no nodes, so there is nothing to bring up to date"
+    message = f"{name} knows no nodes, so there is nothing to bring up to date"  # levels and selectors stay
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
-    return Batch((error("A934", ("argument", "--update"), message, hint=hint),))
+    batches.append(Batch((error("A934", ("argument", "--update"), message, hint=hint),)))
+    return None
 
 
 def _refreshed(
@@ -95,18 +90,15 @@ def _refreshed(
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
-    read = given.one("read-on", old.read)
-    dated = (Edit(("spec", "read"), read),) if read != old.read else ()
+    read_on = given.one("read-on", old.read)
+    dated = (Edit(("spec", "read"), read_on),) if read_on != old.read else ()
     text = _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
-    return text if text is None or _sound(document, text, batches) else None
-
-
-def _sound(document: Document, text: str, batches: list[Batch]) -> bool:
-    """Whether the file with its edits is one that other commands take: what was kept may not go with what is new."""
+    if text is None:
+        return None
     (after,) = read(document.name, text.encode("utf-8", "surrogatepass"), "topology").value or (document,)
-    judged = pipeline.check_topology(after)[0].diagnostics
-    batches += [Batch(judged, {"topology": after})] if has_errors(judged) else []
-    return not has_errors(judged)
+    checked = pipeline.check_topology(after)[0].diagnostics  # what was kept may not go with what is new
+    batches += [Batch(checked, {"topology": after})] if has_errors(checked) else []
+    return None if has_errors(checked) else text
 
 
 def _osmo(
@@ -129,11 +121,32 @@ def _osmo(
 def _applied(document: Document, edits: tuple[Edit, ...] | None, batches: list[Batch]) -> str | None:
     if not edits:
         return None if edits is None else document.text
-    from bayplan.cli import editing
-
-    text = editing.apply(document, edits)
+    text = apply(document, edits)
     batches.append(Batch(text.diagnostics, {"topology": document}))
     return text.value
+
+
+def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
+    """The text of a topology file with the edits: YAML keeps every byte that is not edited, JSON the order of its keys.
+
+    The text is read again, and only one that has the expected data is taken. W499: none has.
+    """
+    import json
+
+    from bayplan.text import patch
+    from bayplan.text.edits import edited
+
+    expected = edited(document.data, edits)
+    try:
+        json.loads(document.text)
+    except ValueError:
+        text = patch.edited(document.text, document.data, edits)
+        again = read(document.name, (text or "").encode("utf-8", "surrogatepass"), "topology").value or ()
+        if text is not None and len(again) == 1 and again[0].data == expected:
+            return Outcome(text)
+        message = "the file cannot be changed without changing its meaning"
+        return Outcome(None, (error("W499", ("topology",), message, hint="make the changes by hand"),))
+    return Outcome(f"{json.dumps(expected, indent=2, ensure_ascii=False)}\n")
 
 
 def _commented(topology: Mapping[str, Any]) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, moved, origin, warning
 from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Asked, Part
 from bayplan.model.topology import ClusterTopology, Pool
@@ -54,9 +54,12 @@ def over(
         return None
     known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
     made = merging.merge((known, *parts)) if frames else Outcome[Part](None)
-    if not _with_nodes(made.value) & {pool.name for pool in frames}:
+    pools = made.value.topology.pools if made.value else ()
+    if not {pool.name for pool in pools if pool.domains} & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
-        made = merging.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
+        kept = (_without_states(pool, stale) for pool in old.pools)
+        own = known._replace(topology=old._replace(pools=tuple(kept)), places=_places(old))
+        made = merging.merge((own, *parts))
         still_true = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
         made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
     batch = _quoted(made.diagnostics, picked)
@@ -68,13 +71,9 @@ def over(
     return made.value.topology
 
 
-def _without_states(topology: ClusterTopology, states: frozenset[str]) -> ClusterTopology:
-    """The topology without what the sources say anew."""
-
-    def decided(pool: Pool) -> Mapping[str, tuple[str, ...]]:
-        return {reason: nodes for reason, nodes in pool.unusable.items() if reason not in states}
-
-    return topology._replace(pools=tuple(pool._replace(unusable=decided(pool)) for pool in topology.pools))
+def _without_states(pool: Pool, states: frozenset[str]) -> Pool:
+    """The pool without the unusable nodes that the sources list anew."""
+    return pool._replace(unusable={reason: nodes for reason, nodes in pool.unusable.items() if reason not in states})
 
 
 def _tells_nodes(pool: Pool) -> bool:
@@ -83,23 +82,20 @@ def _tells_nodes(pool: Pool) -> bool:
     return not (promised or (not pool.levels and not pool.node.described))
 
 
-def _with_nodes(made: Part | None) -> set[str]:
-    """The pools with nodes, by name."""
-    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
-
-
 def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
     called = made.aliases if made else {}
     named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
     missing = [node for pool in old.pools for node in pool.nodes() if node not in named]
     if missing and named:
-        some = listing(missing, "and", most=5)
-        message = (
-            f"{count(len(missing), 'node')} of the file ({some}) {'is' if len(missing) == 1 else 'are'} in no source"
-        )
+        message = f"{nodes_are(missing, ' of the file')} in no source"
         hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
         yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
+
+
+def nodes_are(nodes: Sequence[str], of: str = "") -> str:
+    """`2 nodes (n1 and n2) are`."""
+    return f"{count(len(nodes), 'node')}{of} ({listing(nodes, 'and', most=5)}) {'is' if len(nodes) == 1 else 'are'}"
 
 
 def _places(topology: ClusterTopology) -> dict[str, Route]:
@@ -124,18 +120,12 @@ def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picke
     """What is wrong with the result, shown where a source speaks of the first node concerned."""
     only = picked[0].file.at() if len(picked) == 1 else ()
     places = dict(_origins(made, only)) if found else {}
-    return _quoted(tuple(_moved(each, places) for each in found), picked)
 
+    def nearest(route: Route) -> Route:
+        """The place of the nearest part of the result that has one: a source has paths of its own."""
+        return (origin(route, places) or ((), ()))[0]
 
-def _moved(found: Diagnostic, places: Mapping[Route, Route]) -> Diagnostic:
-    """The finding at the place of the nearest part of the result that has one: a source has paths of its own."""
-
-    def place(route: Route) -> Route:
-        known = origin(route, places)
-        return known[0] if known else ()
-
-    notes = tuple(note._replace(route=place(note.route)) for note in found.notes)
-    return found._replace(route=place(found.route), notes=notes)
+    return _quoted(tuple(moved(each, nearest) for each in found), picked)
 
 
 def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:

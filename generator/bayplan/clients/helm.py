@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.clients import MARK
-from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, moved, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations
 from bayplan.kube.objects import number as number_of
@@ -96,24 +96,28 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     """Cuts a stream, and reads those of its documents that carry a word of ours or are of a watched kind."""
     pieces = tuple(split(raw))
     numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
-    wrong = [_too_large(number) for number in numbers if len(pieces[number]) > LARGEST]
-    if wrong:
-        return Stream(name, pieces, {}), tuple(wrong)
+    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
+    hint = "no API server takes an object of that size; of a List, make several documents"
+    large = [subject(number) for number in numbers if len(pieces[number]) > LARGEST]
+    if large:
+        return Stream(name, pieces, {}), tuple(error("A971", (one, AT, 1, 1), message, hint=hint) for one in large)
     documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()
     documents, found = {}, list[Diagnostic]()
     for number in numbers:
-        documents[number], said = _read_one(name, pieces[number], number)
-        found += said
+        documents[number], diagnostics = _read_one(name, pieces[number], number)
+        found += diagnostics
     return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
 
 
 def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
     """All of them in one go, which is faster; None where that cannot be told from one by one."""
     chosen = [pieces[number] for number in numbers]
-    if any(piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)) or _bare_returns(piece) for piece in chosen):
-        return None
+    for piece in chosen:
+        bare_returns = piece.count(b"\r") != piece.count(b"\r\n")
+        if bare_returns or piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)):
+            return None
     texts = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
     found = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
     return None if found is None else {numbers[each.index]: each.data for each in found}
@@ -121,11 +125,6 @@ def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -
 
 _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
-
-
-def _bare_returns(piece: bytes) -> bool:
-    """Whether carriage returns alone end lines."""
-    return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
 
 
 def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
@@ -138,12 +137,6 @@ def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnost
         message = "several documents are one here: nothing that Helm and kubectl see stands between them"
         return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
     return found.value[0].data, found.diagnostics
-
-
-def _too_large(number: int) -> Diagnostic:
-    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
-    hint = "no API server takes an object of that size; of a List, make several documents"
-    return error("A971", (subject(number), AT, 1, 1), message, hint=hint)
 
 
 def subject(number: int) -> str:
@@ -228,15 +221,8 @@ def located(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnost
         lines[number] = before
         before += piece.count(b"\n")
     whole = text_of(b"".join(stream.pieces))
-    return (
-        tuple(_shifted(each, lines) for each in diagnostics),
-        {subject(number): _document(stream, number, whole, lines[number]) for number in numbers},
-    )
-
-
-def _shifted(found: Diagnostic, lines: Mapping[int, int]) -> Diagnostic:
-    notes = tuple(note._replace(route=_moved(note.route, lines)) for note in found.notes)
-    return found._replace(route=_moved(found.route, lines), notes=notes)
+    shifted = tuple(moved(each, lambda route: _moved(route, lines)) for each in diagnostics)
+    return shifted, {subject(number): _document(stream, number, whole, lines[number]) for number in numbers}
 
 
 def _moved(route: Route, lines: Mapping[int, int]) -> Route:

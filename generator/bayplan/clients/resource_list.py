@@ -78,7 +78,8 @@ def _marked(value: Any, mark: str) -> Any:
     if isinstance(value, Slot):
         return _marked((mark, value, mark), mark) if value.form == "number" else _marked((value,), mark)
     if isinstance(value, Mapping):
-        return {_marked((key,), mark): _marked(item, mark) for key, item in value.items()}
+        pairs = ((_marked((key,), mark) if isinstance(key, Slot) else key, item) for key, item in value.items())
+        return {key: _marked(item, mark) for key, item in pairs}
     if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
         return "".join(f"{mark}{part.column}{mark}" if isinstance(part, Slot) else part for part in value)
     return [_marked(item, mark) for item in value] if isinstance(value, list | tuple) else value

@@ -26,7 +26,6 @@ from bayplan.core.diagnostics import Note
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
-from bayplan.text import scalars as json
 from bayplan.text.scalars import MERGE, Memo
 from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
 
@@ -477,7 +476,7 @@ class _Builder:
 
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document; aliases may have made it deeper than any of its parts."""
-        if self.expanded and json.nests_deeper(value, DEEPEST):
+        if self.expanded and scalars.nests_deeper(value, DEEPEST):
             message = f"with its aliases, more than {DEEPEST} mappings and lists stand within each other"
             self.errors.stop("R115", start.start_mark, message, "write the data without so many aliases")
         return value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -123,15 +123,13 @@ def find(query: str) -> list[Field]:
 
 
 def _found(words: tuple[str, ...], native: bool) -> list[Field]:
-    ends = [field for field in _fields_of(native) if field.path[-1] == words[-1] and _in_order(field.path, words)]
+    ends = []
+    for field in _fields_of(native):
+        rest = iter(field.path)
+        if field.path[-1] == words[-1] and all(word in rest for word in words):  # all occur, in order
+            ends.append(field)
     exact = [field for field in ends if field.path[-len(words) :] == words]
     return sorted(exact or ends, key=lambda field: len(field.path))
-
-
-def _in_order(path: Iterable[str], words: Iterable[str]) -> bool:
-    """Whether the words occur in the path, in order."""
-    rest = iter(path)
-    return all(word in rest for word in words)
 
 
 def explain(query: str) -> str | None:

@@ -44,7 +44,12 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     if wrong:
         return Outcome(None, wrong)
     needed = (*(each for each in written if each.old != each.new), *removed)
-    return Outcome(tuple(sorted(needed)), tuple(_kept(root, each) for each in kept))
+    notices = (
+        f'nothing makes "{os.path.join(root, each.path)}" any more, and it is kept: it has lost its first line'
+        for each in kept
+    )
+    hint = "remove it yourself if nobody needs it"
+    return Outcome(tuple(sorted(needed)), tuple(warning("O810", (), message, hint=hint) for message in notices))
 
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
@@ -98,8 +103,3 @@ def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
         if not os.path.join(os.path.realpath(os.path.join(root, place)), "").startswith(inside):
             message = f'"{os.path.join(root, place)}" leads out of the project by a link'
             yield error("A988", (), message, hint="write into a folder of the project itself")
-
-
-def _kept(root: str, change: Change) -> Diagnostic:
-    message = f'nothing makes "{os.path.join(root, change.path)}" any more, and it is kept: it has lost its first line'
-    return warning("O810", (), message, hint="remove it yourself if nobody needs it")

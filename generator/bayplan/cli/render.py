@@ -6,7 +6,6 @@ from bayplan import pipeline
 from bayplan.cli import destination, inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
-from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Given
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -39,19 +38,15 @@ def import_workflows(given: Given) -> int:
     from bayplan.workflows import native
 
     read = inputs.read_all(given, needs_topology=False)
-    topology, about = _topology(read)
-    batches = [Batch(destination.option_errors(given)), *read.batches, *about]
+    batches = [Batch(destination.option_errors(given)), *read.batches]
+    topology: ClusterTopology | None = None
+    if read.topology is not None:  # a format may leave to it what only a cluster resolves
+        checked, origins = pipeline.check_topology(read.topology)
+        topology = checked.value
+        batches.append(Batch(checked.diagnostics, read.sources(), origins))
     documents = []
     for document in read.workflows:
         outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
         documents += [native.write(outcome.value)] if outcome.value else []
     return finish(given, batches, destination.file_writer(given, emit(documents)) if documents else None)
-
-
-def _topology(read: Inputs) -> tuple[ClusterTopology | None, list[Batch]]:
-    """The cluster, where one is named: a format may say things that only it can resolve."""
-    if read.topology is None:
-        return None, []
-    outcome, origins = pipeline.check_topology(read.topology)
-    return outcome.value, [Batch(outcome.diagnostics, read.sources(), origins)]

@@ -40,19 +40,17 @@ class Finding(NamedTuple):
 
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     """All findings, each once, by file, line, column and code; those without a file come first."""
-    found = {finding for batch in batches for finding in _of_batch(batch)}
+    found: set[Finding] = set()
+    for batch in batches:
+        routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
+        places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
+        found.update(_once([_finding(diagnostic, places) for diagnostic in batch.diagnostics]))
     return tuple(sorted(found, key=_order))
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
     place = finding.place or Place("")
     return place.file, place.line, place.column, finding.code, finding.message, repr(finding)
-
-
-def _of_batch(batch: Batch) -> list[Finding]:
-    routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
-    places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
-    return _once([_finding(diagnostic, places) for diagnostic in batch.diagnostics])
 
 
 def _once(found: Sequence[tuple[Finding, bool]]) -> list[Finding]:

@@ -52,10 +52,13 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if not all(paths):
         return [{"failure": "start", "message": "the package jinja2 is not installed"}]
     flags = ("-s", "-P", "-S", "-c")
-    command = [sys.executable or "python", *flags, _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
+    own_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of `bayplan`
+    command = [sys.executable or "python", *flags, _SOURCE, own_folder, *dict.fromkeys(map(str, paths))]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env |= {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # one order of sets and one time zone everywhere
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_child_environment())
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
     except (OSError, ValueError) as problem:
         return [{"failure": "start", "message": f"no process can be started: {problem}"}]
     with child:
@@ -70,17 +73,6 @@ def _folder(package: str) -> str | None:
     loaded = sys.modules.get(package)
     spec = getattr(loaded, "__spec__", None) or PathFinder.find_spec(package)
     return os.path.dirname(os.path.dirname(spec.origin)) if spec is not None and spec.origin else None
-
-
-def _child_environment() -> dict[str, str]:
-    """The environment of the child: nothing that changes Python, one order of sets and one time zone everywhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONHASHSEED": "0", "TZ": "UTC"}
-
-
-def _own_folder() -> str:
-    """Where `bayplan` is imported from."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def _replies_of(child: subprocess.Popen[bytes], request: bytes, wanted: int) -> list[Mapping[str, Any]]:

@@ -299,14 +299,13 @@ class Writer:
             return f"{{{', '.join(f'{self.flow(key)}: {self.flow(item)}' for key, item in value.items())}}}"
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.flow, value))}]"
-        return self._text(value) if isinstance(value, str) else Blocks([]).leaf(value, 0)
-
-    def _text(self, text: str) -> str:
+        if not isinstance(value, str):
+            return Blocks([]).leaf(value, 0)
         if self.json:
             from json import dumps
 
-            return dumps(text, ensure_ascii=False)
-        return text if _PLAIN_IN_FLOW(text) and scalar(text) == text else quoted(text)
+            return dumps(value, ensure_ascii=False)
+        return value if _PLAIN_IN_FLOW(value) and scalar(value) == value else quoted(value)
 
 
 def newline_of(text: str) -> str:

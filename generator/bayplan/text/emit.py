@@ -287,17 +287,13 @@ def fill(form: Template, rows: Iterable[tuple[Any, ...]], characters: int) -> It
     source = iter(rows)
     while batch := list(islice(source, max(1, characters // (len(form.text) + 1)))):
         columns = list(zip(*batch, strict=True))
-        for column in form.names:
-            _check_names(columns[column])
+        for column in (columns[number] for number in form.names):
+            text = "\n".join([*column, ""])
+            if not re.fullmatch(_NAMES, text) or text.count("\n") != len(column):
+                wrong = next(name for name in column if "\n" in name or not re.fullmatch(_NAMES, name + "\n"))
+                raise ValueError(f"not a DNS-1123 name: {wrong!r}")
         values = zip(*(gap.values(columns) for gap in form.gaps), strict=True) if form.gaps else [()] * len(batch)
         yield "---\n".join(map(form.text.__mod__, values))
-
-
-def _check_names(column: Column) -> None:
-    text = "\n".join([*column, ""])
-    if not re.fullmatch(_NAMES, text) or text.count("\n") != len(column):
-        wrong = next(name for name in column if "\n" in name or not re.fullmatch(_NAMES, name + "\n"))
-        raise ValueError(f"not a DNS-1123 name: {wrong!r}")
 
 
 class _Cutter:

@@ -13,7 +13,7 @@ import pytest
 from bayplan.cli import files, lint, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.text.source import LARGEST
 
 COVERS = {"R103"}
@@ -151,8 +151,8 @@ class TestProject:
         assert len(batch.diagnostics) == 1
 
 
-def given(**options: tuple[str, ...]) -> Given:
-    return Given(COMMANDS[0], ("a",), options)
+def given(**options: tuple[str, ...]) -> Arguments:
+    return Arguments(COMMANDS[0], ("a",), options)
 
 
 @pytest.mark.parametrize(

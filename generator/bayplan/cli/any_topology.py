@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bayplan import pipeline
 from bayplan.cli import inputs
 from bayplan.cli.files import UnreadableError
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
@@ -30,13 +30,13 @@ class Found(NamedTuple):
     states: frozenset[str] | None = None
 
 
-def load(given: Given, word: str, other: ClusterTopology | None, batches: list[Batch]) -> Found:
+def load(args: Arguments, word: str, other: ClusterTopology | None, batches: list[Batch]) -> Found:
     """The file's topology. `other`: one that it will be compared with, into whose pools nodes are sorted."""
     if ours(word):  # ours is not offered to every other format
         return Found(_own(OpenedFile(word, 0), batches))
     from bayplan.cli import topology_sources
 
-    picked, found = topology_sources.pick(given._replace(words=(word,), options={}))
+    picked, found = topology_sources.pick(args._replace(words=(word,), options={}))
     batches += found
     if not picked:
         return Found(None)

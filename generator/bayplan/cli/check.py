@@ -10,7 +10,7 @@ from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import exit_code, finish
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import SEVERITIES, Diagnostic, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
@@ -19,23 +19,23 @@ from bayplan.report import Batch
 from bayplan.report.codes import title
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Checks the workflows alone or, with a topology, all the way to their manifests."""
-    read = inputs.read_all(given, needs_topology=False)
-    all_schedulers = given.one("scheduler") == "all"
-    if inputs.without_topology(given) and not all_schedulers:
-        return finish(given, [*read.batches, *_check_workflows(given, read)], to_stdout=True)
+    read = inputs.read_all(args, needs_topology=False)
+    all_schedulers = args.value("scheduler") == "all"
+    if inputs.without_topology(args) and not all_schedulers:
+        return finish(args, [*read.batches, *_check_workflows(args, read)], to_stdout=True)
     if all_schedulers:
-        return compare_schedulers(given, read)
-    compiled, batches = compile_all(given, read)
-    return finish(given, [*batches, *join(compiled)[1]], to_stdout=True)
+        return compare_schedulers(args, read)
+    compiled, batches = compile_all(args, read)
+    return finish(args, [*batches, *join(compiled)[1]], to_stdout=True)
 
 
-def _check_workflows(given: Given, read: Inputs) -> list[Batch]:
+def _check_workflows(args: Arguments, read: Inputs) -> list[Batch]:
     """What can be said of the workflows without a cluster."""
     batches = []
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context())
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
     return batches
 
@@ -69,24 +69,24 @@ class Comparison(NamedTuple):
     verdicts: tuple[Verdict, ...]
 
 
-def compare_schedulers(given: Given, read: Inputs) -> int:
+def compare_schedulers(args: Arguments, read: Inputs) -> int:
     """Prints the tables; fails where a workflow is unsound or runs nowhere."""
-    requests = inputs.requests(given, read)
-    missing = (inputs.no_topology(),) if inputs.without_topology(given) else ()
+    requests = inputs.requests(args, read)
+    missing = (inputs.no_topology(),) if inputs.without_topology(args) else ()
     batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
     compared = [compare(request, read) for request in requests.value or ()]
-    if given.one("diagnostics", "text") != "text":
+    if args.value("diagnostics", "text") != "text":
         found = [verdict.batch for each in compared for verdict in each.verdicts]
-        finish(given, [*batches, *found], to_stdout=True)
-        return _code(given, batches, compared)
+        finish(args, [*batches, *found], to_stdout=True)
+        return _code(args, batches, compared)
     output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
-    code = finish(given, [*batches, *(each.common for each in compared)], to_stdout=True)
-    return code or _code(given, batches, compared)
+    code = finish(args, [*batches, *(each.common for each in compared)], to_stdout=True)
+    return code or _code(args, batches, compared)
 
 
-def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Comparison]) -> int:
+def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparison]) -> int:
     runs_nowhere = any(all(has_errors(verdict.own) for verdict in each.verdicts) for each in compared)
-    return exit_code(given, [*batches, *(each.common for each in compared)]) or int(runs_nowhere)
+    return exit_code(args, [*batches, *(each.common for each in compared)]) or int(runs_nowhere)
 
 
 def compare(request: Request, read: Inputs) -> Comparison:

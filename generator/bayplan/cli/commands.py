@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.cli.options import MANY, Argument, Command, Option
+from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
 
@@ -37,7 +37,7 @@ OUTPUT = (
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
-WORKFLOWS = Argument("WORKFLOW", 1, MANY)
+WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
 COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
 
@@ -84,7 +84,7 @@ COMMANDS = (
         "diff",
         "diff",
         "Compare manifests that are there with what would be written.",
-        (Argument("WORKFLOW"), Argument("MANIFEST", 1, MANY)),
+        (Positional("WORKFLOW"), Positional("MANIFEST", 1, MANY)),
         (
             *SELECTION,
             Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
@@ -98,7 +98,7 @@ COMMANDS = (
         "lint",
         "lint",
         "Find what is wrong with manifests that others wrote.",
-        (Argument("MANIFEST", 1, MANY),),
+        (Positional("MANIFEST", 1, MANY),),
         (
             TOPOLOGY,
             Option(
@@ -117,7 +117,7 @@ COMMANDS = (
         "post-render",
         "post_render",
         "Place the workloads in a chart's manifests: a post-renderer for Helm.",
-        (Argument("-", 0, file=False),),
+        (Positional("-", 0, file=False),),
         (
             TOPOLOGY,
             POLICY,
@@ -156,7 +156,7 @@ COMMANDS = (
         "topology check",
         "topology_check",
         "Say whether a cluster topology file is sound.",
-        (Argument("TOPOLOGY", 0),),
+        (Positional("TOPOLOGY", 0),),
         (
             Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE", many=True),
             Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
@@ -167,7 +167,7 @@ COMMANDS = (
         "topology show",
         "topology_show",
         "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
-        (Argument("TOPOLOGY", 0),),
+        (Positional("TOPOLOGY", 0),),
         (
             _format("tree", "json", "svg"),
             Option(("--level",), "How deep a tree, or JSON: down to this level.", "NAME"),
@@ -181,7 +181,7 @@ COMMANDS = (
         "topology diff",
         "topology_diff",
         "Show what differs between two topologies: nodes, units, states, settings.",
-        (Argument("OLD"), Argument("NEW")),
+        (Positional("OLD"), Positional("NEW")),
         (_format("text", "json"), *OUTPUT_FILE, *OUTCOME),
         "OLD and NEW are topology files, or what `topology import` reads. Exit code 1 where they differ.",
     ),
@@ -189,7 +189,7 @@ COMMANDS = (
         "topology import",
         "topology_import",
         "Write a cluster topology out of another system's files.",
-        (Argument("SOURCE", 1, MANY),),
+        (Positional("SOURCE", 1, MANY),),
         (
             Option(
                 ("--from",),
@@ -216,14 +216,14 @@ COMMANDS = (
         "topology export",
         "topology_export",
         "Write a cluster topology in a scheduler's own objects.",
-        (Argument("TOPOLOGY", 0),),
+        (Positional("TOPOLOGY", 0),),
         (Option(("--to",), "The scheduler, or another format.", "NAME"), *OUTPUT, TARGET, *OUTCOME),
     ),
     Command(
         "generate",
         "generate",
         "Write what bayplan.yaml lists, and remove what it no longer does.",
-        (Argument("PROJECT", 0),),
+        (Positional("PROJECT", 0),),
         (Option(("--check",), "Write nothing; show the difference, and fail when there is one."), *OUTCOME),
         "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
         "Exit code 1 where anything had to be created, updated or removed.",
@@ -232,7 +232,7 @@ COMMANDS = (
         "krm",
         "krm",
         "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
-        (Argument("CONFIG", 0),),
+        (Positional("CONFIG", 0),),
         (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
         "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
@@ -241,7 +241,7 @@ COMMANDS = (
         "kustomize doctor",
         "kustomize.doctor",
         "Find out why functions do not run.",
-        (Argument("DIR", 0),),
+        (Positional("DIR", 0),),
         OUTCOME,
         "It also says which names a build leaves broken. "
         "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
@@ -251,7 +251,7 @@ COMMANDS = (
         "kustomize install-legacy",
         "kustomize.install_legacy",
         "Install functions as older plugins.",
-        (Argument("DIR", 0),),
+        (Positional("DIR", 0),),
         (DIAGNOSTICS,),
         "`kubectl kustomize` runs plugins of the older kind and no functions. "
         "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
@@ -261,31 +261,31 @@ COMMANDS = (
         "schema",
         "explain.schema",
         "Print the JSON Schema of a format.",
-        (Argument("NAME", choices=SCHEMAS, file=False),),
+        (Positional("NAME", choices=SCHEMAS, file=False),),
     ),
     Command(
         "explain",
         "explain",
         "Explain a diagnostic's code or a field of a format.",
-        (Argument("CODE|FIELD", file=False),),
+        (Positional("CODE|FIELD", file=False),),
     ),
     Command(
         "schedulers",
         "schedulers",
         "Show what each scheduler carries of a workflow.",
-        (Argument("NAME", 0, file=False),),
+        (Positional("NAME", 0, file=False),),
     ),
     Command(
         "init",
         "init",
         "Write a commented workflow and topology to start from.",
-        (Argument("DIR", 0),),
+        (Positional("DIR", 0),),
     ),
     Command(
         "completion",
         "human.completion",
         "Print the script that teaches a shell to complete bayplan's words.",
-        (Argument("SHELL", choices=SHELLS, file=False),),
+        (Positional("SHELL", choices=SHELLS, file=False),),
     ),
 )
 """Every command."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs, requests
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Note, error, info
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
@@ -36,11 +36,11 @@ def cached_topology_check() -> TopologyCheck:
 
 
 def compile_all(
-    given: Given, read: Inputs, check_topology: TopologyCheck | None = None
+    args: Arguments, read: Inputs, check_topology: TopologyCheck | None = None
 ) -> tuple[list[CompiledWorkflow], list[Batch]]:
     """The workflows that compile; the diagnostics of the options, of the files and of every workflow."""
     check_topology = check_topology or cached_topology_check()
-    asked = requests(given, read)
+    asked = requests(args, read)
     compiled: list[CompiledWorkflow] = []
     batches = [Batch(asked.diagnostics), *read.batches]
     for request in asked.value or ():

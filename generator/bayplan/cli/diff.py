@@ -9,7 +9,7 @@ from bayplan.cli import files, inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
 from bayplan.manifests.diff import Diff, difference
@@ -19,20 +19,20 @@ from bayplan.text.document import read as read_document
 from bayplan.text.emit import emit
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the difference; 1 where there is one."""
-    twice = files.stdin_twice(given.words)
+    twice = files.stdin_twice(args.words)
     if twice:
-        return finish(given, [Batch(twice)])
-    workflow = given._replace(words=given.words[:1])
-    read, manifests = inputs.read_all(workflow), load_manifests(given.words[1:])
+        return finish(args, [Batch(twice)])
+    workflow = args._replace(words=args.words[:1])
+    read, manifests = inputs.read_all(workflow), load_manifests(args.words[1:])
     compiled, batches = compile_all(workflow, read)
     objects, not_objects = collect(manifests.documents)
     reported = tuple(lenient(each, manifests) for each in not_objects)
     sources = {f"manifest:{number}": document for number, document in enumerate(manifests.documents)}
     batches += [*manifests.batches, Batch(reported, sources)]
     if not compiled or len(compiled) < len(read.workflows):
-        return finish(given, batches)
+        return finish(args, batches)
     documents, colliding = join(compiled)
     manifests_text = "".join(emit(each for each in documents if not isinstance(each, File)))
     rendered = read_document("rendered", manifests_text.encode(), "manifest", own=False).value or ()
@@ -40,12 +40,12 @@ def run(given: Given) -> int:
         message = "what would be written is a script, and diff compares Kubernetes objects"
         batches.append(Batch((error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)))
     comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)
-    code = finish(given, [*batches, *colliding], lambda: output.write(_text(given, comparison)))
+    code = finish(args, [*batches, *colliding], lambda: output.write(_text(args, comparison)))
     return code or (0 if comparison.equal else 1)
 
 
-def _text(given: Given, comparison: Diff) -> Iterator[str]:
-    if given.one("format", "text") == "json":
+def _text(args: Arguments, comparison: Diff) -> Iterator[str]:
+    if args.value("format", "text") == "json":
         import json
 
         data = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.cli import output
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
@@ -170,9 +170,9 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Prints the text, or guesses what was meant."""
-    query = given.words[0]
+    query = args.words[0]
     code = query.upper()
     if code in sections():
         title, body = sections()[code]
@@ -180,13 +180,13 @@ def run(given: Given) -> int:
     else:
         text = explain(query)
     if text is None:
-        return finish(given, [Batch((_unknown(query),))])
-    return finish(given, (), lambda: output.write([text]))
+        return finish(args, [Batch((_unknown(query),))])
+    return finish(args, (), lambda: output.write([text]))
 
 
-def schema(given: Given) -> int:
+def schema(args: Arguments) -> int:
     """Prints the JSON Schema of a format, as it is shipped."""
-    return finish(given, (), lambda: output.write([data_text("schemas", f"{given.words[0]}.json")]))
+    return finish(args, (), lambda: output.write([data_text("schemas", f"{args.words[0]}.json")]))
 
 
 def _unknown(query: str) -> Diagnostic:

@@ -13,7 +13,7 @@ from bayplan.cli import destination, inputs, output, output_folder, output_tree,
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
-from bayplan.cli.options import Command, Given
+from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
@@ -191,11 +191,11 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     problems = _project_batch(project, matched.diagnostics)
     if not matched.files or has_errors(matched.diagnostics):
         return OutputFiles({}, (problems,))
-    given = _given(project, entry, matched.files)
-    if not given.on("topology"):
+    args = _arguments(project, entry, matched.files)
+    if not args.has("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
-    read = inputs.read_all(given, load=shared.load)
-    compiled, found = compile_all(given, read, shared.check_topology)
+    read = inputs.read_all(args, load=shared.load)
+    compiled, found = compile_all(args, read, shared.check_topology)
     places: dict[str, list[CompiledWorkflow]] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
@@ -209,7 +209,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
     """What `topology export` writes."""
-    path = _given(project, entry, ()).one("topology")
+    path = _arguments(project, entry, ()).value("topology")
     document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
         return OutputFiles({}, found)
@@ -229,7 +229,7 @@ def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
     return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 
 
-def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
+def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments:
     """The command line that says the same."""
     topology = entry.get("topology") or project.spec.get("topology")
     variables = entry.get("set", {}).items()
@@ -245,7 +245,7 @@ def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
     }
     present = {key: values for key, values in options.items() if values and values[0]}
     switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}
-    return Given(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
+    return Arguments(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
 
 
 def _at_key(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
@@ -262,9 +262,9 @@ def _project_batch(project: Project, found: Sequence[Diagnostic]) -> Batch:
     return Batch(tuple(found), {SUBJECT: project.document})
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes all outputs or none."""
-    word = given.words[0] if given.words else ""
+    word = args.words[0] if args.words else ""
     misnamed = os.path.basename(word) not in ("", NAME) and not os.path.isdir(word)
     found, load_problems = (None, ()) if misnamed else project.load(word)
     batches = [*load_problems]
@@ -277,12 +277,12 @@ def run(given: Given) -> int:
         hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
         batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
     if found is None:
-        return finish(given, batches)
+        return finish(args, batches)
     texts, further = _texts(found)
     batches += further
-    if exit_code(given, batches):
-        return finish(given, batches)
-    return _update(given, found, texts, batches)
+    if exit_code(args, batches):
+        return finish(args, batches)
+    return _update(args, found, texts, batches)
 
 
 def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
@@ -326,34 +326,34 @@ def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
         yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
-def _update(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
+def _update(args: Arguments, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
         compared = output_tree.changes(found.folder, texts)
         batches.append(Batch(compared.diagnostics))
-        if compared.value is None or exit_code(given, batches):
-            return finish(given, batches)
+        if compared.value is None or exit_code(args, batches):
+            return finish(args, batches)
         if not compared.value:  # infos are reported when something changes, and not again at each commit
             warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
-            return finish(given, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
+            return finish(args, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
         changes = [each._replace(path=found.path(each.path)) for each in compared.value]
-        if not given.on("check"):
+        if not args.has("check"):
             output_folder.apply(found.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
-        return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
-    return _report_changes(given, changes, batches)
+        return finish(args, [*batches, Batch((unwritable(found.folder or ".", problem),))])
+    return _report_changes(args, changes, batches)
 
 
-def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
+def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch]) -> int:
     """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
-    if given.on("check"):
+    if args.has("check"):
         failed = output.write(line for each in changes for line in each.diff())
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
         hint = "review and stage what is listed; a second run changes nothing"
         reported = [Batch((info("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
-    report(given, [*batches, Batch(failed), *reported], False)
+    report(args, [*batches, Batch(failed), *reported], False)
     return 1
 
 

@@ -9,7 +9,7 @@ from bayplan import __version__
 from bayplan.cli import output, output_folder
 from bayplan.cli.failures import reason
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.report import Batch
 from bayplan.text.emit import scalar
@@ -30,16 +30,16 @@ runtimeConfig:
 """
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes plugin.yaml into a folder of its own; says which."""
-    folder = Outcome(given.one("output")) if given.on("output") else _folder(given.one("helm", "helm"))
+    folder = Outcome(args.value("output")) if args.has("output") else _folder(args.value("helm", "helm"))
     if folder.value is None:
-        return finish(given, [Batch(folder.diagnostics)])
+        return finish(args, [Batch(folder.diagnostics)])
     path = os.path.join(folder.value, NAME, "plugin.yaml")
     text = _PLUGIN.format(version=__version__, command=scalar(_command()))
     problems = _foreign(path) or output_folder.make_folder(os.path.dirname(path))
     problems = problems or output_folder.write_single(path, [text])
-    return finish(given, [Batch(problems)], lambda: output.write([f"{path}\n"]))
+    return finish(args, [Batch(problems)], lambda: output.write([f"{path}\n"]))
 
 
 def _folder(helm: str) -> Outcome[str]:

@@ -6,17 +6,17 @@ import os
 
 from bayplan.cli import output, output_folder
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text
 
 FILES = ("topology.yaml", "workflow.yaml")
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes both files into the folder, or none."""
-    folder = given.words[0] if given.words else ""
-    return finish(given, (), lambda: _write(folder))
+    folder = args.words[0] if args.words else ""
+    return finish(args, (), lambda: _write(folder))
 
 
 def _write(folder: str) -> tuple[Diagnostic, ...]:

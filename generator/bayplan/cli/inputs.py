@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli import files, options
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
@@ -71,21 +71,21 @@ Load = Callable[[str], Loaded]
 """Reads a topology file."""
 
 
-def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
+def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
-    path, batches = (needed_topology if needs_topology else topology_path)(given)
-    twice = files.stdin_twice((*given.words, path, given.one("osmo-pool")))
+    path, batches = (needed_topology if needs_topology else topology_path)(args)
+    twice = files.stdin_twice((*args.words, path, args.value("osmo-pool")))
     if twice:
         return Inputs((), None, (Batch(twice),))
-    variables = options.variables(given)
+    variables = options.variables(args)
     if variables.value is None:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
-    source = Source(given.one("from"), variables.value)
-    read = [workflow(word, source) for word in given.words]
+    source = Source(args.value("from"), variables.value)
+    read = [workflow(word, source) for word in args.words]
     topology, found = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
     made = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *found))
-    return _with_pool(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
+    return _with_pool(args.value("osmo-pool"), made) if args.has("osmo-pool") else made
 
 
 def _with_pool(word: str, read: Inputs) -> Inputs:
@@ -117,18 +117,18 @@ def no_topology() -> Diagnostic:
     return error("A921", ("argument", "--topology"), "no cluster topology file is named", hint=hint)
 
 
-def topology_path(given: Given, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
+def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
     """The word that names a topology file, else -t, else what the project file says."""
-    if words or given.on("topology"):
-        return (*words, given.one("topology"))[0], ()
+    if words or args.has("topology"):
+        return (*words, args.value("topology"))[0], ()
     from bayplan.cli import project
 
     return project.named("topology")
 
 
-def needed_topology(given: Given, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
+def needed_topology(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
     """The same where a topology is needed. A921: nothing names one."""
-    path, batches = topology_path(given, words)
+    path, batches = topology_path(args, words)
     return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
 
 
@@ -162,43 +162,43 @@ def cached_loader() -> Load:
     return load
 
 
-def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     """The one document of a policy file."""
-    if not given.on("policy"):
+    if not args.has("policy"):
         return None, ()
-    if len(given.all("policy")) > 1:
+    if len(args.values("policy")) > 1:
         message = "--policy is given twice, and the rules of one file hold"
         hint = "put all rules into one file: the first that matches a workload holds for it"
         return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
-    loaded = files.load(given.one("policy"), "policy")
+    loaded = files.load(args.value("policy"), "policy")
     return _only("policy", *loaded, "A974", "Policy", "put all rules under one `rules:`")
 
 
-def requests(given: Given, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
+def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
-    target, accept = options.target(given), options.accept(given)
+    target, accept = options.target(args), options.accept(args)
     wrong = (*target.diagnostics, *accept.diagnostics)
     if target.value is None or accept.value is None or inputs.topology is None:
         return Outcome(None, wrong)
     common = Request(
         workflow=inputs.topology,
         topology=inputs.topology,
-        scheduler=given.one("scheduler"),
-        namespace=given.one("namespace"),
+        scheduler=args.value("scheduler"),
+        namespace=args.value("namespace"),
         target=target.value,
-        gangs=given.all("gang"),
-        cluster_objects=given.on("cluster-objects"),
+        gangs=args.values("gang"),
+        cluster_objects=args.has("cluster-objects"),
         accept=accept.value,
-        workflow_format=given.one("from"),
+        workflow_format=args.value("from"),
         beside=inputs.beside,
         render=render,
     )
     return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
 
 
-def without_topology(given: Given) -> bool:
+def without_topology(args: Arguments) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
-    path, batches = topology_path(given)
+    path, batches = topology_path(args)
     return path is None and not _any_diagnostics(batches)
 
 
@@ -207,9 +207,9 @@ def _any_diagnostics(batches: Iterable[Batch]) -> bool:
     return any(batch.diagnostics for batch in batches)
 
 
-def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
-    path, batches = needed_topology(given, given.words)
+    path, batches = needed_topology(args, args.words)
     if path is None:
         return None, batches
     document, found = topology_of(path)

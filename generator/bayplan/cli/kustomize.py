@@ -19,7 +19,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.krm import kustomizations
 from bayplan.cli.krm.job import API_VERSION, FUNCTION, KINDS, is_workflow
 from bayplan.cli.krm.kustomizations import Kustomization, title
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import one_line
@@ -316,20 +316,20 @@ def _flags(found: Sequence[Folder]) -> Iterator[Diagnostic]:
 HINT = "for `kubectl kustomize`, leave the annotation out and run `bayplan kustomize install-legacy`"
 
 
-def doctor(given: Given) -> int:
+def doctor(args: Arguments) -> int:
     """Reports on one folder with a kustomization."""
-    folder = given.words[0] if given.words else "."
+    folder = args.words[0] if args.words else "."
     found = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
     if not found:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
         wrong = error("O834", (), message, hint="name the folder that you build")
-        return finish(given, [Batch((wrong,))], to_stdout=True)
+        return finish(args, [Batch((wrong,))], to_stdout=True)
     sources = {each.kustomization.subject: each.kustomization.document for each in found}
     sources |= {one.subject: one.document for each in found for one in (*each.functions, *each.resources)}
     reported = [*_files(found)]
     unexpanded = any(each.code == "A967" for each in reported)
     reported += [each for each in _built(folder, found) if each.code != "A967" or not unexpanded]
-    return finish(given, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
+    return finish(args, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
 
 
 # The layout of kustomize's older plugins, the only one that kubectl runs.
@@ -340,22 +340,22 @@ MARK = "# Made by `bayplan kustomize install-legacy`."
 SCRIPT = "bayplan-krm"
 
 
-def install_legacy(given: Given) -> int:
+def install_legacy(args: Arguments) -> int:
     """Writes a small script for each kind, and says which are new."""
-    home = given.words[0] if given.words else _plugin_home()
+    home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
     paths = [_plugin_path(home, kind) for kind in KINDS]
     wrong = [found for path in paths if (found := _in_the_way(path))]
     if wrong:
-        return finish(given, [Batch(tuple(wrong))])
+        return finish(args, [Batch(tuple(wrong))])
     lines: list[str] = []
     for path in paths:
         try:
             word = _install(path, text)
         except OSError as problem:
-            return finish(given, [Batch((unwritable(path, problem),))])
+            return finish(args, [Batch((unwritable(path, problem),))])
         lines += [f"{word} {path}\n"] if word else []
-    return finish(given, (), lambda: output.write(lines))
+    return finish(args, (), lambda: output.write(lines))
 
 
 def _plugin_home() -> str:

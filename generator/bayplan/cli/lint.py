@@ -8,23 +8,23 @@ from collections.abc import Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli import files, inputs, options
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Lints everything that is named as one set of objects."""
-    twice = files.stdin_twice((*given.words, inputs.topology_path(given)[0]))
+    twice = files.stdin_twice((*args.words, inputs.topology_path(args)[0]))
     if twice:
-        return finish(given, [Batch(twice)], to_stdout=True)
-    read = load_manifests(given.words)
-    request, batches = lint_request(given, read.documents)
+        return finish(args, [Batch(twice)], to_stdout=True)
+    read = load_manifests(args.words)
+    request, batches = lint_request(args, read.documents)
     batches = [*batches, *read.batches]
     if request is None:
-        return finish(given, batches, to_stdout=True)
+        return finish(args, batches, to_stdout=True)
     outcome, origins = pipeline.lint(request)
     reported = tuple(lenient(each, read) for each in outcome.diagnostics)
     routes = [route for each in reported for route in (each.route, *(note.route for note in each.notes))]
@@ -33,18 +33,18 @@ def run(given: Given) -> int:
     if request.topology is not None:
         sources["topology"] = request.topology
     named = {subject: document for subject, document in sources.items() if subject in subjects}
-    return finish(given, [*batches, Batch(reported, named, origins)], to_stdout=True)
+    return finish(args, [*batches, Batch(reported, named, origins)], to_stdout=True)
 
 
-def lint_request(given: Given, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:
+def lint_request(args: Arguments, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:
     """The request to lint the documents, with the topology and the versions that are given; None where one is wrong."""
-    path, batches = inputs.topology_path(given)
+    path, batches = inputs.topology_path(args)
     topology, found = inputs.topology_of(path) if path is not None else (None, ())
-    target, accept = options.target(given), options.accept(given, "FM")
+    target, accept = options.target(args), options.accept(args, "FM")
     every = [Batch((*target.diagnostics, *accept.diagnostics)), *batches, *found]
     if target.value is None or accept.value is None or (path is not None and topology is None):
         return None, every
-    return pipeline.LintRequest(documents, topology, given.one("scheduler"), target.value, accept.value), every
+    return pipeline.LintRequest(documents, topology, args.value("scheduler"), target.value, accept.value), every
 
 
 SUBJECT = "manifest"

@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
@@ -124,9 +124,9 @@ def _pods_line(pods: Mapping[str, Any]) -> str:
     return f"{pods['name']}: {count(size, 'pod')}{ranks} on {compress(dict.fromkeys(pods['nodes']))}"
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Shows the plans of all workflows."""
-    compiled, batches = compile_all(given, inputs.read_all(given))
+    compiled, batches = compile_all(args, inputs.read_all(args))
     planned = [value.planned for _, value in compiled]
-    show = as_json if given.one("format", "tree") == "json" else as_tree
-    return finish(given, batches, lambda: output.write([show(planned)]))
+    show = as_json if args.value("format", "tree") == "json" else as_tree
+    return finish(args, batches, lambda: output.write([show(planned)]))

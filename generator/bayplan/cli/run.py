@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bayplan.cli.options import Command, Given
+from bayplan.cli.options import Arguments, Command
 
 INTERRUPTED = 130
 """Exit code: 128 and the signal's number, as shells have it."""
@@ -23,7 +23,7 @@ def krm(argv: Sequence[str]) -> int:
     """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
     if argv:
         return run(["krm", *argv])
-    return _guarded_call(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
+    return _guarded_call(lambda: execute(Arguments(Command("krm", "krm", ""), (), {})))
 
 
 def _run_guarded(argv: Sequence[str]) -> int:
@@ -55,10 +55,10 @@ def _dispatch(argv: Sequence[str]) -> int:
     return human.main(argv, execute)
 
 
-def execute(given: Given) -> int:
+def execute(args: Arguments) -> int:
     """Runs the command's own module; no other is loaded."""
-    module, _, function = given.command.module.partition(".")
-    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(given)
+    module, _, function = args.command.module.partition(".")
+    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(args)
     return code
 
 
@@ -75,7 +75,7 @@ def find(argv: Sequence[str], commands: Iterable[Command]) -> tuple[Command, Seq
     return None
 
 
-def parse(command: Command, argv: Sequence[str]) -> Given | None:
+def parse(command: Command, argv: Sequence[str]) -> Arguments | None:
     """The command line, or None unless it is of the plain kind: known options spelled out, values where due."""
     spelled = {name: option for option in command.options for name in option.names}
     words: list[str] = []
@@ -94,4 +94,4 @@ def parse(command: Command, argv: Sequence[str]) -> Given | None:
         if (value.startswith("-") and value != "-") or (option.choices and value not in option.choices):
             return None
         options[option.key] = (*options.get(option.key, ()), value) if option.many else (value,)
-    return Given(command, tuple(words), options) if command.takes(tuple(words)) else None
+    return Arguments(command, tuple(words), options) if command.takes(tuple(words)) else None

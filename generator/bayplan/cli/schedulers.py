@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from bayplan.backends import BACKENDS, existing
 from bayplan.cli import output
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
 from bayplan.kube.kinds import KINDS
@@ -19,16 +19,16 @@ from bayplan.report import Batch
 WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Prints the table of all, or the rows of one with their reasons."""
-    name = given.words[0] if given.words else ""
+    name = args.words[0] if args.words else ""
     if name and name not in BACKENDS:
         hint = suggest(name, BACKENDS)
         return finish(
-            given, [Batch((error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
+            args, [Batch((error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
         )
     lines = _one(BACKENDS[name]) if name else output.table([*matrix([*BACKENDS.values()])])
-    return finish(given, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
+    return finish(args, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
 
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:

@@ -7,42 +7,42 @@ from collections.abc import Iterator
 from bayplan import pipeline
 from bayplan.cli import inputs, topology_sources
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Checks the file named, else the project's."""
-    document, batches = inputs.one_topology(given)
+    document, batches = inputs.one_topology(args)
     found = list(batches)
-    wrong = topology_sources.day(given, "newer-than")
+    wrong = topology_sources.day(args, "newer-than")
     if document is not None and not wrong:
         outcome, origins = pipeline.survey_topology(document)
-        age = tuple(_age(outcome.value, given)) if outcome.value else ()
+        age = tuple(_age(outcome.value, args)) if outcome.value else ()
         found.append(Batch((*outcome.diagnostics, *age), {"topology": document}, origins))
-        if outcome.value and given.on("live"):
-            found += _live(given, outcome.value, document)
-    return finish(given, [Batch(wrong), *found], to_stdout=True)
+        if outcome.value and args.has("live"):
+            found += _live(args, outcome.value, document)
+    return finish(args, [Batch(wrong), *found], to_stdout=True)
 
 
-def _age(topology: ClusterTopology, given: Given) -> Iterator[Diagnostic]:
+def _age(topology: ClusterTopology, args: Arguments) -> Iterator[Diagnostic]:
     """T443: days are compared as texts, so no clock is asked."""
-    since = given.one("newer-than")
+    since = args.value("newer-than")
     if since and topology.read < since:
         known = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
         hint = "`bayplan topology import SOURCE --update FILE --read-on DAY` brings it up to date"
         yield warning("T443", ("topology", "spec", "read"), f"its sources {known}, before {since}", hint=hint)
 
 
-def _live(given: Given, topology: ClusterTopology, document: Document) -> list[Batch]:
+def _live(args: Arguments, topology: ClusterTopology, document: Document) -> list[Batch]:
     """T444: the sources contradict the file about nodes."""
     from bayplan.cli.topology_merging import nodes_are, over
     from bayplan.topologies.comparing import compare
 
-    live_args = given._replace(words=given.all("live"))
+    live_args = args._replace(words=args.values("live"))
     picked, batches = topology_sources.pick(live_args)
     asked = topology_sources.asked(live_args)
     if len(picked) < len(live_args.words) or asked.value is None:

@@ -5,41 +5,41 @@ from __future__ import annotations
 from bayplan.cli import any_topology, destination, files
 from bayplan.cli.any_topology import Found
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.report import Batch
 from bayplan.topologies import comparing
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the difference; 1 where there is one."""
-    batches = [Batch(destination.option_errors(given))]
-    twice = files.stdin_twice(given.words)
+    batches = [Batch(destination.option_errors(args))]
+    twice = files.stdin_twice(args.words)
     if twice:
-        return finish(given, [Batch(twice)])
-    old, new = _both(given, batches)
+        return finish(args, [Batch(twice)])
+    old, new = _both(args, batches)
     if old.topology is None or new.topology is None:
-        return finish(given, batches)
+        return finish(args, batches)
     found = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
-    code = finish(given, batches, destination.file_writer(given, [_text(given, found)]))
+    code = finish(args, batches, destination.file_writer(args, [_text(args, found)]))
     return code or (0 if found.equal else 1)
 
 
-def _both(given: Given, batches: list[Batch]) -> tuple[Found, Found]:
+def _both(args: Arguments, batches: list[Batch]) -> tuple[Found, Found]:
     """One of ours is read first: it says how the other's nodes are sorted."""
-    left, right = given.words
+    left, right = args.words
     if any_topology.ours(right):
-        new = any_topology.load(given, right, None, batches)
-        return any_topology.load(given, left, new.topology, batches), new
-    old = any_topology.load(given, left, None, batches)
-    return old, any_topology.load(given, right, old.topology, batches)
+        new = any_topology.load(args, right, None, batches)
+        return any_topology.load(args, left, new.topology, batches), new
+    old = any_topology.load(args, left, None, batches)
+    return old, any_topology.load(args, right, old.topology, batches)
 
 
-def _text(given: Given, found: comparing.Comparison) -> str:
+def _text(args: Arguments, found: comparing.Comparison) -> str:
     from bayplan.cli import show_difference
 
-    if given.one("format", "text") == "json":
+    if args.value("format", "text") == "json":
         return show_difference.as_json(found)
-    return "".join(show_difference.as_text(found, *given.words))
+    return "".join(show_difference.as_text(found, *args.words))
 
 
 def _known_to_both(found: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:

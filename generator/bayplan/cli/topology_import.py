@@ -8,7 +8,7 @@ from typing import Any
 from bayplan import pipeline, schemas
 from bayplan.cli import destination, files, inputs, topology_merging, topology_sources
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.cli.topology_sources import Picked
 from bayplan.core.diagnostics import Outcome, error, has_errors
 from bayplan.model.formats import Asked
@@ -24,29 +24,29 @@ from bayplan.workflows.osmo.pool.values import SUBJECT
 DOMAINS = "domains: []"
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
-    asked = topology_sources.asked(given)
-    twice = files.stdin_twice((*given.words, given.one("update")))
-    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *twice))]
+    asked = topology_sources.asked(args)
+    twice = files.stdin_twice((*args.words, args.value("update")))
+    batches = [Batch((*destination.option_errors(args), *asked.diagnostics, *twice))]
     if asked.value is None or has_errors(batches[0].diagnostics):
-        return finish(given, batches)
-    picked, found = topology_sources.pick(given)
+        return finish(args, batches)
+    picked, found = topology_sources.pick(args)
     batches += found
-    if len(picked) < len(given.words):
-        return finish(given, batches)
-    if given.on("update"):
-        text = _updated(given, picked, asked.value, batches)
+    if len(picked) < len(args.words):
+        return finish(args, batches)
+    if args.has("update"):
+        text = _updated(args, picked, asked.value, batches)
     else:
-        text = _new(given, picked, asked.value, batches)
-    return finish(given, batches, None if text is None else destination.file_writer(given, [text]))
+        text = _new(args, picked, asked.value, batches)
+    return finish(args, batches, None if text is None else destination.file_writer(args, [text]))
 
 
-def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
+def _new(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
     made = topology_merging.together(picked, asked, batches)
     if made is None:
         return None
-    name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
+    name, read = args.value("name", made.topology.name), args.value("read-on", made.topology.read)
     topology = made.topology._replace(name=name, read=read)
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
@@ -58,9 +58,9 @@ def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Bat
     return _commented(data)
 
 
-def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
+def _updated(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
     """The text of the topology file with its edits."""
-    document, found = inputs.topology_of(given.one("update"))
+    document, found = inputs.topology_of(args.value("update"))
     batches += found
     if document is None:
         return None
@@ -71,7 +71,7 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
     if not any(each.formats for each in picked):
         return _applied(document, _osmo(picked, topology.value, document, batches), batches)
     if any(topology_sources.knows_nodes(each) for each in picked):
-        return _refreshed(given, picked, asked, topology.value, document, batches)
+        return _refreshed(args, picked, asked, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
     message = f"{name} knows no nodes, so there is nothing to bring up to date"  # levels and selectors stay
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
@@ -80,7 +80,12 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
 
 
 def _refreshed(
-    given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
+    args: Arguments,
+    picked: Sequence[Picked],
+    asked: Asked,
+    old: ClusterTopology,
+    document: Document,
+    batches: list[Batch],
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refreshing
@@ -90,7 +95,7 @@ def _refreshed(
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
-    read_on = given.one("read-on", old.read)
+    read_on = args.value("read-on", old.read)
     dated = (Edit(("spec", "read"), read_on),) if read_on != old.read else ()
     text = _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
     if text is None:

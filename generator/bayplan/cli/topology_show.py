@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.cli import any_topology, destination, inputs
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.phrases import suggest
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
@@ -14,22 +14,22 @@ from bayplan.report import Batch
 from bayplan.topologies import inventory
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Shows the file named, of whatever format, else the project's."""
-    batches = [Batch(destination.option_errors(given))]
-    path, found = inputs.needed_topology(given, given.words)
+    batches = [Batch(destination.option_errors(args))]
+    path, found = inputs.needed_topology(args, args.words)
     batches += found
-    topology = any_topology.load(given, path, None, batches).topology if path else None
+    topology = any_topology.load(args, path, None, batches).topology if path else None
     if topology is None:
-        return finish(given, batches)
-    batches.append(Batch(_unknown(given.one("level"), topology)))
-    return finish(given, batches, destination.file_writer(given, _drawn(given, topology)))
+        return finish(args, batches)
+    batches.append(Batch(_unknown(args.value("level"), topology)))
+    return finish(args, batches, destination.file_writer(args, _drawn(args, topology)))
 
 
-def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
+def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
     """The text, made when it is written."""
     counted = inventory.count(topology)
-    form, level = given.one("format", "tree"), given.one("level")
+    form, level = args.value("format", "tree"), args.value("level")
     if form == "json":
         import json
 
@@ -41,7 +41,7 @@ def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
     else:
         from bayplan.cli import show_tree
 
-        yield from show_tree.draw(topology, counted, HOST_LEVEL if given.on("all") and not level else level)
+        yield from show_tree.draw(topology, counted, HOST_LEVEL if args.has("all") and not level else level)
 
 
 def _unknown(level: str, topology: ClusterTopology) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bayplan.cli import osmo_pool
 from bayplan.cli.files import UnreadableError
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
@@ -34,18 +34,18 @@ class Picked(NamedTuple):
     guessed: bool = False  # no format recognised it
 
 
-def asked(given: Given) -> Outcome[Asked]:
+def asked(args: Arguments) -> Outcome[Asked]:
     """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
-    found = [*day(given, "read-on")]
-    levels = tuple(level for word in given.all("level") for level in _level(word, found))
-    plan = given.one("plan", "0")
+    found = [*day(args, "read-on")]
+    levels = tuple(level for word in args.values("level") for level in _level(word, found))
+    plan = args.value("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
         found.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
-    if len(given.all("from")) not in (0, 1, len(given.words)):
-        message = f"--from is given {len(given.all('from'))} times for {len(given.words)} sources"
+    if len(args.values("from")) not in (0, 1, len(args.words)):
+        message = f"--from is given {len(args.values('from'))} times for {len(args.words)} sources"
         found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
-    headroom = _headroom(given.one("headroom"), found)
-    made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
+    headroom = _headroom(args.value("headroom"), found)
+    made = Asked(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
     return Outcome(None if found else made._replace(plan=int(plan), headroom=headroom), tuple(found))
 
 
@@ -66,13 +66,13 @@ def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
     return amounts
 
 
-def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
+def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
     """A938 where an option is no day."""
     from datetime import date
 
-    text = given.one(option)
+    text = args.value(option)
     try:
-        sound = not given.on(option) or date.fromisoformat(text).isoformat() == text
+        sound = not args.has(option) or date.fromisoformat(text).isoformat() == text
     except ValueError:
         sound = False
     message = f'"{text[:40]}" is no day'
@@ -94,12 +94,12 @@ def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     yield Level(name or level_name(key), key, mark == "nvlink")
 
 
-def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
+def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
     """Every source with its formats; a file that cannot be read is told of, and is not among them."""
-    names = given.all("from")
+    names = args.values("from")
     batches, picked = [], []
-    for number, word in enumerate(given.words):
-        name = names[number] if len(names) > 1 else given.one("from")
+    for number, word in enumerate(args.words):
+        name = names[number] if len(names) > 1 else args.value("from")
         path, pool = osmo_pool.split(word) if name in ("", OSMO_POOL) else (word, "")
         file = OpenedFile(path, number)
         try:

@@ -6,7 +6,7 @@ import os
 
 from bayplan.cli.failures import discard_stdout, unwritable
 from bayplan.cli.finish import finish, write_stderr
-from bayplan.cli.options import Command, Given
+from bayplan.cli.options import Arguments, Command
 from bayplan.report import Batch
 
 DEBUG = "BAYPLAN_DEBUG"
@@ -24,7 +24,7 @@ def exit_code_of(problem: Exception) -> int:
     if isinstance(problem, HelpFailedError):
         discard_stdout()
         found = unwritable("<stdout>", problem.reason)
-        return finish(Given(Command("", "", ""), (), {}), [Batch((found,))])
+        return finish(Arguments(Command("", "", ""), (), {}), [Batch((found,))])
     if os.environ.get(DEBUG) == "1":
         from traceback import format_exc
 

@@ -14,7 +14,7 @@ from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.krm.job import API_VERSION, KINDS, Answer, Job
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
@@ -23,15 +23,15 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Answers standard input. With errors nothing is written, but for callers that read `results`."""
-    request = _plugin(given.words[0]) if given.words else _function()
+    request = _plugin(args.words[0]) if args.words else _function()
     if request.value is None:
         source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
-        return finish(given, [Batch(request.diagnostics, source)])
-    job = _job(given, request.value)
+        return finish(args, [Batch(request.diagnostics, source)])
+    job = _job(args, request.value)
     if job.value is None:
-        refused = Job(given, request.value.config or {}, request.value.items)
+        refused = Job(args, request.value.config or {}, request.value.items)
         source = {"function": Document("functionConfig", "", 0, refused.config)}
         return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
@@ -51,11 +51,11 @@ def _plugin(path: str) -> Outcome[ResourceList]:
     if raw.value is None or not config[0]:
         return Outcome(None, (*raw.diagnostics, *config[1].diagnostics))
     found = resource_list.stream(raw.value)
-    given = None if found.value is None else ResourceList(found.value, config[0][0].data)
-    return Outcome(given, found.diagnostics)
+    args = None if found.value is None else ResourceList(found.value, config[0][0].data)
+    return Outcome(args, found.diagnostics)
 
 
-def _job(given: Given, found: ResourceList) -> Outcome[Job]:
+def _job(args: Arguments, found: ResourceList) -> Outcome[Job]:
     """The work, if the configuration is one of ours. A961: it is none."""
     config: Any = found.config
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
@@ -64,7 +64,7 @@ def _job(given: Given, found: ResourceList) -> Outcome[Job]:
     wrong = schemas.validate(kind, config, "function") if kind != "Workflow" else ()
     if wrong:
         return Outcome(None, wrong)
-    return Outcome(Job(_merged(given, config), config, found.items, found.version, bool(given.words)))
+    return Outcome(Job(_merged(args, config), config, found.items, found.version, bool(args.words)))
 
 
 def _unknown(config: Any) -> Diagnostic:
@@ -78,7 +78,7 @@ def _unknown(config: Any) -> Diagnostic:
     return error("A961", ("function",), message, hint=suggest(kind, KINDS))
 
 
-def _merged(given: Given, config: Mapping[str, Any]) -> Given:
+def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:
     """The options with those of the configuration; the command line wins."""
     spec = config.get("spec", {}) if config["kind"] != "Workflow" else {}
     options: dict[str, tuple[str, ...]] = {
@@ -89,7 +89,7 @@ def _merged(given: Given, config: Mapping[str, Any]) -> Given:
         options["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
     if "accept" in spec:
         options["accept"] = tuple(spec["accept"])
-    return given._replace(options={**options, **given.options})
+    return args._replace(options={**options, **args.options})
 
 
 _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
@@ -109,8 +109,8 @@ def _write(job: Job, answer: Answer) -> int:
         batches = with_files(job, batches)
         results = [*map(resource_list.result, findings(batches))]
     if answer.items is not None:
-        return finish(job.given, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
-    code = finish(job.given, batches)
+        return finish(job.args, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
+    code = finish(job.args, batches)
     if job.keeps_results and not job.plugin:
         stdout.write(_text(job, job.items, results))
     return code

@@ -52,12 +52,12 @@ def generate(job: Job) -> Answer:
 
 def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
     """The objects of the workflows in JSON, if all of them compile."""
-    path, batches = inputs.needed_topology(job.given)
+    path, batches = inputs.needed_topology(job.args)
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
     read = Inputs(tuple(workflows), topology, (*batches, *more))
-    compiled, found = compile_all(job.given, read)
+    compiled, found = compile_all(job.args, read)
     if len(compiled) < len(workflows):
         return None, found
     documents, colliding = join(compiled)

@@ -21,10 +21,10 @@ from bayplan.text.document import Document
 
 def run(job: Job) -> Answer:
     """Items that the engine changes, with what it adds before the workload; all others as they came."""
-    path, batches = inputs.needed_topology(job.given)
+    path, batches = inputs.needed_topology(job.args)
     if path is None:
         return Answer(None, list(batches))
-    needed = placing(job.given, path)
+    needed = placing(job.args, path)
     parsed = resource_list.parsed(job.items, lambda _: True)
     batches = (*batches, *needed.batches, Batch(parsed.diagnostics))
     if parsed.value is None or needed.request is None:

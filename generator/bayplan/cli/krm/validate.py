@@ -26,7 +26,7 @@ def run(job: Job) -> Answer:
         return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
     parsed = resource_list.parsed(job.items, lambda _: True)
     documents = tuple(Document("item", "", 0, without_wire(item.data)) for item in parsed.value or ())
-    request, batches = lint_request(job.given, documents)
+    request, batches = lint_request(job.args, documents)
     batches.append(Batch(parsed.diagnostics))
     if parsed.value is None or request is None:
         return Answer(None, batches)

@@ -36,8 +36,8 @@ def load(args: Arguments, word: str, other: ClusterTopology | None, batches: lis
         return Found(_own(OpenedFile(word, 0), batches))
     from bayplan.cli import topology_sources
 
-    picked, found = topology_sources.pick(args._replace(words=(word,), options={}))
-    batches += found
+    picked, read_batches = topology_sources.pick(args._replace(words=(word,), options={}))
+    batches += read_batches
     if not picked:
         return Found(None)
     file = picked[0].file  # of standard input it is only known now whether it is ours
@@ -66,8 +66,8 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
         return None
     read = document.read(file.name, text.encode("utf-8", "surrogatepass"), "topology")
     batch = Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)})
-    one, found = inputs.only_topology(read.value or (), batch)
-    batches += found
+    one, read_batches = inputs.only_topology(read.value or (), batch)
+    batches += read_batches
     if one is None:
         return None
     outcome, origins = pipeline.check_topology(one)
@@ -80,14 +80,14 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
     from bayplan.model.formats import Asked
 
     pools = other.pools if other else ()
-    asked = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
-    made = topology_merging.together((picked,), asked, batches)
-    return _named(made.topology, other) if made else None
+    request = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
+    merged = topology_merging.together((picked,), request, batches)
+    return _named(merged.topology, other) if merged else None
 
 
 def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
     """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
     from bayplan.topologies.slurm.layout import slurm_names
 
-    called = slurm_names(other) if other else {}
-    return topology._replace(pools=tuple(pool.renamed(called) for pool in topology.pools)) if called else topology
+    names = slurm_names(other) if other else {}
+    return topology._replace(pools=tuple(pool.renamed(names) for pool in topology.pools)) if names else topology

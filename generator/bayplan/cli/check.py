@@ -76,8 +76,8 @@ def compare_schedulers(args: Arguments, read: Inputs) -> int:
     batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
     compared = [compare(request, read) for request in requests.value or ()]
     if args.value("diagnostics", "text") != "text":
-        found = [verdict.batch for each in compared for verdict in each.verdicts]
-        finish(args, [*batches, *found], to_stdout=True)
+        batches_of_schedulers = [verdict.batch for each in compared for verdict in each.verdicts]
+        finish(args, [*batches, *batches_of_schedulers], to_stdout=True)
         return _code(args, batches, compared)
     output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
     code = finish(args, [*batches, *(each.common for each in compared)], to_stdout=True)
@@ -91,11 +91,11 @@ def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparis
 
 def compare(request: Request, read: Inputs) -> Comparison:
     """What each scheduler says of a workflow, and what all of them say."""
-    asked = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
-    outcomes = {name: pipeline.compile(asked._replace(scheduler=name)) for name in BACKENDS}
+    checked_request = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
+    outcomes = {name: pipeline.compile(checked_request._replace(scheduler=name)) for name in BACKENDS}
     by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
     first = next(iter(by_scheduler.values()))
-    common = tuple(each for each in first if all(each in found for found in by_scheduler.values()))
+    common = tuple(each for each in first if all(each in others for others in by_scheduler.values()))
     sources = read.sources(request.workflow)
     verdicts = tuple(
         Verdict(

@@ -40,21 +40,21 @@ def compile_all(
 ) -> tuple[list[CompiledWorkflow], list[Batch]]:
     """The workflows that compile; the diagnostics of the options, of the files and of every workflow."""
     check_topology = check_topology or cached_topology_check()
-    asked = requests(args, read)
+    requested = requests(args, read)
     compiled: list[CompiledWorkflow] = []
-    batches = [Batch(asked.diagnostics), *read.batches]
-    for request in asked.value or ():
+    batches = [Batch(requested.diagnostics), *read.batches]
+    for request in requested.value or ():
         outcome, origins = pipeline.compile(request._replace(judged=check_topology(request.topology)))
-        found = (*outcome.diagnostics, *_native_keys(outcome.diagnostics, request.workflow))
-        batches.append(Batch(found, read.sources(request.workflow), origins))
+        reported = (*outcome.diagnostics, *_native_keys(outcome.diagnostics, request.workflow))
+        batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
     return compiled, batches
 
 
-def _native_keys(found: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
+def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
     """A933 where a hint names keys of the native format, and the workflow is in another."""
-    hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in found)
+    hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in diagnostics)
     if not hinted or "apiVersion" in workflow.data:
         return ()
     message = "the hints name keys of the native format"

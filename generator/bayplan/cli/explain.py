@@ -76,11 +76,11 @@ def all_fields() -> tuple[Field, ...]:
 def _fields_of(native: bool) -> tuple[Field, ...]:
     import json
 
-    found: list[Field] = []
+    fields: list[Field] = []
     for word, name in (FORMATS if native else SOURCES).items():
         root = json.loads(data_text("schemas", f"{name}.json"))
-        found += _walk((word,), root, root, ())
-    return tuple(found)
+        fields += _walk((word,), root, root, ())
+    return tuple(fields)
 
 
 def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
@@ -117,9 +117,9 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
 def find(query: str) -> list[Field]:
     """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
     words = tuple(word.partition("[")[0] for word in query.split("."))
-    found = _found(words, native=True)
-    read_only = [] if found and found[0].path == words else _found(words, native=False)
-    return read_only if not found or (read_only and read_only[0].path == words) else found
+    native_fields = _found(words, native=True)
+    read_only = [] if native_fields and native_fields[0].path == words else _found(words, native=False)
+    return read_only if not native_fields or (read_only and read_only[0].path == words) else native_fields
 
 
 def _found(words: tuple[str, ...], native: bool) -> list[Field]:
@@ -134,12 +134,12 @@ def _found(words: tuple[str, ...], native: bool) -> list[Field]:
 
 def explain(query: str) -> str | None:
     """What is known of a field; further fields of the name are listed. None when there is none."""
-    found = find(query)
-    if not found:
+    fields = find(query)
+    if not fields:
         return None
-    lines = [*_described(found[0])]
-    if len(found) > 1:
-        lines += ["", "also:", *(f"  {each.name}" for each in found[1:])]
+    lines = [*_described(fields[0])]
+    if len(fields) > 1:
+        lines += ["", "also:", *(f"  {each.name}" for each in fields[1:])]
     return "\n".join(lines) + "\n"
 
 

@@ -32,9 +32,9 @@ def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, 
     raw = raw_of(path, subject)
     if raw.value is None:
         return (), Batch(raw.diagnostics, {subject: Document(name, "", 0, None)})
-    found = read(name, raw.value, subject, own=own)
-    text = text_of(raw.value) if found.diagnostics else ""
-    return found.value or (), Batch(found.diagnostics, {subject: Document(name, text, 0, None)})
+    documents = read(name, raw.value, subject, own=own)
+    text = text_of(raw.value) if documents.diagnostics else ""
+    return documents.value or (), Batch(documents.diagnostics, {subject: Document(name, text, 0, None)})
 
 
 def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:

@@ -35,11 +35,11 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
     """A986: a place that is no good; A987: a word in braces that means nothing."""
     to: str = entry["to"]
     place = (SUBJECT, *route, "to")
-    known = () if "export" in entry else WORDS
-    unknown = next((word for word in _BRACES.findall(to) if word not in known), None)
+    allowed = () if "export" in entry else WORDS
+    unknown = next((word for word in _BRACES.findall(to) if word not in allowed), None)
     if unknown is not None:
-        words = ", ".join(f"{{{word}}}" for word in known) or "none, because an export is of no one workflow"
-        hint = did_you_mean(unknown, known)
+        words = ", ".join(f"{{{word}}}" for word in allowed) or "none, because an export is of no one workflow"
+        hint = did_you_mean(unknown, allowed)
         yield error("A987", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
     why = _outside(to) or _name_conflict(project, to)
     if why:
@@ -48,7 +48,7 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
 
 def fill(to: str, **words: str) -> str:
     """The place with the words filled in."""
-    return _BRACES.sub(lambda found: words[found[1]], to)
+    return _BRACES.sub(lambda braces: words[braces[1]], to)
 
 
 def _outside(to: str) -> tuple[str, str] | None:
@@ -85,16 +85,16 @@ class Matched(NamedTuple):
 def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
     """What the patterns match, less what those with a `!` do. A983: one matches nothing; A984: a file is not there."""
     selected: set[str] = set()
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for number, pattern in enumerate(patterns):
         plain = pattern.removeprefix("!")
         matched = set(_patterns_files(project, plain))
         selected = selected - matched if plain != pattern else selected | matched
-        found += _pattern_problems(project, plain, bool(matched), (*route, number))
-    if not selected and not found:
+        diagnostics += _pattern_problems(project, plain, bool(matched), (*route, number))
+    if not selected and not diagnostics:
         message = "no file is left of what the patterns match"
-        found.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
-    return Matched(tuple(sorted(selected)), tuple(found))
+        diagnostics.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
+    return Matched(tuple(sorted(selected)), tuple(diagnostics))
 
 
 def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
@@ -173,8 +173,8 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
     """A985: an output holds workflows or an export."""
     if ("workflows" in entry) is ("export" in entry):
-        found = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
-        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {found}")
+        keys = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
+        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {keys}")
     unknown = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
     if unknown:
         message = f"`export` writes what the topology says, and `{unknown[0]}` is about workflows"
@@ -195,7 +195,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     if not args.has("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
     read = inputs.read_all(args, load=shared.load)
-    compiled, found = compile_all(args, read, shared.check_topology)
+    compiled, workflow_batches = compile_all(args, read, shared.check_topology)
     places: dict[str, list[CompiledWorkflow]] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
@@ -204,19 +204,21 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     colliding = join(compiled)[1]  # in the cluster, wherever their files lie
     outputs = [_files(place, join(group)[0]) for place, group in places.items()]
     files = {path: text for each in outputs for path, text in each.files.items()}
-    return OutputFiles(files, (problems, *found, *colliding, *(batch for each in outputs for batch in each.batches)))
+    return OutputFiles(
+        files, (problems, *workflow_batches, *colliding, *(batch for each in outputs for batch in each.batches))
+    )
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
     """What `topology export` writes."""
     path = _arguments(project, entry, ()).value("topology")
-    document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
+    document, batches_of_file = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
-        return OutputFiles({}, found)
+        return OutputFiles({}, batches_of_file)
     outcome, origins = pipeline.cluster_objects(document, entry["export"], entry.get("target", {}))
-    batches = (*found, Batch(outcome.diagnostics, {"topology": document}, origins))
-    made = _files(entry["to"], outcome.value or ())
-    return OutputFiles(made.files, (*batches, *made.batches))
+    batches = (*batches_of_file, Batch(outcome.diagnostics, {"topology": document}, origins))
+    written = _files(entry["to"], outcome.value or ())
+    return OutputFiles(written.files, (*batches, *written.batches))
 
 
 def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
@@ -248,25 +250,25 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
     return Arguments(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
 
 
-def _at_key(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
+def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
     """A diagnostic of an option at the key of the output that stands for the option."""
-    if found.route[:1] != ("argument",):
-        return found
-    key = KEYS.get(str(found.route[1]).lstrip("-"), "")
+    if diagnostic.route[:1] != ("argument",):
+        return diagnostic
+    key = KEYS.get(str(diagnostic.route[1]).lstrip("-"), "")
     whole = key == "topology" and key not in entry and key in project.spec
     place = ("spec", key) if whole else (*route, key) if key in entry else route
-    return found._replace(route=(SUBJECT, *place))
+    return diagnostic._replace(route=(SUBJECT, *place))
 
 
-def _project_batch(project: Project, found: Sequence[Diagnostic]) -> Batch:
-    return Batch(tuple(found), {SUBJECT: project.document})
+def _project_batch(project: Project, diagnostics: Sequence[Diagnostic]) -> Batch:
+    return Batch(tuple(diagnostics), {SUBJECT: project.document})
 
 
 def run(args: Arguments) -> int:
     """Writes all outputs or none."""
     word = args.words[0] if args.words else ""
     misnamed = os.path.basename(word) not in ("", NAME) and not os.path.isdir(word)
-    found, load_problems = (None, ()) if misnamed else project.load(word)
+    project_found, load_problems = (None, ()) if misnamed else project.load(word)
     batches = [*load_problems]
     if misnamed:
         message = f'"{word}" is neither a folder nor a {NAME}'
@@ -276,35 +278,35 @@ def run(args: Arguments) -> int:
         message = f"there is no {NAME} here or in a folder above"
         hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
         batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
-    if found is None:
+    if project_found is None:
         return finish(args, batches)
-    texts, further = _texts(found)
+    texts, further = _texts(project_found)
     batches += further
     if exit_code(args, batches):
         return finish(args, batches)
-    return _update(args, found, texts, batches)
+    return _update(args, project_found, texts, batches)
 
 
-def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
+def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
     """The files of all outputs, as seen from the project's folder."""
-    entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
+    entries: Sequence[Mapping[str, str]] = project.spec.get("outputs") or ()
     if not entries:
         message = "the project has no outputs, so nothing is generated"
         hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-        return {}, [_project_batch(found, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
+        return {}, [_project_batch(project, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
     shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        files, diagnostics = output_files(found, number, shared)
+        files, diagnostics = output_files(project, number, shared)
         batches += diagnostics
         twice = [path for path in files if path in writers]
         if twice:
-            batches.append(_project_batch(found, [_written_twice(twice, number, writers[twice[0]])]))
+            batches.append(_project_batch(project, [_written_twice(twice, number, writers[twice[0]])]))
         texts |= files
         writers |= dict.fromkeys(files, number)
-    return texts, [*batches, _project_batch(found, [*_files_and_folders(writers)])]
+    return texts, [*batches, _project_batch(project, [*_files_and_folders(writers)])]
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
@@ -326,21 +328,21 @@ def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
         yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
-def _update(args: Arguments, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
+def _update(args: Arguments, project: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
-        compared = output_tree.changes(found.folder, texts)
+        compared = output_tree.changes(project.folder, texts)
         batches.append(Batch(compared.diagnostics))
         if compared.value is None or exit_code(args, batches):
             return finish(args, batches)
         if not compared.value:  # infos are reported when something changes, and not again at each commit
             warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
             return finish(args, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
-        changes = [each._replace(path=found.path(each.path)) for each in compared.value]
+        changes = [each._replace(path=project.path(each.path)) for each in compared.value]
         if not args.has("check"):
-            output_folder.apply(found.folder, INDEX, compared.value)
+            output_folder.apply(project.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
-        return finish(args, [*batches, Batch((unwritable(found.folder or ".", problem),))])
+        return finish(args, [*batches, Batch((unwritable(project.folder or ".", problem),))])
     return _report_changes(args, changes, batches)
 
 
@@ -367,5 +369,5 @@ OUTDATED = {
 def _outdated(change: Change) -> Batch:
     """O805 on a file that would change."""
     message = f"this file {OUTDATED[change.word]}; run `bayplan generate` and commit what it does"
-    found = error("O805", ("output",), message)
-    return Batch((found,), {"output": Document(change.path, "", 0, None)})
+    outdated = error("O805", ("output",), message)
+    return Batch((outdated,), {"output": Document(change.path, "", 0, None)})

@@ -33,9 +33,9 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
     folder = "" if path == "-" else os.path.dirname(path)
     source = source._replace(read_file=lambda beside: read_beside(folder, beside), render=render)
-    found = documents(name, raw.value, "workflow", source)
-    unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
-    return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
+    read = documents(name, raw.value, "workflow", source)
+    unread = Document(name, text_of(raw.value) if read.diagnostics else "", 0, None)
+    return read.value or (), Batch(read.diagnostics, {"workflow": read.value[0] if read.value else unread})
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -82,10 +82,10 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
     source = Source(args.value("from"), variables.value)
     read = [workflow(word, source) for word in args.words]
-    topology, found = (load or topology_of)(path) if path is not None else (None, ())
+    topology, topology_batches = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
-    made = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *found))
-    return _with_pool(args.value("osmo-pool"), made) if args.has("osmo-pool") else made
+    loaded = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *topology_batches))
+    return _with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
 
 
 def _with_pool(word: str, read: Inputs) -> Inputs:
@@ -102,12 +102,12 @@ def _with_pool(word: str, read: Inputs) -> Inputs:
 
 def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
     """The batches of several workflows: a variable is without use only if it is so for all of them."""
-    found = list(batches)
-    by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in found]
+    listed = list(batches)
+    by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in listed]
     unused = set.intersection(*by_workflow) if by_workflow else set()
     return [
         batch._replace(diagnostics=tuple(d for d in batch.diagnostics if d.code != "A931" or d.message in unused))
-        for batch in found
+        for batch in listed
     ]
 
 
@@ -212,8 +212,8 @@ def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     path, batches = needed_topology(args, args.words)
     if path is None:
         return None, batches
-    document, found = topology_of(path)
-    return document, (*batches, *found)
+    document, topology_batches = topology_of(path)
+    return document, (*batches, *topology_batches)
 
 
 # Files beside a workflow: in its folder or below it, and nowhere else.

@@ -157,11 +157,11 @@ TIMEOUT = 300
 """Seconds that a build may take."""
 
 
-def _built(folder: str, found: Sequence[Folder]) -> Iterator[Diagnostic]:
+def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """O832: there is no kustomize to ask, or one that knows no functions; O831: it fails."""
     paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
     program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
-    route = (found[0].kustomization.subject,)
+    route = (folders[0].kustomization.subject,)
     if program is None:
         message = "kustomize is not installed, so nothing was built"
         yield info("O832", route, message, hint="with kustomize in PATH the result is looked at too")
@@ -172,7 +172,7 @@ def _built(folder: str, found: Sequence[Folder]) -> Iterator[Diagnostic]:
             "O832", route, message, hint="install kustomize 4.4 or newer; kubectl's own is built without the flag"
         )
         return
-    functions = [one for each in found for one in each.functions]
+    functions = [one for each in folders for one in each.functions]
     annotated = any(key in _annotations(each.data) for each in functions for key in FUNCTION)
     flags = (PLUGINS, EXEC)[: 1 + annotated] if any(each.function for each in functions) else ()
     code, out, err = _run(program, "build", *flags, folder)
@@ -229,15 +229,15 @@ NAMING = ("namePrefix", "nameSuffix", "namespace")
 EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
 
 
-def _files(found: Sequence[Folder]) -> Iterator[Diagnostic]:
-    for each in found:
+def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
+    for each in folders:
         for function in each.functions:
             if function.function in KINDS:
                 yield from _misplaced(function)
                 yield from _missing_program(each.kustomization, function)
                 yield from _too_early(each.kustomization, function)
-    yield from _workflows(found)
-    yield from _flags(found)
+    yield from _workflows(folders)
+    yield from _flags(folders)
 
 
 def _misplaced(function: Listed) -> Iterator[Diagnostic]:
@@ -284,12 +284,14 @@ def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
             return
 
 
-def _workflows(found: Sequence[Folder]) -> Iterator[Diagnostic]:
+def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """A967: nothing expands a Workflow, or it is dropped in the end."""
     expanding = {
-        each.kustomization.folder for each in found if any(one.function == "ExpandWorkflows" for one in each.functions)
+        each.kustomization.folder
+        for each in folders
+        if any(one.function == "ExpandWorkflows" for one in each.functions)
     }
-    for each in found:
+    for each in folders:
         path = (*each.kustomization.above, each.kustomization)
         expanded = not expanding.isdisjoint(outer.folder for outer in path)
         for one in (one for one in each.resources if is_workflow(one.data)):
@@ -303,9 +305,9 @@ def _workflows(found: Sequence[Folder]) -> Iterator[Diagnostic]:
                 yield error("A967", (one.subject, "kind"), f'nothing expands the Workflow "{name}"', hint=hint)
 
 
-def _flags(found: Sequence[Folder]) -> Iterator[Diagnostic]:
+def _flags(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """O833: how the folder has to be built."""
-    functions = (one for each in found for one in each.functions if one.function)
+    functions = (one for each in folders for one in each.functions if one.function)
     one = next((one for one in functions if any(key in _annotations(one.data) for key in FUNCTION)), None)
     if one is not None:
         message = "kustomize runs this function with --enable-alpha-plugins and --enable-exec only"
@@ -319,16 +321,16 @@ HINT = "for `kubectl kustomize`, leave the annotation out and run `bayplan kusto
 def doctor(args: Arguments) -> int:
     """Reports on one folder with a kustomization."""
     folder = args.words[0] if args.words else "."
-    found = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
-    if not found:
+    folders = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
+    if not folders:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
         wrong = error("O834", (), message, hint="name the folder that you build")
         return finish(args, [Batch((wrong,))], to_stdout=True)
-    sources = {each.kustomization.subject: each.kustomization.document for each in found}
-    sources |= {one.subject: one.document for each in found for one in (*each.functions, *each.resources)}
-    reported = [*_files(found)]
+    sources = {each.kustomization.subject: each.kustomization.document for each in folders}
+    sources |= {one.subject: one.document for each in folders for one in (*each.functions, *each.resources)}
+    reported = [*_files(folders)]
     unexpanded = any(each.code == "A967" for each in reported)
-    reported += [each for each in _built(folder, found) if each.code != "A967" or not unexpanded]
+    reported += [each for each in _built(folder, folders) if each.code != "A967" or not unexpanded]
     return finish(args, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
 
 
@@ -345,7 +347,7 @@ def install_legacy(args: Arguments) -> int:
     home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
     paths = [_plugin_path(home, kind) for kind in KINDS]
-    wrong = [found for path in paths if (found := _in_the_way(path))]
+    wrong = [diagnostic for path in paths if (diagnostic := _in_the_way(path))]
     if wrong:
         return finish(args, [Batch(tuple(wrong))])
     lines: list[str] = []
@@ -373,8 +375,8 @@ def _plugin_path(home: str, kind: str) -> str:
 def _program() -> str:
     """What the script runs: the installed command of this Python, else this Python with bayplan."""
     beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
-    found = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
-    return quote(found) if found else f"{quote(sys.executable)} -P -m bayplan krm"
+    installed = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
+    return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"
 
 
 def _in_the_way(path: str) -> Diagnostic | None:

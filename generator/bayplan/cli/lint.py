@@ -39,9 +39,9 @@ def run(args: Arguments) -> int:
 def lint_request(args: Arguments, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:
     """The request to lint the documents, with the topology and the versions that are given; None where one is wrong."""
     path, batches = inputs.topology_path(args)
-    topology, found = inputs.topology_of(path) if path is not None else (None, ())
+    topology, topology_batches = inputs.topology_of(path) if path is not None else (None, ())
     target, accept = options.target(args), options.accept(args, "FM")
-    every = [Batch((*target.diagnostics, *accept.diagnostics)), *batches, *found]
+    every = [Batch((*target.diagnostics, *accept.diagnostics)), *batches, *topology_batches]
     if target.value is None or accept.value is None or (path is not None and topology is None):
         return None, every
     return pipeline.LintRequest(documents, topology, args.value("scheduler"), target.value, accept.value), every

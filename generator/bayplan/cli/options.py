@@ -99,7 +99,7 @@ def target(args: Arguments) -> Outcome[Mapping[str, str]]:
 def accept(args: Arguments, letters: str = "F") -> Outcome[frozenset[str]]:
     """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
     codes = args.values("accept")
-    wrong = tuple(found for code in codes if (found := _unacceptable(code, letters)))
+    wrong = tuple(diagnostic for code in codes if (diagnostic := _unacceptable(code, letters)))
     return Outcome(None if wrong else frozenset(codes), wrong)
 
 

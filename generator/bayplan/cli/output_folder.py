@@ -146,22 +146,22 @@ def files(documents: Iterable[Item]) -> dict[str, str]:
     """
     items = tuple(documents)
     texts = [each for each in items if isinstance(each, File)]
-    found = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
+    texts_by_name = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
     documents = [each for each in items if not isinstance(each, File)]
     repeats: dict[str, int] = {}  # names repeat in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)
         name = f"{stem}.yaml"
-        while name in found:  # also by an object that is really called so
+        while name in texts_by_name:  # also by an object that is really called so
             repeats[stem] = repeats.get(stem, 1) + 1
             name = f"{stem}--{repeats[stem]}.yaml"
-        found[name] = text
-    return found
+        texts_by_name[name] = text
+    return texts_by_name
 
 
 def _stem(text: str) -> str:
     """The file name of a document as `emit` writes it. Longer than file systems allow is cut."""
-    kind, name = (found[1] if (found := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
+    kind, name = (match[1] if (match := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
     number = ORDER.index(kind) + 1 if kind in ORDER else 99
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 

@@ -67,14 +67,14 @@ def _possible(path: str) -> bool:
 
 def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
     """What `render -o DIR/` wrote into the folders that are written now, its index included."""
-    found: list[str] = []
+    paths: list[str] = []
     for place in sorted({os.path.dirname(path) for path in texts}):
         if os.path.isfile(os.path.join(root, place, output_folder.INDEX)):
             names = output_folder.listed(os.path.join(root, place))
             if names.value is None:
                 return names
-            found += [os.path.join(place, name) for name in (*names.value, output_folder.INDEX)]
-    return Outcome(tuple(found))
+            paths += [os.path.join(place, name) for name in (*names.value, output_folder.INDEX)]
+    return Outcome(tuple(paths))
 
 
 def _text(root: str, path: str) -> str | None:

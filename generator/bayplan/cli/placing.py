@@ -27,8 +27,8 @@ def placing(args: Arguments, path: str) -> Placing:
     policy, about_policy = inputs.policy_of(args)
     target, accept = options.target(args), options.accept(args)
     batches = (*about_topology, *about_policy, Batch((*target.diagnostics, *accept.diagnostics)))
-    read = (("topology", topology), ("policy", policy))
-    documents = {subject: document for subject, document in read if document is not None}
+    documents_read = (("topology", topology), ("policy", policy))
+    documents = {subject: document for subject, document in documents_read if document is not None}
     unread = policy is None and args.has("policy")
     if unread or topology is None or target.value is None or accept.value is None:
         return Placing(None, documents, batches)

@@ -46,10 +46,10 @@ def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
     from bayplan.cli.commands import COMMANDS
 
-    found = find(argv, COMMANDS)
-    plain = parse(*found) if found else None
-    if plain is not None:
-        return execute(plain)
+    command = find(argv, COMMANDS)
+    parsed = parse(*command) if command else None
+    if parsed is not None:
+        return execute(parsed)
     from bayplan.cli import human
 
     return human.main(argv, execute)

@@ -116,15 +116,15 @@ def _whole(counted: PoolCount, unit: Unit) -> tuple[str, str]:
 
 def _grid(squares: Iterator[tuple[str, str]]) -> Box:
     """Squares in columns: two for a rack, more for what is larger."""
-    found = [*squares]
-    columns = 2 if len(found) <= 20 else min(ceil(sqrt(2 * len(found))), 70)
+    cells = [*squares]
+    columns = 2 if len(cells) <= 20 else min(ceil(sqrt(2 * len(cells))), 70)
     lines = []
-    for number, (word, name) in enumerate(found):
+    for number, (word, name) in enumerate(cells):
         x, y = number % columns * STEP, number // columns * STEP
         square = f'<rect class="{_safe(word)}" x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="2">'
         lines.append(f"{square}<title>{_safe(name)}</title></rect>\n")
-    rows = ceil(len(found) / columns)
-    return Box(max(min(columns, len(found)) * STEP - 3, 0), max(rows * STEP - 3, 0), "".join(lines))
+    rows = ceil(len(cells) / columns)
+    return Box(max(min(columns, len(cells)) * STEP - 3, 0), max(rows * STEP - 3, 0), "".join(lines))
 
 
 def _framed(title: str, inside: Sequence[Box], most: float, fixed: bool = False) -> Box:

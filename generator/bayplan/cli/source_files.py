@@ -119,13 +119,13 @@ class OpenedFile(SourceFile):
         message = f"the file is not {encoding.removesuffix('-sig').upper()}: {characters} is no character"
         return error("R104", (*self.at(), AT, line + row - 1, column), message, hint="save it as UTF-8")
 
-    def batch(self, found: tuple[Diagnostic, ...]) -> Batch:
+    def batch(self, diagnostics: tuple[Diagnostic, ...]) -> Batch:
         """Findings about this file, with the texts that they quote lines from."""
         text = self.__dict__.get("text", "")
-        if not text and "_raw" in self.__dict__ and found:
+        if not text and "_raw" in self.__dict__ and diagnostics:
             text = read_text(self._raw, "").value or ""
         own = f"source:{self.number}:"
-        subjects = {str(each.route[0]) for each in found if each.route and str(each.route[0]).startswith(own)}
+        subjects = {str(each.route[0]) for each in diagnostics if each.route and str(each.route[0]).startswith(own)}
         numbered = {str(self.at(number)[0]): document for number, document in enumerate(self.documents)} if text else {}
         plain = {subject: Document(self.name, text, 0, None) for subject in (*subjects, str(self.at()[0]))}
-        return Batch(found, {**plain, **numbered})
+        return Batch(diagnostics, {**plain, **numbered})

@@ -17,24 +17,24 @@ from bayplan.text.document import Document
 def run(args: Arguments) -> int:
     """Checks the file named, else the project's."""
     document, batches = inputs.one_topology(args)
-    found = list(batches)
-    wrong = topology_sources.day(args, "newer-than")
-    if document is not None and not wrong:
+    reported = list(batches)
+    wrong_day = topology_sources.day(args, "newer-than")
+    if document is not None and not wrong_day:
         outcome, origins = pipeline.survey_topology(document)
         age = tuple(_age(outcome.value, args)) if outcome.value else ()
-        found.append(Batch((*outcome.diagnostics, *age), {"topology": document}, origins))
+        reported.append(Batch((*outcome.diagnostics, *age), {"topology": document}, origins))
         if outcome.value and args.has("live"):
-            found += _live(args, outcome.value, document)
-    return finish(args, [Batch(wrong), *found], to_stdout=True)
+            reported += _live(args, outcome.value, document)
+    return finish(args, [Batch(wrong_day), *reported], to_stdout=True)
 
 
 def _age(topology: ClusterTopology, args: Arguments) -> Iterator[Diagnostic]:
     """T443: days are compared as texts, so no clock is asked."""
     since = args.value("newer-than")
     if since and topology.read < since:
-        known = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
+        age = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
         hint = "`bayplan topology import SOURCE --update FILE --read-on DAY` brings it up to date"
-        yield warning("T443", ("topology", "spec", "read"), f"its sources {known}, before {since}", hint=hint)
+        yield warning("T443", ("topology", "spec", "read"), f"its sources {age}, before {since}", hint=hint)
 
 
 def _live(args: Arguments, topology: ClusterTopology, document: Document) -> list[Batch]:
@@ -44,14 +44,14 @@ def _live(args: Arguments, topology: ClusterTopology, document: Document) -> lis
 
     live_args = args._replace(words=args.values("live"))
     picked, batches = topology_sources.pick(live_args)
-    asked = topology_sources.asked(live_args)
-    if len(picked) < len(live_args.words) or asked.value is None:
+    request = topology_sources.asked(live_args)
+    if len(picked) < len(live_args.words) or request.value is None:
         return batches
     if not any(topology_sources.knows_nodes(each) for each in picked):
         message = "what --live names knows no nodes, so there is nothing to compare"
         hint = "name the list of nodes: `kubectl get nodes -o json`"
         return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
-    live = over(topology, document, picked, asked.value, batches)
+    live = over(topology, document, picked, request.value, batches)
     if live is not None:
         compared = compare(topology, live)
         states = topology_sources.states(picked)
@@ -67,8 +67,8 @@ def _live(args: Arguments, topology: ClusterTopology, document: Document) -> lis
             if {before, after} & states
         ]
         route = ("topology", "spec", "pools")
-        found = tuple(warning("T444", route, message, hint=HINT) for message in messages)
-        batches.append(Batch(found, {"topology": document}))
+        diagnostics = tuple(warning("T444", route, message, hint=HINT) for message in messages)
+        batches.append(Batch(diagnostics, {"topology": document}))
     return batches
 
 

@@ -19,9 +19,9 @@ def run(args: Arguments) -> int:
     old, new = _both(args, batches)
     if old.topology is None or new.topology is None:
         return finish(args, batches)
-    found = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
-    code = finish(args, batches, destination.file_writer(args, [_text(args, found)]))
-    return code or (0 if found.equal else 1)
+    comparison = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
+    code = finish(args, batches, destination.file_writer(args, [_text(args, comparison)]))
+    return code or (0 if comparison.equal else 1)
 
 
 def _both(args: Arguments, batches: list[Batch]) -> tuple[Found, Found]:
@@ -34,19 +34,19 @@ def _both(args: Arguments, batches: list[Batch]) -> tuple[Found, Found]:
     return old, any_topology.load(args, right, old.topology, batches)
 
 
-def _text(args: Arguments, found: comparing.Comparison) -> str:
+def _text(args: Arguments, comparison: comparing.Comparison) -> str:
     from bayplan.cli import show_difference
 
     if args.value("format", "text") == "json":
-        return show_difference.as_json(found)
-    return "".join(show_difference.as_text(found, *args.words))
+        return show_difference.as_json(comparison)
+    return "".join(show_difference.as_text(comparison, *args.words))
 
 
-def _known_to_both(found: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:
+def _known_to_both(comparison: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:
     """Only what both sides speak of."""
     foreign = [side.states for side in (old, new) if side.states is not None]
     if not foreign:
-        return found
-    known = frozenset.intersection(*foreign) | {""}
-    states = tuple(each for each in found.states if each.before in known and each.after in known)
-    return found._replace(states=states, settings=())
+        return comparison
+    states_of_both = frozenset.intersection(*foreign) | {""}
+    states = tuple(each for each in comparison.states if each.before in states_of_both and each.after in states_of_both)
+    return comparison._replace(states=states, settings=())

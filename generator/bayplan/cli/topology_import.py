@@ -26,42 +26,42 @@ DOMAINS = "domains: []"
 
 def run(args: Arguments) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
-    asked = topology_sources.asked(args)
+    request = topology_sources.asked(args)
     twice = files.stdin_twice((*args.words, args.value("update")))
-    batches = [Batch((*destination.option_errors(args), *asked.diagnostics, *twice))]
-    if asked.value is None or has_errors(batches[0].diagnostics):
+    batches = [Batch((*destination.option_errors(args), *request.diagnostics, *twice))]
+    if request.value is None or has_errors(batches[0].diagnostics):
         return finish(args, batches)
-    picked, found = topology_sources.pick(args)
-    batches += found
+    picked, read_batches = topology_sources.pick(args)
+    batches += read_batches
     if len(picked) < len(args.words):
         return finish(args, batches)
     if args.has("update"):
-        text = _updated(args, picked, asked.value, batches)
+        text = _updated(args, picked, request.value, batches)
     else:
-        text = _new(args, picked, asked.value, batches)
+        text = _new(args, picked, request.value, batches)
     return finish(args, batches, None if text is None else destination.file_writer(args, [text]))
 
 
-def _new(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = topology_merging.together(picked, asked, batches)
-    if made is None:
+def _new(args: Arguments, picked: Sequence[Picked], request: Asked, batches: list[Batch]) -> str | None:
+    merged = topology_merging.together(picked, request, batches)
+    if merged is None:
         return None
-    name, read = args.value("name", made.topology.name), args.value("read-on", made.topology.read)
-    topology = made.topology._replace(name=name, read=read)
+    name, read = args.value("name", merged.topology.name), args.value("read-on", merged.topology.read)
+    topology = merged.topology._replace(name=name, read=read)
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
-        judged = pipeline.topology_findings(topology)
-        judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
-        batches.append(topology_merging.at_sources(judged, made, picked))
-        if has_errors(judged):
+        diagnostics = pipeline.topology_findings(topology)
+        diagnostics += () if has_errors(diagnostics) else schemas.validate(native.SCHEMA, data, "topology")
+        batches.append(topology_merging.at_sources(diagnostics, merged, picked))
+        if has_errors(diagnostics):
             return None
     return _commented(data)
 
 
-def _updated(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
+def _updated(args: Arguments, picked: Sequence[Picked], request: Asked, batches: list[Batch]) -> str | None:
     """The text of the topology file with its edits."""
-    document, found = inputs.topology_of(args.value("update"))
-    batches += found
+    document, read_batches = inputs.topology_of(args.value("update"))
+    batches += read_batches
     if document is None:
         return None
     topology, origins = pipeline.check_topology(document)
@@ -71,7 +71,7 @@ def _updated(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: l
     if not any(each.formats for each in picked):
         return _applied(document, _osmo(picked, topology.value, document, batches), batches)
     if any(topology_sources.knows_nodes(each) for each in picked):
-        return _refreshed(args, picked, asked, topology.value, document, batches)
+        return _refreshed(args, picked, request, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
     message = f"{name} knows no nodes, so there is nothing to bring up to date"  # levels and selectors stay
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
@@ -82,7 +82,7 @@ def _updated(args: Arguments, picked: Sequence[Picked], asked: Asked, batches: l
 def _refreshed(
     args: Arguments,
     picked: Sequence[Picked],
-    asked: Asked,
+    request: Asked,
     old: ClusterTopology,
     document: Document,
     batches: list[Batch],
@@ -90,7 +90,7 @@ def _refreshed(
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refreshing
 
-    new = topology_merging.over(old, document, picked, asked, batches)
+    new = topology_merging.over(old, document, picked, request, batches)
     if new is None:
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))
@@ -115,11 +115,11 @@ def _osmo(
     for each in picked:
         source, batch = topology_sources.pools_of(each)
         batches.append(batch)
-        made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
-        found = topology_sources.reported(each, made.diagnostics)
+        outcome = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
+        found = topology_sources.reported(each, outcome.diagnostics)
         batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
-        failed |= made.value is None
-        edits += made.value or ()
+        failed |= outcome.value is None
+        edits += outcome.value or ()
     return None if failed else tuple(edits)
 
 

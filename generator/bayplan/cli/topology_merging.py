@@ -17,58 +17,58 @@ from bayplan.topologies import merging
 from bayplan.topologies.slurm.layout import slurm_names
 
 
-def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
+def together(picked: Sequence[Picked], request: Asked, batches: list[Batch]) -> Part | None:
     """What all sources say; None where one of them has errors, or they contradict each other."""
-    parts, found = topology_sources.gather(picked, asked)
-    batches += found
-    made = merging.merge(parts) if parts else None
-    batches += [_quoted(made.diagnostics, picked)] if made else []
-    if made and made.value and len(picked) > 1:
-        batches[:] = _without_placeholders(batches, made.value.topology)
-    return made.value if made else None
+    parts, read_batches = topology_sources.gather(picked, request)
+    batches += read_batches
+    merged = merging.merge(parts) if parts else None
+    batches += [_quoted(merged.diagnostics, picked)] if merged else []
+    if merged and merged.value and len(picked) > 1:
+        batches[:] = _without_placeholders(batches, merged.value.topology)
+    return merged.value if merged else None
 
 
 def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
     """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
-    left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+    missing_labels = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
     def still_true(each: Diagnostic) -> bool:
         if each.code == "W497":
             return not all(pool.domains for pool in topology.pools)
-        return each.code != "T482" or any(label in each.message for label in left)
+        return each.code != "T482" or any(label in each.message for label in missing_labels)
 
     return [batch._replace(diagnostics=tuple(filter(still_true, batch.diagnostics))) for batch in batches]
 
 
 def over(
-    old: ClusterTopology, document: Document, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+    old: ClusterTopology, document: Document, picked: Sequence[Picked], request: Asked, batches: list[Batch]
 ) -> ClusterTopology | None:
     """The cluster as the sources say it, sorted into the pools and levels of the file.
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
-    parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
-    batches += found
+    parts, read_batches = topology_sources.gather(picked, request._replace(frames=frames))
+    batches += read_batches
     if parts is None:
         return None
-    known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
-    made = merging.merge((known, *parts)) if frames else Outcome[Part](None)
-    pools = made.value.topology.pools if made.value else ()
+    file_part = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
+    merged = merging.merge((file_part, *parts)) if frames else Outcome[Part](None)
+    pools = merged.value.topology.pools if merged.value else ()
     if not {pool.name for pool in pools if pool.domains} & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
         kept = (_without_states(pool, stale) for pool in old.pools)
-        own = known._replace(topology=old._replace(pools=tuple(kept)), places=_places(old))
-        made = merging.merge((own, *parts))
-        still_true = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
-        made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
-    batch = _quoted(made.diagnostics, picked)
+        own = file_part._replace(topology=old._replace(pools=tuple(kept)), places=_places(old))
+        merged = merging.merge((own, *parts))
+        still_true = tuple(each for each in merged.diagnostics if each.code != "T446")  # T445 says it of all sources
+        merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
+    batch = _quoted(merged.diagnostics, picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
-    judged = pipeline.topology_findings(made.value.topology) if made.value else ()
-    if made.value is None or has_errors(judged):
-        batches += [at_sources(judged, made.value, picked)] if made.value else []
+    problems = pipeline.topology_findings(merged.value.topology) if merged.value else ()
+    if merged.value is None or has_errors(problems):
+        batches += [at_sources(problems, merged.value, picked)] if merged.value else []
         return None
-    return made.value.topology
+    return merged.value.topology
 
 
 def _without_states(pool: Pool, states: frozenset[str]) -> Pool:
@@ -82,12 +82,12 @@ def _tells_nodes(pool: Pool) -> bool:
     return not (promised or (not pool.levels and not pool.node.described))
 
 
-def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+def _unnamed(old: ClusterTopology, merged: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
-    called = made.aliases if made else {}
-    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
-    missing = [node for pool in old.pools for node in pool.nodes() if node not in named]
-    if missing and named:
+    names = merged.aliases if merged else {}
+    known_nodes = {names.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
+    missing = [node for pool in old.pools for node in pool.nodes() if node not in known_nodes]
+    if missing and known_nodes:
         message = f"{nodes_are(missing, ' of the file')} in no source"
         hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
         yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
@@ -108,31 +108,33 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
     }
 
 
-def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
+def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
     """Findings that speak of several sources, with the texts of all."""
     sources: dict[str, Document] = {}
-    for each in picked if found else ():
-        sources.update(each.file.batch(found).sources)
-    return Batch(found, sources)
+    for each in picked if diagnostics else ():
+        sources.update(each.file.batch(diagnostics).sources)
+    return Batch(diagnostics, sources)
 
 
-def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
+def at_sources(diagnostics: tuple[Diagnostic, ...], merged: Part, picked: Sequence[Picked]) -> Batch:
     """What is wrong with the result, shown where a source speaks of the first node concerned."""
     only = picked[0].file.at() if len(picked) == 1 else ()
-    places = dict(_origins(made, only)) if found else {}
+    places = dict(_origins(merged, only)) if diagnostics else {}
 
     def nearest(route: Route) -> Route:
         """The place of the nearest part of the result that has one: a source has paths of its own."""
         return (origin(route, places) or ((), ()))[0]
 
-    return _quoted(tuple(moved(each, nearest) for each in found), picked)
+    return _quoted(tuple(moved(each, nearest) for each in diagnostics), picked)
 
 
-def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:
+def _origins(merged: Part, only: Route) -> Iterator[tuple[Route, Route]]:
     """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
     if only:
         yield ("topology",), only
-    for p, pool in enumerate(made.topology.pools):
-        firsts = [next((made.places[node] for node in each.nodes if node in made.places), ()) for each in pool.domains]
+    for p, pool in enumerate(merged.topology.pools):
+        firsts = [
+            next((merged.places[node] for node in each.nodes if node in merged.places), ()) for each in pool.domains
+        ]
         yield from ((("topology", "spec", "pools", p, "domains", d), at) for d, at in enumerate(firsts) if at)
         yield from ((("topology", "spec", "pools", p), at) for at in firsts[:1] if at)

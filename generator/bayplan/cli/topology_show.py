@@ -17,8 +17,8 @@ from bayplan.topologies import inventory
 def run(args: Arguments) -> int:
     """Shows the file named, of whatever format, else the project's."""
     batches = [Batch(destination.option_errors(args))]
-    path, found = inputs.needed_topology(args, args.words)
-    batches += found
+    path, read_batches = inputs.needed_topology(args, args.words)
+    batches += read_batches
     topology = any_topology.load(args, path, None, batches).topology if path else None
     if topology is None:
         return finish(args, batches)
@@ -46,8 +46,8 @@ def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
 
 def _unknown(level: str, topology: ClusterTopology) -> tuple[Diagnostic, ...]:
     """T578: no pool has the level."""
-    known = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
-    if not level or level in known:
+    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
+    if not level or level in names:
         return ()
     message = f'no pool of "{topology.name}" has a level "{level}"'
-    return (error("T578", ("argument", "--level"), message, hint=suggest(level, known, "levels")),)
+    return (error("T578", ("argument", "--level"), message, hint=suggest(level, names, "levels")),)

@@ -36,20 +36,20 @@ class Picked(NamedTuple):
 
 def asked(args: Arguments) -> Outcome[Asked]:
     """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
-    found = [*day(args, "read-on")]
-    levels = tuple(level for word in args.values("level") for level in _level(word, found))
+    wrong = [*day(args, "read-on")]
+    levels = tuple(level for word in args.values("level") for level in _level(word, wrong))
     plan = args.value("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
-        found.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
+        wrong.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
     if len(args.values("from")) not in (0, 1, len(args.words)):
         message = f"--from is given {len(args.values('from'))} times for {len(args.words)} sources"
-        found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
-    headroom = _headroom(args.value("headroom"), found)
-    made = Asked(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
-    return Outcome(None if found else made._replace(plan=int(plan), headroom=headroom), tuple(found))
+        wrong.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+    headroom = _headroom(args.value("headroom"), wrong)
+    request = Asked(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
+    return Outcome(None if wrong else request._replace(plan=int(plan), headroom=headroom), tuple(wrong))
 
 
-def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
+def _headroom(word: str, wrong: list[Diagnostic]) -> dict[str, int]:
     """`cpu=4,memory=32Gi`, or one of them."""
     from bayplan.kube import quantity
 
@@ -62,7 +62,7 @@ def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
             message = f'"{part[:40]}" is no amount of cpu or memory'
-            found.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
+            wrong.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
     return amounts
 
 
@@ -79,7 +79,7 @@ def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
     return () if sound else (error("A938", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
 
 
-def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
+def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
     from bayplan.schemas import is_label_key
     from bayplan.topologies.grouping import dns_label
@@ -89,7 +89,7 @@ def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     name, equals, key = text.rpartition("=")
     if mark not in ("", "nvlink") or (equals and dns_label(name) != name) or not is_label_key(key):
         message = f'"{word[:80]}" is no level: a label key, such as rack=example.com/rack or example.com/rack,nvlink'
-        found.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
+        wrong.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
         return
     yield Level(name or level_name(key), key, mark == "nvlink")
 
@@ -121,8 +121,8 @@ def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
         return
     objects = [each for each in READ.values() if each.objects]
     tried = (objects if file.small else objects[:1]) if "apiVersion" in file.head else ()
-    found = [each for each in tried if _reader(each).sniff(file)]
-    yield from found or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
+    recognised = [each for each in tried if _reader(each).sniff(file)]
+    yield from recognised or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
 
 
 def _reader(source: Source) -> Importer:
@@ -137,7 +137,7 @@ class Gathered(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
+def gather(picked: Sequence[Picked], request: Asked) -> Gathered:
     """The part of each source. Frames are read first: they say which labels of nodes are levels."""
     pairs = [(each.file, format_) for each in picked for format_ in each.formats]
     frames = [pair for pair in pairs if not pair[1].nodes]
@@ -149,11 +149,11 @@ def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
         failed |= part is None
         parts += [part] if part else []
         batches.append(batch)
-    wanted = wanted._replace(labels=frozenset(_needed(trees)))
+    request = request._replace(labels=frozenset(_needed(trees)))
     for file, format_ in chain(frames, trees):
-        known = {node: held for part in parts for node, held in part.labels.items()}
-        pools = (*wanted.frames, *(pool for part in parts for pool in part.topology.pools if not pool.domains))
-        part, batch = _part(file, format_, wanted._replace(frames=pools, nodes=known))
+        node_labels = {node: held for part in parts for node, held in part.labels.items()}
+        pools = (*request.frames, *(pool for part in parts for pool in part.topology.pools if not pool.domains))
+        part, batch = _part(file, format_, request._replace(frames=pools, nodes=node_labels))
         failed |= part is None
         parts += [part] if part else []
         batches.append(batch)
@@ -178,10 +178,10 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
             yield from reader.needed_labels(file)
 
 
-def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None, Batch]:
+def _part(file: OpenedFile, format_: Source, request: Asked) -> tuple[Part | None, Batch]:
     try:
-        made = _reader(format_).new(file, wanted)
-        return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
+        part = _reader(format_).new(file, request)
+        return part.value and part.value._replace(source=file.name), file.batch(part.diagnostics)
     except UnreadableError as problem:
         return None, file.batch(problem.diagnostics)
 
@@ -193,8 +193,8 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     document, batch = pools_of(picked)
     if document is None:
         return None, batch
-    made = native.part(osmo_pools.new(document), picked.file, Asked())
-    return made.value, Batch(reported(picked, made.diagnostics), {SUBJECT: document})
+    outcome = native.part(osmo_pools.new(document), picked.file, Asked())
+    return outcome.value, Batch(reported(picked, outcome.diagnostics), {SUBJECT: document})
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
@@ -204,10 +204,12 @@ def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
-def reported(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
-    strange = picked.guessed and any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in found)
-    return (_unrecognised(picked.file),) if strange else found
+    unrecognised = picked.guessed and any(
+        each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics
+    )
+    return (_unrecognised(picked.file),) if unrecognised else diagnostics
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:

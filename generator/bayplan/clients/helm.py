@@ -68,13 +68,13 @@ def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
     """What goes on the objects that are made for a workload: its template; a hook's are hooks, and run before it."""
     template = template_of(workload) or template_of(document)
     annotations = mapping(workload, "metadata", "annotations")
-    found = {FILE: template} if template else {}
+    annotations_added = {FILE: template} if template else {}
     if HOOK[0] not in annotations:
-        return found
+        return annotations_added
     weight = str(annotations.get(HOOK[1], 0))
     sooner = str(int(weight) - 1) if re.fullmatch(r"[-+]?[0-9]{1,9}", weight) else "-1"
-    given = {name: str(annotations[name]) for name in HOOK if name in annotations}
-    return {**found, **given, HOOK[1]: sooner}
+    hook = {name: str(annotations[name]) for name in HOOK if name in annotations}
+    return {**annotations_added, **hook, HOOK[1]: sooner}
 
 
 LARGEST = 8 * 2**20
@@ -104,11 +104,11 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()
-    documents, found = {}, list[Diagnostic]()
+    documents, reported = {}, list[Diagnostic]()
     for number in numbers:
         documents[number], diagnostics = _read_one(name, pieces[number], number)
-        found += diagnostics
-    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
+        reported += diagnostics
+    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(reported)
 
 
 def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
@@ -119,8 +119,8 @@ def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -
         if bare_returns or piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)):
             return None
     texts = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
-    found = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
-    return None if found is None else {numbers[each.index]: each.data for each in found}
+    documents = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
+    return None if documents is None else {numbers[each.index]: each.data for each in documents}
 
 
 _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
@@ -129,14 +129,14 @@ _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 
 def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
     """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
-    found = read(name, piece, subject(number), own=False)
-    if found.value is None:
-        return None, tuple(each for each in found.diagnostics if each.code != "R106")
-    if len(found.value) > 1:
+    documents = read(name, piece, subject(number), own=False)
+    if documents.value is None:
+        return None, tuple(each for each in documents.diagnostics if each.code != "R106")
+    if len(documents.value) > 1:
         hint = "documents are told apart by `---` on lines that end with a line feed"
         message = "several documents are one here: nothing that Helm and kubectl see stands between them"
         return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
-    return found.value[0].data, found.diagnostics
+    return documents.value[0].data, documents.diagnostics
 
 
 def subject(number: int) -> str:
@@ -152,13 +152,13 @@ def objects(stream: Stream) -> Iterator[Object]:
                 yield one._replace(data=without_helm(one.data))
 
 
-def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
+def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
     """The stream with what was made of it."""
     changed: dict[int, list[tuple[Route, Any]]] = {}
     added: dict[int, list[Added]] = {}
-    for change in made.changes:
+    for change in augmented.changes:
         changed.setdefault(number_of(change.route), []).append((change.route[1:], change.data))
-    for new in made.added:
+    for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(new)
     texts = _rewritten(stream, changed)
     for number, piece in enumerate(stream.pieces):
@@ -209,9 +209,9 @@ def own_files(stream: Stream) -> Iterator[Diagnostic]:
             yield warning("A972", (subject(number), "kind"), message, hint=hint)
 
 
-def located(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
+def located(stream: Stream, reported: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
     """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
-    diagnostics = tuple(found)
+    diagnostics = tuple(reported)
     routes = [route for each in diagnostics for route in (each.route, *(note.route for note in each.notes)) if route]
     numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
     if not numbers:
@@ -290,5 +290,5 @@ def kinds(piece: bytes) -> set[str]:
     JSON, any `kind` may be.
     """
     top = set(re.findall(_TOP, piece))
-    found = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
-    return {kind.decode() for kind in found}
+    names = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
+    return {kind.decode() for kind in names}

@@ -132,13 +132,13 @@ def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     if not raw.strip():
         hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
         return Outcome(None, (error("A960", (), "standard input is empty; a ResourceList is wanted", hint=hint),))
-    found = read(NAME, raw, SUBJECT, own=False)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    data = found.value[0].data
-    wrong = _not_a_list(found.value)
-    if wrong:
-        return Outcome(None, (wrong,))
+    documents = read(NAME, raw, SUBJECT, own=False)
+    if documents.value is None:
+        return Outcome(None, documents.diagnostics)
+    data = documents.value[0].data
+    problem = _not_a_list(documents.value)
+    if problem:
+        return Outcome(None, (problem,))
     items = data.get("items") or []
     foreign = tuple(_foreign(number, each) for number, each in enumerate(items) if not _is_object(each))
     listed = tuple(Item("", each) for each in items)
@@ -189,12 +189,12 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
         text = raw.decode()
     except UnicodeDecodeError:
         return None
-    head, found, rest = text.partition(_ITEMS)
+    head, listed, rest = text.partition(_ITEMS)
     body, configured, tail = rest.partition(_CONFIG)
     body = body if configured else body.removesuffix("\n")
     lines = head.split("\n")
     version = lines[0].removeprefix("apiVersion: ")
-    if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
+    if not listed or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
         return None
     if any(mark in text for mark in _ALIASES) or "\r" in text:
         return None
@@ -218,8 +218,8 @@ def _chunks(body: str) -> tuple[Item, ...]:
 
 def _data(texts: Sequence[str]) -> list[Any] | None:
     """What the texts hold, read as one; None where they cannot be read by themselves."""
-    found = read(NAME, "\n---\n".join(texts).encode(), SUBJECT, own=False)
-    return [each.data for each in found.value] if found.value and len(found.value) == len(texts) else None
+    documents = read(NAME, "\n---\n".join(texts).encode(), SUBJECT, own=False)
+    return [each.data for each in documents.value] if documents.value and len(documents.value) == len(texts) else None
 
 
 def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
@@ -227,14 +227,14 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
     numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
     if not numbers:
         return Outcome(tuple(items))
-    found = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
-    data = found.value[0].data if found.value else None
+    documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
+    data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
-        return Outcome(None, found.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
-    wrong = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
+        return Outcome(None, documents.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
+    errors = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
     table = dict(zip(numbers, data, strict=True))
     return Outcome(
-        None if wrong else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), wrong
+        None if errors else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), errors
     )
 
 
@@ -242,11 +242,12 @@ def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
     """The objects of a plain stream, as kustomize gives it to its older plugins; none in an empty one."""
     if not raw.strip():
         return Outcome(())
-    found = read(NAME, raw, SUBJECT, own=False)
-    data = [each.data for each in found.value or ()]
-    wrong = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
+    documents = read(NAME, raw, SUBJECT, own=False)
+    data = [each.data for each in documents.value or ()]
+    errors = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
     return Outcome(
-        None if wrong or found.value is None else tuple(Item("", each) for each in data), (*found.diagnostics, *wrong)
+        None if errors or documents.value is None else tuple(Item("", each) for each in data),
+        (*documents.diagnostics, *errors),
     )
 
 

@@ -130,12 +130,12 @@ def marked_pieces(marked: str, clean: str, table: Table) -> list[list[int]] | No
     parts = re.split(f"{table.left}([0-9]+){table.right}", marked)
     if "".join(parts[::2]) != clean:
         return None
-    found: list[list[int]] = []
+    pieces: list[list[int]] = []
     offset = len(parts[0])
     for number, text in zip(parts[1::2], parts[2::2], strict=True):
-        found.append([offset, int(number)])
+        pieces.append([offset, int(number)])
         offset += len(text)
-    return found
+    return pieces
 
 
 class _Marker:
@@ -275,9 +275,9 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
     failure = next((failure for kind, failure in kinds if isinstance(problem, kind)), "other")
     if isinstance(problem, UndefinedError | TypeError):
         start_clock()
-        found = undefined.survey(environment, template, variables)
-        if found["found"]:
-            return {"failure": "undefined", **found}
+        missing = undefined.survey(environment, template, variables)
+        if missing["found"]:
+            return {"failure": "undefined", **missing}
     if isinstance(problem, RecursionError | SyntaxError):
         message = "it calls itself without end, or is nested too deeply"
     return {"failure": failure, "message": message or type(problem).__name__, "line": line}
@@ -285,9 +285,9 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
 
 def _syntax(message: str, line: int) -> dict[str, Any]:
     """Jinja tells the place of a character that it does not know as an offset, in words."""
-    found = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
-    place = {"offset": int(found[2])} if found else {}
-    return {"failure": "syntax", "message": found[1] if found else message, "line": line, **place}
+    match = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
+    place = {"offset": int(match[2])} if match else {}
+    return {"failure": "syntax", "message": match[1] if match else message, "line": line, **place}
 
 
 def _line(trace: TracebackType | None) -> int:

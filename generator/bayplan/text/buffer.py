@@ -95,16 +95,16 @@ class Buffer:
 
     def dashes(self, node: Node) -> list[int]:
         """The places of a block sequence's dashes."""
-        found: list[int] = []
+        places: list[int] = []
         place = node.start
         for item in node.items:
             gap = _GAP.match(self.text, place)
             dash = gap.end() if gap else place
             if self.text[dash : dash + 1] != "-":
                 raise UnpatchableError
-            found.append(dash)
+            places.append(dash)
             place = max(item.stop, dash + 1)
-        return found
+        return places
 
     def insert(self, node: Node, number: int, extra: Sequence[Any], kept: Collection[int]) -> None:
         """Puts items before the item of that number, or behind the last one. `kept`: numbers of items that stay."""
@@ -260,10 +260,10 @@ class Buffer:
 
     def end_of_line(self, place: int) -> int:
         """The place before the line break."""
-        found = self.text.find("\n", place)
-        if found < 0:
+        end = self.text.find("\n", place)
+        if end < 0:
             return len(self.text)
-        return found - 1 if found > place and self.text[found - 1] == "\r" else found
+        return end - 1 if end > place and self.text[end - 1] == "\r" else end
 
 
 class Writer:

@@ -92,9 +92,9 @@ def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
         return
     site = Site("root", root.start, 0)
     for coarse in (False, True):
-        found = _expanding(text, root, site, old, new, coarse)
-        if found is not None:
-            yield found
+        changed_text = _expanding(text, root, site, old, new, coarse)
+        if changed_text is not None:
+            yield changed_text
         if not coarse and not text.endswith("\n"):  # a block of lines may have to end the text
             yield next(_attempts(f"{text}{newline_of(text)}", old, new), "")
     patch = _Patch(text)
@@ -121,16 +121,16 @@ def _expanding(text: str, root: Node, site: Site, old: Any, new: Any, coarse: bo
 
 def _data(text: str) -> Any:
     """What a text reads as, or something that nothing else is the same as."""
-    found = document.read("", text.encode(), "manifest", own=False).value
-    return found[0].data if found and len(found) == 1 else _NOTHING
+    documents_read = document.read("", text.encode(), "manifest", own=False).value
+    return documents_read[0].data if documents_read and len(documents_read) == 1 else _NOTHING
 
 
 def _data_of_all(texts: Sequence[str]) -> list[Any] | None:
     """What each of many texts reads as; None where that takes reading them one by one."""
     if not all(t.startswith("---") and t.endswith("\n") and "\n..." not in t and "\n%" not in t for t in texts):
         return None  # not each begins a document of its own, ends it, and holds nothing that reaches beyond it
-    found = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
-    data = {each.index: each.data for each in found}
+    documents_read = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
+    data = {each.index: each.data for each in documents_read}
     return [data.get(number, _NOTHING) for number in range(len(texts))]
 
 

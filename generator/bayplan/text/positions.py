@@ -83,16 +83,16 @@ def compose(events: Iterator[Any], text: str) -> Node | None:
 
 
 def find(
-    text: str, events: Iterator[Any], asked: Iterable[tuple[int, Path]], *, loaded: bool = False
+    text: str, events: Iterator[Any], paths: Iterable[tuple[int, Path]], *, loaded: bool = False
 ) -> dict[tuple[int, Path], tuple[int, int]]:
     """The extent of every (document, path), or of its nearest ancestor; fewer where the text is broken.
 
     `loaded`: keys are named as `document.load` names them, and the last of equal ones counts.
     """
-    wanted = set(asked)
+    paths_wanted = set(paths)
     composer = _Composer(text, pyyaml_key_name if loaded else key_name, loaded)
-    roots = composer.documents(events, wanted)
-    return {(index, path): composer.extent(roots[index], path) for index, path in wanted if index in roots}
+    roots = composer.documents(events, paths_wanted)
+    return {(index, path): composer.extent(roots[index], path) for index, path in paths_wanted if index in roots}
 
 
 class _Composer:
@@ -105,10 +105,10 @@ class _Composer:
         self.missing = -1  # wanted paths that are not yet passed
         self.anchors: dict[str, Node] = {}
 
-    def documents(self, events: Iterator[Any], asked: Iterable[tuple[int, Path]]) -> dict[int, Node]:
+    def documents(self, events: Iterator[Any], paths: Iterable[tuple[int, Path]]) -> dict[int, Node]:
         """The root node of every wanted document that is there."""
         trees: dict[int, dict[Any, Any]] = {}
-        for index, path in asked:
+        for index, path in paths:
             branch = trees.setdefault(index, {})
             for step in path[:-1] if path[-1:] == (KEY,) else path:
                 branch = branch.setdefault(step, {})
@@ -199,10 +199,10 @@ class _Composer:
     def extent(self, node: Node, path: Path) -> tuple[int, int]:
         """Where to point at for a path."""
         for step in path:
-            found = None if step == KEY else self.child(node, step)
-            if found is None:
+            below = None if step == KEY else self.child(node, step)
+            if below is None:
                 return node.key[1:] if node.key else _place(node)
-            node = found
+            node = below
         return _place(node)
 
     def child(self, node: Node, step: str | int) -> Node | None:

@@ -50,21 +50,21 @@ def _plugin(path: str) -> Outcome[ResourceList]:
     config = files.load(path, "function", own=False)
     if raw.value is None or not config[0]:
         return Outcome(None, (*raw.diagnostics, *config[1].diagnostics))
-    found = resource_list.stream(raw.value)
-    args = None if found.value is None else ResourceList(found.value, config[0][0].data)
-    return Outcome(args, found.diagnostics)
+    items = resource_list.stream(raw.value)
+    args = None if items.value is None else ResourceList(items.value, config[0][0].data)
+    return Outcome(args, items.diagnostics)
 
 
-def _job(args: Arguments, found: ResourceList) -> Outcome[Job]:
+def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
     """The work, if the configuration is one of ours. A961: it is none."""
-    config: Any = found.config
+    config: Any = request.config
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
         return Outcome(None, (_unknown(config),))
     wrong = schemas.validate(kind, config, "function") if kind != "Workflow" else ()
     if wrong:
         return Outcome(None, wrong)
-    return Outcome(Job(_merged(args, config), config, found.items, found.version, bool(args.words)))
+    return Outcome(Job(_merged(args, config), config, request.items, request.version, bool(args.words)))
 
 
 def _unknown(config: Any) -> Diagnostic:

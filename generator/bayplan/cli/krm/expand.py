@@ -21,15 +21,15 @@ def run(job: Job) -> Answer:
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
-    found = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
-    if not found:
+    numbers = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
+    if not numbers:
         return Answer(job.items, [])
-    workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in found]
-    made, batches = _manifests(job, workflows)
-    if made is None:
+    workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in numbers]
+    manifests, batches = _manifests(job, workflows)
+    if manifests is None:
         return Answer(None, batches)
-    before, after = known.value[: found[0]], known.value[found[0] :]
-    return Answer([*before, *made, *(each for each in after if not is_workflow(each.data))], batches)
+    before, after = known.value[: numbers[0]], known.value[numbers[0] :]
+    return Answer([*before, *manifests, *(each for each in after if not is_workflow(each.data))], batches)
 
 
 PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")
@@ -42,12 +42,12 @@ def generate(job: Job) -> Answer:
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
     own = without_wire({key: value for key, value in job.config.items() if key not in PLUGIN_KEYS})
-    made, batches = _manifests(job, [Document("Workflow", "", 0, own)])
-    if made is None:
+    manifests, batches = _manifests(job, [Document("Workflow", "", 0, own)])
+    if manifests is None:
         return Answer(None, batches)
     config = without_wire(job.config)
     others = [each for each in known.value if not isinstance(each.data, dict) or without_wire(each.data) != config]
-    return Answer([*others, *made], batches)
+    return Answer([*others, *manifests], batches)
 
 
 def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
@@ -57,14 +57,14 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
         return None, list(batches)
     topology, more = inputs.topology_of(path)
     read = Inputs(tuple(workflows), topology, (*batches, *more))
-    compiled, found = compile_all(job.args, read)
+    compiled, diagnostics = compile_all(job.args, read)
     if len(compiled) < len(workflows):
-        return None, found
+        return None, diagnostics
     documents, colliding = join(compiled)
     wrong = [Batch((_unfit(each.name),)) for each in documents if isinstance(each, File)]
     if wrong or colliding:
-        return None, [*found, *colliding, *wrong]
-    return [line for document in documents for line in lines(document)], found
+        return None, [*diagnostics, *colliding, *wrong]
+    return [line for document in documents for line in lines(document)], diagnostics
 
 
 def _unfit(name: str) -> Diagnostic:

@@ -71,8 +71,8 @@ MEANT = "config.kubernetes.io/depends-on"
 
 def wire(data: Any) -> dict[str, Any]:
     """The annotations that travel with an object."""
-    found = mapping(data, "metadata", "annotations").items()
-    return {key: value for key, value in found if str(key).startswith(WIRE) and key != MEANT}
+    annotations = mapping(data, "metadata", "annotations").items()
+    return {key: value for key, value in annotations if str(key).startswith(WIRE) and key != MEANT}
 
 
 def without_wire(data: Mapping[str, Any]) -> Mapping[str, Any]:

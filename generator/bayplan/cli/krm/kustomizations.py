@@ -78,22 +78,22 @@ def walk(folder: str, keys: Sequence[str], *, once: bool = False) -> list[Kustom
 
     `once`: a folder that several lists name is visited by the first of them only.
     """
-    found: list[Kustomization] = []
+    kustomizations: list[Kustomization] = []
     visited: set[str] = set()
 
     def visit(folder: str, above: tuple[Kustomization, ...]) -> None:
         document = kustomization(folder)
-        if document is None or len(above) >= DEEPEST or len(found) >= MOST or (once and folder in visited):
+        if document is None or len(above) >= DEEPEST or len(kustomizations) >= MOST or (once and folder in visited):
             return
         visited.add(folder)
-        found.append(Kustomization(folder, f"kustomization:{len(found)}", document, above))
-        below = (*above, found[-1])
+        kustomizations.append(Kustomization(folder, f"kustomization:{len(kustomizations)}", document, above))
+        below = (*above, kustomizations[-1])
         for key in keys:
             for path in listed_paths(folder, document.data, key):
                 visit(path, below)
 
     visit(folder, ())
-    return found
+    return kustomizations
 
 
 def kustomization(folder: str) -> Document | None:
@@ -175,11 +175,12 @@ def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
     """The documents of a patch that is written in the kustomization itself; their places are those in that file."""
     if not isinstance(text, str):
         return ()
-    found = read(file.name, text.encode(), "file", own=False)
+    documents_read = read(file.name, text.encode(), "file", own=False)
     span = locate(file.text, file.index, path)
     source_map = SourceMap(text, lambda inner: (_outer(inner, span, file.text), ""))
     return tuple(
-        each._replace(text=file.text, index=file.index, source_map=source_map) for each in found.value or ()[:1]
+        each._replace(text=file.text, index=file.index, source_map=source_map)
+        for each in documents_read.value or ()[:1]
     )
 
 
@@ -238,18 +239,18 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
 
 def _data_routes(batch: Batch) -> dict[str, set[Route]]:
     """Subject -> routes that lead to data."""
-    found: dict[str, set[Route]] = {}
+    routes_by_subject: dict[str, set[Route]] = {}
     for each in batch.diagnostics:
         for route in (each.route, *(note.route for note in each.notes)):
             if route and AT not in route:
-                found.setdefault(str(route[0]), set()).add(route)
-    return found
+                routes_by_subject.setdefault(str(route[0]), set()).add(route)
+    return routes_by_subject
 
 
 def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
     """As the report maps it: to where a default was written."""
-    found = origin(route, table)
-    return (*found[0], *found[1]) if found else route
+    place = origin(route, table)
+    return (*place[0], *place[1]) if place else route
 
 
 def title(data: Mapping[str, Any]) -> str:

@@ -76,18 +76,15 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
 
 
 def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
+    """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
     from bayplan.cli import topology_merging
     from bayplan.model.formats import Asked
+    from bayplan.topologies.slurm.layout import slurm_names
 
     pools = other.pools if other else ()
     request = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
     merged = topology_merging.together((picked,), request, batches)
-    return _named(merged.topology, other) if merged else None
-
-
-def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
-    """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
-    from bayplan.topologies.slurm.layout import slurm_names
-
     names = slurm_names(other) if other else {}
-    return topology._replace(pools=tuple(pool.renamed(names) for pool in topology.pools)) if names else topology
+    if merged is None or not names:
+        return merged and merged.topology
+    return merged.topology._replace(pools=tuple(pool.renamed(names) for pool in merged.topology.pools))

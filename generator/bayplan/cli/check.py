@@ -22,22 +22,16 @@ from bayplan.report.codes import title
 def run(args: Arguments) -> int:
     """Checks the workflows alone or, with a topology, all the way to their manifests."""
     read = inputs.read_all(args, needs_topology=False)
-    all_schedulers = args.value("scheduler") == "all"
-    if inputs.without_topology(args) and not all_schedulers:
-        return finish(args, [*read.batches, *_check_workflows(args, read)], to_stdout=True)
-    if all_schedulers:
+    if args.value("scheduler") == "all":
         return compare_schedulers(args, read)
+    if inputs.without_topology(args):
+        batches = [*read.batches]
+        for document in read.workflows:
+            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
+            batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+        return finish(args, batches, to_stdout=True)
     compiled, batches = compile_all(args, read)
     return finish(args, [*batches, *join(compiled)[1]], to_stdout=True)
-
-
-def _check_workflows(args: Arguments, read: Inputs) -> list[Batch]:
-    """What can be said of the workflows without a cluster."""
-    batches = []
-    for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
-        batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-    return batches
 
 
 # `check -s all`: a table for each workflow: on which schedulers it runs, and what each of them does not carry.

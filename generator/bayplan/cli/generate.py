@@ -17,7 +17,7 @@ from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
-from bayplan.core.diagnostics import Diagnostic, Note, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
@@ -75,15 +75,11 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
     return None
 
 
-class Matched(NamedTuple):
-    """The workflow files that the patterns of an output match, seen from the project's folder and sorted by name."""
+def match(project: Project, patterns: Sequence[str], route: Route) -> Outcome[tuple[str, ...]]:
+    """The files that the patterns match, less those of patterns with a `!`; from the project's folder, by name.
 
-    files: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-
-
-def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
-    """What the patterns match, less what those with a `!` do. A983: one matches nothing; A984: a file is not there."""
+    A983: a pattern matches nothing; A984: a file is not there.
+    """
     selected: set[str] = set()
     diagnostics: list[Diagnostic] = []
     for number, pattern in enumerate(patterns):
@@ -94,7 +90,7 @@ def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
     if not selected and not diagnostics:
         message = "no file is left of what the patterns match"
         diagnostics.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
-    return Matched(tuple(sorted(selected)), tuple(diagnostics))
+    return Outcome(tuple(sorted(selected)), tuple(diagnostics))
 
 
 def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
@@ -189,9 +185,9 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     """What `render` writes of the workflows, by where it goes."""
     matched = match(project, entry["workflows"], (*route, "workflows"))
     problems = _project_batch(project, matched.diagnostics)
-    if not matched.files or has_errors(matched.diagnostics):
+    if not matched.value or has_errors(matched.diagnostics):
         return OutputFiles({}, (problems,))
-    args = _arguments(project, entry, matched.files)
+    args = _arguments(project, entry, matched.value)
     if not args.has("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
     read = inputs.read_all(args, load=shared.load)

@@ -15,8 +15,8 @@ def run(argv: Sequence[str]) -> int:
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
-        return post_render.keep_stderr(argv, _run_guarded)
-    return _run_guarded(argv)
+        return post_render.keep_stderr(argv, lambda argv: _guarded_call(lambda: _dispatch(argv)))
+    return _guarded_call(lambda: _dispatch(argv))
 
 
 def krm(argv: Sequence[str]) -> int:
@@ -24,10 +24,6 @@ def krm(argv: Sequence[str]) -> int:
     if argv:
         return run(["krm", *argv])
     return _guarded_call(lambda: execute(Arguments(Command("krm", "krm", ""), (), {})))
-
-
-def _run_guarded(argv: Sequence[str]) -> int:
-    return _guarded_call(lambda: _dispatch(argv))
 
 
 def _guarded_call(work: Callable[[], int]) -> int:

@@ -39,11 +39,6 @@ AUXILIARY = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
 """Kinds of objects that are made for workloads."""
 
 
-def without_helm(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object without what is for Helm alone."""
-    return without_annotations(data, helm_annotations(data))
-
-
 def helm_annotations(data: Any) -> dict[str, Any]:
     """Those of an object: its template, and on an object that was made for a hook also what makes it one."""
     annotations = mapping(data, "metadata", "annotations")
@@ -149,7 +144,7 @@ def objects(stream: Stream) -> Iterator[Object]:
     for number, data in stream.documents.items():
         for one in flattened(Object((subject(number),), data)):
             if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
-                yield one._replace(data=without_helm(one.data))
+                yield one._replace(data=without_annotations(one.data, helm_annotations(one.data)))
 
 
 def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
@@ -247,7 +242,7 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))
 
 
-# A stream of documents -> pieces, one a document, and what a glance tells of each.
+# The stream is cut into pieces, one for each document; patterns find the kinds in each piece without parsing it.
 
 _BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
 _ENDED = rb"\n\.\.\.(?:[ \t][^\n]*)?\r?\n"

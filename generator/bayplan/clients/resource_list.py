@@ -121,9 +121,9 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
     pieces = _split(raw)
     if pieces is not None:
         head, items, tail = pieces
-        config = _data([tail]) if tail else [None]
-        if config is not None:
-            return Outcome(ResourceList(items, config[0], head))
+        config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
+        if config is not None and len(config) == bool(tail):  # else it cannot be read by itself
+            return Outcome(ResourceList(items, config[0].data if config else None, head))
     return _parse_all(raw)
 
 
@@ -214,12 +214,6 @@ def _chunks(body: str) -> tuple[Item, ...]:
     texts = ["\n".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
     whole = all("apiVersion: " in each and "kind: " in each and "\n    name: " in each for each in texts)
     return tuple(Item(each) for each in texts) if whole else ()
-
-
-def _data(texts: Sequence[str]) -> list[Any] | None:
-    """What the texts hold, read as one; None where they cannot be read by themselves."""
-    documents = read(NAME, "\n---\n".join(texts).encode(), SUBJECT, own=False)
-    return [each.data for each in documents.value] if documents.value and len(documents.value) == len(texts) else None
 
 
 def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:

@@ -346,16 +346,14 @@ class _Cutter:
         parts = tuple(part for part in parts if part != "")
         self.names.update(part.column for part in parts if isinstance(part, Slot) and part.form == "name")
         if _is_settled("".join(part for part in parts if not isinstance(part, Slot)), isinstance(parts[0], Slot)):
-            return "".join(self.piece(part) for part in parts)
+            return "".join(part if isinstance(part, str) else self.settled(part) for part in parts)
         if len(parts) == 1 and isinstance(only := parts[0], Slot) and only.form == "name":
             return self.gap("%s", lambda columns: _names(columns[only.column]))
         return self.gap("%s", lambda columns: _join(parts, columns))
 
-    def piece(self, part: str | Slot) -> str:
-        """A part of a string whose style is settled."""
-        if not isinstance(part, Slot):
-            return part
-        return self.gap("%s" if part.form == "name" else "%d", lambda columns: columns[part.column])
+    def settled(self, slot: Slot) -> str:
+        """A slot in a string whose style is settled."""
+        return self.gap("%s" if slot.form == "name" else "%d", lambda columns: columns[slot.column])
 
 
 def _is_settled(literal: str, begins_with_slot: bool) -> bool:

@@ -25,7 +25,7 @@ from bayplan.text.document import Document
 
 def run(args: Arguments) -> int:
     """Answers standard input. With errors nothing is written, but for callers that read `results`."""
-    request = _plugin(args.words[0]) if args.words else _function()
+    request = _input(args.words)
     if request.value is None:
         source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
         return finish(args, [Batch(request.diagnostics, source)])
@@ -39,20 +39,16 @@ def run(args: Arguments) -> int:
     return _write(job.value, answer)
 
 
-def _function() -> Outcome[ResourceList]:
+def _input(words: Sequence[str]) -> Outcome[ResourceList]:
+    """A ResourceList; for a plugin of the older kind, its configuration file and a stream that may be empty."""
     raw = files.raw_of("-", resource_list.SUBJECT)
-    return Outcome(None, raw.diagnostics) if raw.value is None else resource_list.parse(raw.value)
-
-
-def _plugin(path: str) -> Outcome[ResourceList]:
-    """The input of a plugin of the older kind: a file with its configuration, and a stream that may be empty."""
-    raw = files.raw_of("-", resource_list.SUBJECT)
-    config = files.load(path, "function", own=False)
-    if raw.value is None or not config[0]:
-        return Outcome(None, (*raw.diagnostics, *config[1].diagnostics))
+    if raw.value is not None and not words:
+        return resource_list.parse(raw.value)
+    documents, batch = files.load(words[0], "function", own=False) if words else ((), Batch(()))
+    if raw.value is None or not documents:
+        return Outcome(None, (*raw.diagnostics, *batch.diagnostics))
     items = resource_list.stream(raw.value)
-    args = None if items.value is None else ResourceList(items.value, config[0][0].data)
-    return Outcome(args, items.diagnostics)
+    return Outcome(None if items.value is None else ResourceList(items.value, documents[0].data), items.diagnostics)
 
 
 def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:

@@ -230,7 +230,8 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
         located[subject] = document._replace(name=title(whole), data=None)
         candidates = [each for each in written if each.concerns(whole, _names(whole))]
         for route in routes:
-            place = _place(_mapped(route, batch.origins.get(subject, {}))[1:], whole, candidates)
+            mapped = origin(route, batch.origins.get(subject, {})) or (route, ())  # to where a default was written
+            place = _place((*mapped[0], *mapped[1])[1:], whole, candidates)
             if place is not None:
                 located[str(place[0])] = next(each.document for each in candidates if each.subject == place[0])
                 origins.setdefault(subject, {})[route] = place
@@ -245,12 +246,6 @@ def _data_routes(batch: Batch) -> dict[str, set[Route]]:
             if route and AT not in route:
                 routes_by_subject.setdefault(str(route[0]), set()).add(route)
     return routes_by_subject
-
-
-def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
-    """As the report maps it: to where a default was written."""
-    place = origin(route, table)
-    return (*place[0], *place[1]) if place else route
 
 
 def title(data: Mapping[str, Any]) -> str:

@@ -72,7 +72,12 @@ def join(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[B
     kept: list[Item] = []
     owners: dict[Key, tuple[Document, Manifest]] = {}
     batches: list[Batch] = []
-    for source, value in sorted(compiled, key=lambda pair: _namespace_and_name(pair[1])):
+
+    def namespace_and_name(pair: CompiledWorkflow) -> tuple[str, str]:
+        plan = pair[1].planned.plan
+        return plan.namespace, plan.workflow.name
+
+    for source, value in sorted(compiled, key=namespace_and_name):
         colliding: dict[int, tuple[Document, list[Key]]] = {}  # other workflow -> the objects that both make
         for document in value.documents:
             own = head(document)
@@ -88,10 +93,6 @@ def join(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[B
             owners |= dict.fromkeys(identities(document), (source, own))
         batches += [Batch((_collision(keys),), {"workflow": source, "other": o}) for o, keys in colliding.values()]
     return tuple(kept), batches
-
-
-def _namespace_and_name(value: Compiled) -> tuple[str, str]:
-    return value.planned.plan.namespace, value.planned.plan.workflow.name
 
 
 def _collision(shared: Sequence[Key]) -> Diagnostic:

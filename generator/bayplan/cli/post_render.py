@@ -49,7 +49,7 @@ def run(args: Arguments) -> int:
         return _augment(args, path, raw.value, batches)
     raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
     batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(args, [*batches, batch], _write_stdout(raw.value))
+    return finish(args, [*batches, batch], lambda: output.write_bytes([raw.value or b""]))
 
 
 def _stream() -> Outcome[bytes]:
@@ -106,8 +106,9 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
     if augmented.value is None:
         return finish(args, batches)
-    changed = any(augmented.value)
-    return finish(args, batches, _write_stdout(b"".join(stream.written(read, augmented.value)) if changed else raw))
+    pieces = stream.written(read, augmented.value) if any(augmented.value) else (raw,)
+    text = b"".join(pieces)
+    return finish(args, batches, lambda: output.write_bytes([text]))
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
@@ -118,10 +119,6 @@ def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
     named = {text(rule, "match", "kind") for rule in rules}
     return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
-
-
-def _write_stdout(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
-    return lambda: output.write_bytes([raw])
 
 
 # What post-render says is kept in a file, because Helm 4 shows nothing of it (internal/plugin, `runPostrenderer`).

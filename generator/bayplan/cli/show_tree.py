@@ -84,12 +84,14 @@ def _fits(levels: Sequence[LevelCount]) -> Iterator[str]:
     if not sizes:
         return
     head = ("groups of nodes", *map(str, sizes))
-    yield from table([head, *((f"  in one {level.name}", *_row(level)) for level in levels)], right=True)
-
-
-def _row(level: LevelCount) -> Iterator[str]:
-    for fit in level.fits:
-        yield "-" if not fit.groups else f"{fit.groups} ({fit.stranded})" if fit.stranded else str(fit.groups)
+    rows = [head]
+    for level in levels:
+        cells = (
+            f"{fit.groups} ({fit.stranded})" if fit.groups and fit.stranded else str(fit.groups or "-")
+            for fit in level.fits
+        )
+        rows.append((f"  in one {level.name}", *cells))
+    yield from table(rows, right=True)
 
 
 def _tree(counted: PoolCount, level: str) -> Iterator[str]:

@@ -161,9 +161,9 @@ def _commented(topology: Mapping[str, Any]) -> str:
         return text
     levels = iter([[each["name"] for each in pool.get("levels", ())] for pool in topology["spec"]["pools"]])
     lines = text.splitlines()
-    return "".join(f"{line}{_help(next(levels)) if line.strip() == DOMAINS else ''}\n" for line in lines)
-
-
-def _help(levels: Sequence[str]) -> str:
-    path = f"path: {'/'.join(levels).upper()}, " if levels else ""
-    return f'  # one line for each domain: - {{{path}nodes: "n[01-18]"}}'
+    for number, line in enumerate(lines):
+        if line.strip() == DOMAINS:
+            names = next(levels)
+            path = f"path: {'/'.join(names).upper()}, " if names else ""
+            lines[number] += f'  # one line for each domain: - {{{path}nodes: "n[01-18]"}}'
+    return "".join(f"{line}\n" for line in lines)

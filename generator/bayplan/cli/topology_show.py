@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bayplan.cli import any_topology, destination, inputs
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.report import Batch
@@ -22,7 +22,11 @@ def run(args: Arguments) -> int:
     topology = any_topology.load(args, path, None, batches).topology if path else None
     if topology is None:
         return finish(args, batches)
-    batches.append(Batch(_unknown(args.value("level"), topology)))
+    level = args.value("level")
+    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
+    if level and level not in names:
+        message, hint = f'no pool of "{topology.name}" has a level "{level}"', suggest(level, names, "levels")
+        batches.append(Batch((error("T578", ("argument", "--level"), message, hint=hint),)))
     return finish(args, batches, destination.file_writer(args, _drawn(args, topology)))
 
 
@@ -42,12 +46,3 @@ def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
         from bayplan.cli import show_tree
 
         yield from show_tree.draw(topology, counted, HOST_LEVEL if args.has("all") and not level else level)
-
-
-def _unknown(level: str, topology: ClusterTopology) -> tuple[Diagnostic, ...]:
-    """T578: no pool has the level."""
-    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
-    if not level or level in names:
-        return ()
-    message = f'no pool of "{topology.name}" has a level "{level}"'
-    return (error("T578", ("argument", "--level"), message, hint=suggest(level, names, "levels")),)

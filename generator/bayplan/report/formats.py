@@ -27,11 +27,6 @@ def plain(role: str, text: str) -> str:
     return text
 
 
-def render_text(findings: Sequence[Finding], paint: Paint = plain) -> str:
-    """One block a finding; ends in a newline unless there is nothing to say."""
-    return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
-
-
 def _lines(finding: Finding, paint: Paint) -> Iterator[str]:
     label = paint(finding.severity, f"{finding.severity}[{finding.code}]:")
     yield f"{paint('place', where(finding.place, 'bayplan'))}: {label} {escape(finding.message)}"
@@ -92,7 +87,7 @@ def _width(cell: str) -> int:
 def render(findings: Sequence[Finding], form: str, paint: Paint = plain) -> str:
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
-        return render_text(findings, paint)
+        return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
     return {"json": json_report, "github": github, "sarif": sarif}[form](findings)
 
 

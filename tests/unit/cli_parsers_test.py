@@ -105,11 +105,11 @@ def test_what_was_given() -> None:
     plain = fast.parse(command("render"), ["a", "-t", "x", "-t", "y", "--gang", "g", "--gang", "h", "--check"])
     assert plain is not None
     assert plain.words == ("a",)
-    assert plain.one("topology") == "y"
-    assert plain.all("gang") == ("g", "h")
-    assert plain.on("check")
-    assert not plain.on("strict")
-    assert plain.one("scheduler", "none") == "none"
+    assert plain.value("topology") == "y"
+    assert plain.values("gang") == ("g", "h")
+    assert plain.has("check")
+    assert not plain.has("strict")
+    assert plain.value("scheduler", "none") == "none"
 
 
 def test_every_command_is_in_the_help_and_none_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

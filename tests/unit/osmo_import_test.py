@@ -10,7 +10,7 @@ import pytest
 import yaml
 from osmo_pool_test import document
 
-from bayplan.cli import editing
+from bayplan.cli import topology_import as editing
 from bayplan.cli.run import run
 from bayplan.text.document import Document
 from bayplan.text.document import read as read_document

@@ -120,8 +120,7 @@ def resource(profile: str) -> str:
 
 def slice_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
     """The extended resource of a profile: of its own name, unless the kind's count is of just these slices."""
-    own = kind.resources.get("count", "nvidia.com/gpu")
-    return own if kind.profile == asked.profile else resource(asked.profile)
+    return kind.resources.get("count", "nvidia.com/gpu") if kind.profile == asked.profile else resource(asked.profile)
 
 
 def selector(profile: str) -> str:
@@ -141,5 +140,4 @@ def portion(profile: str) -> int:
 
 def compute(profile: str) -> int:
     """`3g.40gb` -> 3; of `1c.3g.40gb`, which shares a slice with others, 1."""
-    first = profile.partition(".")[0]
-    return min(SLICES, int(first[:-1] or 0))
+    return min(SLICES, int(profile.partition(".")[0][:-1] or 0))

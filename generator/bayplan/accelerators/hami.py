@@ -154,9 +154,8 @@ def slots(asked: Accelerator, kind: AcceleratorKind) -> int:
     What is left out may be all of the card (`Names.all_memory`, `all_cores`). Memory as an amount counts only where
     the topology says how much a card has.
     """
-    by_cores = PERCENT // max(1, _cores_of(asked, kind))
     asks, has = _memory_of(asked, kind)
-    return max(1, min(by_cores, has // max(1, asks), kind.max_pods or PERCENT))
+    return max(1, min(PERCENT // max(1, _cores_of(asked, kind)), has // max(1, asks), kind.max_pods or PERCENT))
 
 
 def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
@@ -238,9 +237,8 @@ SCHEDULER = "hami-scheduler"
 def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Cards, their parts and the policies. A gang scheduler puts its own name in the place of HAMi's."""
     count = names(kind).cards
-    spec = {} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER}
     return PodParts(
         resources={count: str(asked.per_pod), **resources(asked, kind)},
         annotations=policy_annotations(asked, kind),
-        spec=spec,
+        spec={} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER},
     )

@@ -176,8 +176,7 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
     if get(pod.spec, "nodeName") not in (None, ""):
         message = "HAMi refuses pods that have a node already, for it is to choose the cards with the node"
         yield Fault("node", "error", ("spec", "nodeName"), message, "use a `nodeSelector`")
-    label = get(pod.data, "metadata", "labels", WEBHOOK)
-    if label == "ignore":
+    if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
         message = "HAMi's webhook leaves these pods alone: nothing completes what they ask for, and nothing checks it"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
@@ -282,9 +281,8 @@ def _weights(pod: HamiPod) -> Iterator[Fault]:
 
 def _unweighted(value: str) -> str:
     pairs = [each.strip().partition("=") for each in value.split(",")]
-    given = [name.strip() for name, _, _ in pairs]
     numbers = [number.strip() for _, _, number in pairs]
-    if sorted(given) != sorted(DIMENSIONS):
+    if sorted(name.strip() for name, _, _ in pairs) != sorted(DIMENSIONS):
         return "slot, core and memory are each wanted once"
     if not all(each.isascii() and each.isdigit() and len(each) < 19 for each in numbers):
         return "each is a whole number, and none is negative"

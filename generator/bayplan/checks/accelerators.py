@@ -127,8 +127,7 @@ def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, a
     from bayplan.accelerators import hami as policies
     from bayplan.kube.vendors import SGPU, names
 
-    sgpu = names(kind).cards == SGPU
-    if field in ("app_class", "qos") and not sgpu:
+    if field in ("app_class", "qos") and names(kind).cards != SGPU:
         message = f"{at[-1]} is for cards of MetaX that are shared ({SGPU})"
         yield error("W554", at, message, hint="remove it")
     elif field == "links" and value in policies.LINKS and asked.per_pod > 1:
@@ -176,9 +175,8 @@ def _slices(asked: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route)
     offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
     if name not in offered:
         has = f"they offer {listing(offered, 'and')}" if offered else "the topology knows of no slices there"
-        message = f'no node of pool "{pool.name}" offers "{name}"; {has}'
         hint = f'add it to the pool: `node: {{resources: {{"{name}": 7}}}}`, or ask for another profile'
-        yield error("W553", (*route, "profile"), message, hint=hint)
+        yield error("W553", (*route, "profile"), f'no node of pool "{pool.name}" offers "{name}"; {has}', hint=hint)
 
 
 def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
@@ -202,8 +200,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
         kind = topology.accelerators.get(asked.name) if asked else None
         if asked and kind and allocator(asked, kind) == HAMI:
             network = _network(spec, topology, pool)
-            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network)
-            data = template(spec, pool, parts, ())
+            data = template(spec, pool, combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network), ())
             for fault in faults(hami_pod(data, topology.accelerators.values(), target)):
                 if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too

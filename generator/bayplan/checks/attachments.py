@@ -39,8 +39,7 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
-    has_templates = any(pool.template for pool in topology.pools)
-    known = pools_of(workflow, topology) if has_templates or topology.fabrics else {}
+    known = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
     for place in pod_sets(workflow):
         pool = known.get(place.route, "")
         found = layers(place.pods, place.route, topology, pool)
@@ -111,8 +110,7 @@ def _gloo(one: DeclaredValue | None) -> Iterator[Diagnostic]:
 def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
     """W537."""
     policy, at = template_value(found, "spec", "dnsPolicy")
-    fabric = fabric_of(place.pods, topology)
-    if policy not in (None, HOST_DNS) and on_host(place.pods, fabric, pool):
+    if policy not in (None, HOST_DNS) and on_host(place.pods, fabric_of(place.pods, topology), pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")
 

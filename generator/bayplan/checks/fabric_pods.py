@@ -178,8 +178,7 @@ def _host(attached: FabricPods) -> Iterator[Diagnostic]:
     if kind in (*NETWORKED, "gke") and on_host(attached.place.pods, attached.request.fabric, attached.request.pool):
         _, route = template_value(attached.layers(), "spec", "hostNetwork")
         message = f"{attached.title} uses its node's network, and so no network of {attached.fabric} is attached"
-        hint = "remove `hostNetwork`, or use a fabric of kind hostnetwork"
-        yield error("W536", route, message, hint=hint)
+        yield error("W536", route, message, hint="remove `hostNetwork`, or use a fabric of kind hostnetwork")
 
 
 # Which rails a podSet has, and how their interfaces are called.
@@ -232,11 +231,10 @@ def _interfaces(attached: FabricPods) -> Iterator[Diagnostic]:
 
 def _rails_host(attached: FabricPods) -> Iterator[Diagnostic]:
     """W544: nobody knows the node's interface."""
-    declared = attached.variables().keys() & {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}
     if (
         attached.request.fabric.kind == "hostnetwork"
         and attached.request.attachment.bootstrap == "primary"
-        and not declared
+        and not (attached.variables().keys() & {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"})
     ):
         message = f"{attached.fabric} does not say which interface of the node NCCL and Gloo start on: they choose one"
         hint = "say GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME in `env` of the fabric"
@@ -309,8 +307,7 @@ def _backend(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
     words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
     if DYNAMIC.search(words) and "is_host" not in words:
         message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
-        hint = "leave the backend out: torchrun's static one is given all that it needs"
-        yield _refused(route, message, hint)
+        yield _refused(route, message, "leave the backend out: torchrun's static one is given all that it needs")
 
 
 def _masters(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -383,9 +380,8 @@ def _socket_interfaces(attached: FabricPods, *declared: DeclaredValue | None) ->
     for one in (each for each in declared if each and each.value):
         if one is declared[-1] and one.value[0] in "=^":
             continue  # that is no name at all (W529)
-        names = one.value.lstrip("=").split(",")
         exact = one.value[:1] == "=" or one is declared[-1]
-        lost = [name for name in names if not _meant(name, there, exact)]
+        lost = [name for name in one.value.lstrip("=").split(",") if not _meant(name, there, exact)]
         if lost and one.value[:1] != "^":
             message = f'{attached.title} has no interface "{lost[0]}": it has {listing(there, "and")}'
             yield error("W532", one.route, message, hint="name one of them, or leave the variable out")
@@ -416,8 +412,7 @@ CHECKS = (check_rails, check_overrides, check_sockets, check_rendezvous, check_c
 def check_fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What is wrong with each of them."""
     for attached in _fabric_pods(workflow, topology):
-        wrong = tuple(numbers(attached))
-        yield from wrong or (found for each in CHECKS for found in each(attached))
+        yield from tuple(numbers(attached)) or (found for each in CHECKS for found in each(attached))
 
 
 def _fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[FabricPods]:

@@ -302,8 +302,7 @@ def _order(fabric: Fabric) -> Iterator[Diagnostic]:
     (multus-cni 4.3, pkg/k8sclient; facts A5)."""
     if fabric.shared or fabric.kind not in NETWORKED:
         return
-    counted = Counter(rail.resource for rail in fabric.rails if rail.resource)
-    for resource, rails in counted.items():
+    for resource, rails in Counter(rail.resource for rail in fabric.rails if rail.resource).items():
         if rails < 2:
             continue
         subnets = {rail.subnet for rail in fabric.rails if rail.resource == resource}
@@ -343,9 +342,8 @@ def check_fabric_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 def _alone(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
     if not pools_of(topology, fabric.name):
-        message = f'no pool hangs on the fabric "{fabric.name}"'
         hint = "add it to `node.fabrics` of a pool, or leave `fabrics` out there"
-        yield warning("T610", (*FABRICS, fabric.name), message, hint=hint)
+        yield warning("T610", (*FABRICS, fabric.name), f'no pool hangs on the fabric "{fabric.name}"', hint=hint)
 
 
 def _gpus(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -353,8 +351,7 @@ def _gpus(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
     for index, rail in enumerate(fabric.rails):
         if counts and rail.gpu is not None and rail.gpu >= max(counts):
             message = f"the rail is next to GPU {rail.gpu}, and nodes on its fabric have {max(counts)}, counted from 0"
-            route = (*FABRICS, fabric.name, "rails", index, "gpu")
-            yield error("T610", route, message, hint=f"0 to {max(counts) - 1}")
+            yield error("T610", (*FABRICS, fabric.name, "rails", index, "gpu"), message, hint=f"0 to {max(counts) - 1}")
 
 
 def _isolated(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:

@@ -61,8 +61,7 @@ def queue_of(topology: ClusterTopology) -> str:
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What is proven for one pool holds only if nothing lets its pods go to another."""
     for index, pool in enumerate(topology.pools if len(topology.pools) > 1 else ()):
-        selector = (pool.template.get("spec") or {}).get("nodeSelector")
-        if not pool.node.node_selector and not selector:
+        if not pool.node.node_selector and not (pool.template.get("spec") or {}).get("nodeSelector"):
             message = f'nothing keeps the pods of pool "{pool.name}" off the nodes of the other pools'
             hint = "add a `nodeSelector` with a label that only its nodes carry"
             yield warning("T433", (*POOLS, index, "node"), message, hint=hint)

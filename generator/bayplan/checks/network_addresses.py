@@ -46,8 +46,7 @@ def _written(fabric: Fabric) -> Iterator[Diagnostic]:
             yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is no subnet', hint="such as 10.0.0.0/24")
         elif ip.host_bits(rail.subnet):
             net = ip.subnet(rail.subnet)
-            message = f'"{rail.subnet}" is an address within {net}'
-            yield error("T605", (*here, "subnet"), message, hint=f"write {net}")
+            yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is an address within {net}', hint=f"write {net}")
         if rail.gateway and ip.address(rail.gateway) is None:
             yield error("T605", (*here, "gateway"), f'"{rail.gateway}" is no address', hint="such as 10.0.0.1")
     own = fabric.ipam
@@ -82,8 +81,8 @@ def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
         return
     message = f"the gateway {gateway} is outside of {net}, so that no pod can reach it"
     hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
-    tell = error if fabric.ipam.kind == "nv-ipam" else warning
-    yield tell("T607", (*route, "gateway"), message, hint=hint)
+    report = error if fabric.ipam.kind == "nv-ipam" else warning
+    yield report("T607", (*route, "gateway"), message, hint=hint)
 
 
 def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Diagnostic]:
@@ -100,10 +99,10 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
             hint = "take a larger subnet, or a smaller `perNode`; `node.fabrics` says which pools hang on the fabric"
             yield error("T606", route, f"{wanted}, and {rail.subnet} has {room}", hint=hint)
     elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
-        tell = warning if free else error
         message = f"{rail.subnet} has {free} for pods, and {count(nodes, 'node')} hang on it, which need {needed}"
         hint = "take a larger subnet, or exclude less: a job on all nodes would never start"
-        yield tell("T606", route, message, hint=hint)
+        report = warning if free else error
+        yield report("T606", route, message, hint=hint)
 
 
 def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Route) -> Iterator[Diagnostic]:
@@ -193,8 +192,7 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
         if needed > free:
             message = f"the workflow's pods take {needed} addresses of {subnet}, which has {free} for pods{where}"
             hint = "take a larger range, exclude less, or attach fewer pods"
-            larger = "take a larger `perNode`, or attach fewer pods"
-            yield error("T606", route, message, hint=larger if where else hint)
+            yield error("T606", route, message, hint="take a larger `perNode`, or attach fewer pods" if where else hint)
 
 
 def limited(fabric: Fabric) -> bool:

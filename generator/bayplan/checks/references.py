@@ -135,8 +135,7 @@ def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
         outer = above.placement.required
         if outer:
             if _coarser(required, outer, pools):
-                place: Route = owner.route[: len(owner.route) - 2 * height]
-                note = Note("required here", (*place, "placement", "required"))
+                note = Note("required here", (*owner.route[: len(owner.route) - 2 * height], "placement", "required"))
                 message = f'{owner.title()} requires one "{required}", and "{above.name}" around it the finer "{outer}"'
                 here: Route = (*owner.route, "placement", "required")
                 yield error("W325", here, message, hint="swap them, or remove one of them", notes=(note,))

@@ -46,9 +46,8 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     """W630 to W636."""
     name = workflow.namespace or topology.defaults.get("namespace", "")
     namespace = topology.namespaces.get(name)
-    asked = [place for place in pod_sets(workflow) if _speaks(place, topology)]
     strict = namespace is not None and namespace.pod_security not in ("", ALL_ALLOWED)
-    judged = list(pod_sets(workflow)) if strict else asked
+    judged = list(pod_sets(workflow)) if strict else [place for place in pod_sets(workflow) if _speaks(place, topology)]
     if not judged:
         return
     for pod in _pods(workflow, topology, judged, name):
@@ -74,8 +73,7 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
             pool = topology.pools[number]
             fabric_request = fabrics.fabric_request(place.pods, topology, namespace, pool.name)
             parts = _network_parts(fabric_request) if fabric_request else PodParts()
-            all_parts = combine(own_parts(place.pods, pool, "files"), parts)
-            made = template(place.pods, pool, all_parts, place.pods.command)
+            made = template(place.pods, pool, combine(own_parts(place.pods, pool, "files"), parts), place.pods.command)
             yield Pod(place, pool, number, fabric_request, parts, made["spec"])
 
 
@@ -163,8 +161,7 @@ def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Dia
     found = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
     if not found:
         return
-    fabric = _by_fabric(pod, found[0])
-    route = (*pod.place.route, "fabric") if fabric else _route(pod, found[0].path)
+    route = (*pod.place.route, "fabric") if _by_fabric(pod, found[0]) else _route(pod, found[0].path)
     what = ", ".join(dict.fromkeys(each.what for each in found))
     scc, account = (namespace.scc, namespace.service_account) if namespace else ("", "")
     if not scc or not account:

@@ -199,9 +199,8 @@ def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         prefix, slash, name = level.label.rpartition("/")
         if not (_is_value(name) and (not slash or is_dns_subdomain(prefix))):
-            message = f'"{level.label[:80]}" cannot be a label key'
             hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters behind the slash"
-            yield error("T412", (*route, index, "label"), message, hint=hint)
+            yield error("T412", (*route, index, "label"), f'"{level.label[:80]}" cannot be a label key', hint=hint)
 
 
 def _is_value(text: str) -> bool:

@@ -125,8 +125,7 @@ def _twins(nodes: Iterable[Gang | Group | PodSet], route: Route, what: str) -> I
 
 def _could_collide(workflow: Workflow) -> bool:
     """Joined names can be taken apart again unless a part looks like an index, or one gang's name starts another's."""
-    gangs = sorted(f"{gang.name}-" for gang in workflow.gangs)
-    if any(after.startswith(before) for before, after in pairwise(gangs)):
+    if any(after.startswith(before) for before, after in pairwise(sorted(f"{gang.name}-" for gang in workflow.gangs))):
         return True
     names = [name for owner in owners(workflow) for name in (owner.node.name, *(p.name for p in owner.node.pod_sets))]
     return any(part.isdigit() for name in names for part in name.split("-"))

@@ -109,8 +109,7 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
                 bounds[key] = bounds.get(key, 0) + 1
     if on_host(spec, fabric, pool):
-        ports = (*spec.ports.values(), *((master,) if master else ()))
-        bounds |= {f"1:port {port} of the node": 1 for port in ports}
+        bounds |= {f"1:port {port} of the node": 1 for port in (*spec.ports.values(), *((master,) if master else ()))}
     return bounds
 
 
@@ -135,8 +134,7 @@ def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
         shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
         own = resources(fabric, fabric.rails)
         implied |= {name: shares if fabric.shared else count * ONE for name, count in own.items()}
-    offered = {**implied, **pool.node.resources}
-    return pool._replace(node=pool.node._replace(resources=dict(sorted(offered.items()))))
+    return pool._replace(node=pool.node._replace(resources=dict(sorted({**implied, **pool.node.resources}.items()))))
 
 
 # Which nodes hang on which fabric, and what the kinds of fabrics have in common.

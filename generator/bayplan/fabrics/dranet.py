@@ -30,9 +30,8 @@ MOST_REQUESTS = 32
 def parts(request: FabricRequest) -> PodParts:
     """The claim, unless that of the GPUs holds the cards too."""
     names = interfaces(request)
-    made = pod(request, names[0] if names else "", locked=True)
     claim = {"name": CLAIM, "resourceClaimTemplateName": request.claim}
-    return made._replace(claims=() if request.together else (claim,))
+    return pod(request, names[0] if names else "", locked=True)._replace(claims=() if request.together else (claim,))
 
 
 def interfaces(request: FabricRequest) -> tuple[str, ...]:
@@ -68,8 +67,7 @@ def neighbours(pool: Pool) -> bool:
 
 
 def _shaped(api: str, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    flat = api == "resource.k8s.io/v1beta1"
-    return {"name": name, **request} if flat else {"name": name, "exactly": request}
+    return {"name": name, **request} if api == "resource.k8s.io/v1beta1" else {"name": name, "exactly": request}
 
 
 def _request(request: FabricRequest, rail: Rail) -> dict[str, Any]:

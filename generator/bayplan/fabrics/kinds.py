@@ -39,8 +39,7 @@ def _attached(request: FabricRequest, locked: bool) -> PodParts:
 
 def _network_interfaces(request: FabricRequest) -> tuple[str, ...]:
     """How the interfaces of the attached networks are called, in order: by their place where nobody names them."""
-    found = (rail.interface or f"net{number + 1}" for number, rail in enumerate(_networked(request)))
-    return tuple(found)
+    return tuple(rail.interface or f"net{number + 1}" for number, rail in enumerate(_networked(request)))
 
 
 def _networked(request: FabricRequest) -> tuple[Rail, ...]:
@@ -91,8 +90,7 @@ def _gke(request: FabricRequest) -> PodParts:
 
     names = _gke_interfaces(request)
     made = pod(request, names[0] if names else "")
-    networks = (rail.network for rail in request.rails)
-    rows = [(request.primary, GKE_PRIMARY_NETWORK), *zip(names, networks, strict=True)]
+    rows = [(request.primary, GKE_PRIMARY_NETWORK), *zip(names, (rail.network for rail in request.rails), strict=True)]
     listed = json.dumps([{"interfaceName": name, "network": network} for name, network in rows], separators=(",", ":"))
     return made._replace(annotations={GKE_DEFAULT: request.primary, GKE_INTERFACES: listed})
 

@@ -29,11 +29,9 @@ def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> Po
     """What pods on any fabric carry. `interface`: the first that the fabric brings; `locked`: whether the kind pins
     memory, which the file may deny."""
     fabric = request.fabric
-    lock = locked if fabric.ipc_lock is None else fabric.ipc_lock
-    counted = resources(fabric, request.rails)
     return PodParts(
-        resources={name: str(amount) for name, amount in counted.items()},
-        capabilities=(LOCK,) if lock else (),
+        resources={name: str(amount) for name, amount in resources(fabric, request.rails).items()},
+        capabilities=(LOCK,) if fabric.ipc_lock or (locked and fabric.ipc_lock is None) else (),
         env=entries(variables(request, interface)),
         **shared_memory(request),
     )

@@ -37,8 +37,7 @@ def accelerator(
 ) -> Accelerator | None:
     """The cards of one pod. Where several kinds are asked for in the same way, the kind is left to the pool."""
     counted = _counted(spec, resources(topology))
-    claimed = 0 if counted else _claimed(spec, namespace, topology, known)
-    amount = counted or claimed
+    amount = counted or _claimed(spec, namespace, topology, known)
     if not amount:
         return None
     kinds = list(topology.accelerators.values())

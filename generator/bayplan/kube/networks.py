@@ -76,8 +76,7 @@ def read(text: str) -> Annotation:
     """The annotation's text."""
     if any(mark in text for mark in '[{"'):
         return _json(text)
-    found = [_short(each.strip()) for each in text.split(",")] if text.strip() else []
-    return _annotation(found)
+    return _annotation([_short(each.strip()) for each in text.split(",")] if text.strip() else [])
 
 
 def _annotation(found: Sequence[Selection | str]) -> Annotation:
@@ -112,8 +111,7 @@ def _json(text: str) -> Annotation:
         return Annotation(faults=(f"it looks like JSON and is none: {reason}",))
     if not isinstance(data, list):
         return Annotation(faults=("JSON must be a list here, of one mapping for each network",))
-    found = [_entry(each) for each in data]
-    return _annotation(found)
+    return _annotation([_entry(each) for each in data])
 
 
 def _entry(data: Any) -> Selection | str:
@@ -137,8 +135,7 @@ def same(one: Any, other: Any) -> bool:
 def _plain(read: Annotation) -> list[Any]:
     """Each network with its interface and what else its entry says."""
     other_keys = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
-    titles = (each.title for each in read.selections)
-    return list(zip(titles, read.interfaces(), other_keys, strict=True))
+    return list(zip((each.title for each in read.selections), read.interfaces(), other_keys, strict=True))
 
 
 def unknown_keys(selections: Sequence[Selection]) -> Iterator[str]:
@@ -249,13 +246,12 @@ def _attachment(one: Object) -> Network:
     plugins = items(config, "plugins") or ([config] if isinstance(config, dict) else ())
     first = plugins[0] if plugins else None
     plugin, mtu = text(first, "type"), get(first, "mtu")
-    links = {"ipoib": "infiniband", "ib-sriov": "infiniband", "sriov": "ethernet"}.get(plugin, "")
     return Network(
         one,
         PLUGINS.get(plugin, ""),
         name(one),
         namespace(one),
-        links,
+        {"ipoib": "infiniband", "ib-sriov": "infiniband", "sriov": "ethernet"}.get(plugin, ""),
         text(one.data, "metadata", "annotations", RESOURCE),
         text(first, "master"),
         mtu if isinstance(mtu, int) else 0,
@@ -329,8 +325,7 @@ def hosts(net: Subnet) -> Span:
 def within(net: Subnet, start: str = "", end: str = "") -> Span:
     """The part of a subnet between two addresses, where those are given."""
     whole, low, high = hosts(net), address(start), address(end)
-    first = max(whole.first, int(low)) if low else whole.first
-    return Span(first, min(whole.last, int(high)) if high else whole.last)
+    return Span(max(whole.first, int(low)) if low else whole.first, min(whole.last, int(high)) if high else whole.last)
 
 
 def left(span: Span, excluded: Iterable[Span]) -> int:
@@ -340,9 +335,8 @@ def left(span: Span, excluded: Iterable[Span]) -> int:
 
 def _merged(span: Span, excluded: Iterable[Span]) -> Iterator[Span]:
     """What of the span is excluded, each address once."""
-    cut = sorted(Span(max(each.first, span.first), min(each.last, span.last)) for each in excluded)
     reached = span.first - 1
-    for each in cut:
+    for each in sorted(Span(max(each.first, span.first), min(each.last, span.last)) for each in excluded):
         first = max(each.first, reached + 1)
         if each.last >= first:
             yield Span(first, each.last)

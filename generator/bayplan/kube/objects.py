@@ -75,8 +75,7 @@ def api_group(data: Any) -> str:
 
 def is_kind(data: Any, group: str, kind: str) -> bool:
     """Whether the object is of that API group (empty: the core group) and kind, in any version."""
-    version = text(data, "apiVersion")
-    found, slash, _ = version.rpartition("/")
+    found, slash, _ = text(data, "apiVersion").rpartition("/")
     return text(data, "kind") == kind and found == group and bool(slash or not group)
 
 

@@ -78,9 +78,8 @@ def added(container: Mapping[str, Any]) -> tuple[str, ...]:
 
 def as_root(spec: Mapping[str, Any], container: Mapping[str, Any]) -> bool:
     """Whether a container may run as root: nothing says otherwise. The container's word counts before the pod's."""
-    user = security(container).get("runAsUser", security(spec).get("runAsUser"))
     other = security(container).get("runAsNonRoot", security(spec).get("runAsNonRoot"))
-    return not other and user in (None, 0)
+    return not other and security(container).get("runAsUser", security(spec).get("runAsUser")) in (None, 0)
 
 
 def _baseline(spec: Mapping[str, Any], adds: frozenset[str]) -> Iterator[Breach]:

@@ -77,7 +77,6 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
     ranked, command = _ranks(context, pods)
-    user = PodParts(env=entries(pods.spec.env))
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -85,7 +84,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _fabric(plan, gang, pods),
         _channel(pods),
         ranked,
-        user,
+        PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
@@ -156,8 +155,7 @@ def _address(leader: Pods) -> str:
 def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
     if not kind.INDEX:
         return Slot(RANK_COLUMN, "text")
-    first = pods.ranks.first if pods.ranks else 0
-    return first if pods.total == 1 else kind.INDEX
+    return (pods.ranks.first if pods.ranks else 0) if pods.total == 1 else kind.INDEX
 
 
 # The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.

@@ -59,8 +59,7 @@ def difference(wanted: Iterable[Manifest], found: Sequence[Object], namespace: s
     for key, each in ours.items():
         if key in theirs:
             there = theirs[key].data
-            live = bool(text(there, "metadata", "uid"))
-            fields = tuple(_fields("", _located(there, key), _located(each, key), live))
+            fields = tuple(_fields("", _located(there, key), _located(each, key), bool(text(there, "metadata", "uid"))))
             changed += [(_title(key, each), fields)] if fields else []
     return Diff(
         tuple(_title(key, each) for key, each in ours.items() if key not in theirs), tuple(left), tuple(changed)
@@ -94,8 +93,7 @@ def _fields(path: str, before: Any, after: Any, live: bool) -> Iterator[Field]:
 
 
 def _inside(path: str, key: str) -> str:
-    plain = key.replace("-", "").replace("_", "").isalnum()
-    return (f"{path}.{key}" if path else key) if plain else f'{path}["{key}"]'
+    return (f"{path}.{key}" if path else key) if key.replace("-", "").replace("_", "").isalnum() else f'{path}["{key}"]'
 
 
 def _entries(path: str, before: Sequence[Any], after: Sequence[Any], live: bool) -> Iterator[Field]:

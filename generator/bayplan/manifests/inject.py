@@ -160,8 +160,7 @@ def _pod(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[Requ
     parts, at = each.marks.pod, each.slot.path
     gang = {GANG_LABEL: each.gang} if each.gang else {}
     yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
-    spec = {key: value for key, value in parts.spec.items() if key != "affinity"}
-    yield from _fields((*at, "spec"), spec)
+    yield from _fields((*at, "spec"), {key: value for key, value in parts.spec.items() if key != "affinity"})
     yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
     if "affinity" in parts.spec:
         yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
@@ -222,25 +221,22 @@ def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> I
 def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
     """Containers with accelerators, counted or claimed; without one, the first."""
     containers = items(data, *at, "spec", "containers")
-    counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
     claiming = [n for n, container in enumerate(containers) if _has_other_claim(container)]
-    return counted or claiming or [0]
+    return [n for n, container in enumerate(containers) if cards.asks(container, topology)] or claiming or [0]
 
 
 def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[RequiredValue]:
     """Resources that must have no limit: where they have one, it is in the way."""
     containers = (*at, "spec", "containers")
     for number, container in enumerate(items(data, *containers)):
-        limits = mapping(container, "resources", "limits")
-        for name in sorted(names.intersection(limits)):
+        for name in sorted(names.intersection(mapping(container, "resources", "limits"))):
             yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
 
 
 def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
     """The claim, and its use by every container with cards, counted or claimed; without one, by the first."""
     at = (*each.slot.path, "spec")
-    claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
-    yield RequiredValue((*at, "resourceClaims"), [claim], _named)
+    yield RequiredValue((*at, "resourceClaims"), [{"name": CHANNEL, "resourceClaimTemplateName": each.channel}], _named)
     for number in _with_cards(data, each.slot.path, topology):
         yield RequiredValue((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
 
@@ -252,8 +248,7 @@ def _has_other_claim(container: Any) -> bool:
 
 def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
     """The terms of both; kinds of affinity that are not required stay as they are."""
-    mine = {kind: there.get(kind) or {} for kind in wanted}
-    return {**there, **joined_affinity(mine, wanted)}
+    return {**there, **joined_affinity({kind: there.get(kind) or {} for kind in wanted}, wanted)}
 
 
 def _union(there: Any, wanted: list[Any]) -> list[Any]:
@@ -270,5 +265,4 @@ def _named(there: Any, wanted: list[Any]) -> list[Any]:
 
 def _without(data: Any, path: Path) -> Any:
     """A copy without what stands at the path, which is there, in a mapping."""
-    above = get(data, *path[:-1])
-    return put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
+    return put(data, path[:-1], {key: value for key, value in get(data, *path[:-1]).items() if key != path[-1]})

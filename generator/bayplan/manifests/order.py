@@ -94,9 +94,8 @@ def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     seen: set[tuple[str, str]] = set()
     for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
-            message = f'two objects of kind {kind} would be called "{name}"'
             hint = "rename a gang, a group or a podSet"
-            yield error("P510", GANGS, message, hint=hint)
+            yield error("P510", GANGS, f'two objects of kind {kind} would be called "{name}"', hint=hint)
         seen.add((kind, name))
 
 

@@ -155,9 +155,8 @@ def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
     """The fewest pods with which a unit may start, of those that count."""
-    own = sum(pods.minimum for pods in unit.pods if counted(pods))
     groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
-    return own + sum(map(sum, groups))
+    return sum(pods.minimum for pods in unit.pods if counted(pods)) + sum(map(sum, groups))
 
 
 def title(gang: GangPlan, unit: Unit) -> str:

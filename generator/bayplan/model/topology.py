@@ -195,5 +195,5 @@ class ClusterTopology(NamedTuple):
 
     def gates(self, scheduler: str) -> Mapping[str, bool]:
         """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
-        found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
-        return found
+        gates: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
+        return gates

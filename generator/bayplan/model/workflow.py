@@ -197,5 +197,4 @@ def instances(group: Group) -> int:
 
 def nearest_pool(workflow: Workflow, owner: Owner) -> str:
     """The pool named for a gang or group there or above; empty when none is."""
-    nodes = (owner.node, *reversed(owner.above))
-    return next((node.pool for node in nodes if node.pool), workflow.pool)
+    return next((node.pool for node in (owner.node, *reversed(owner.above)) if node.pool), workflow.pool)

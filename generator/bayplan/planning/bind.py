@@ -121,8 +121,7 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
 
 def _levels(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """Every level of a unit must exist in each pool that its pods run in, with one meaning."""
-    seen: set[Route] = set()
-    for unit in _distinct(root, seen):
+    for unit in _distinct(root, set()):
         pools = [pool for pool in map(topology.pool, dict.fromkeys(p.pool for p in all_pods(unit))) if pool]
         for key in ("required", "preferred"):
             name = getattr(unit, key)
@@ -147,8 +146,7 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
             elsewhere = _elsewhere(pool, unit) if any(each.level(name) for each in pools) else ""
             yield error("P504", route, message, hint=elsewhere or did_you_mean(name, names))
             return
-    paths = {tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}
-    if len(paths) > 1:
+    if len({tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}) > 1:
         which = ", ".join(f'"{pool.name}"' for pool in pools)
         yield error(
             "P505",
@@ -197,8 +195,7 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
         return gang
     leaves = [unit for unit in walk(gang.root) if unit.pods]
     ranks: dict[str, Ranks] = {}
-    scopes = [leaves] if gang.gang.rendezvous == "gang" else [[unit] for unit in leaves]
-    for scope in scopes:
+    for scope in [leaves] if gang.gang.rendezvous == "gang" else [[unit] for unit in leaves]:
         ranks.update(_scope_ranks(gang.name, scope))
     numbered = {unit.name: i for i, unit in enumerate(leaves)}
     for unit in leaves:
@@ -220,7 +217,6 @@ def _scope_ranks(gang: str, scope: list[Unit]) -> dict[str, Ranks]:
     nodes = sum(pods.replicas for pods, _ in members)
     ranks, first = {}, 0
     for pods, size in members:
-        master = PodRef(gang, members[0][0].name, 0)
-        ranks[pods.name] = Ranks(master, nodes, first, 0, 0, size)
+        ranks[pods.name] = Ranks(PodRef(gang, members[0][0].name, 0), nodes, first, 0, 0, size)
         first += pods.replicas
     return ranks

@@ -66,8 +66,7 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, requested: str, topolog
         return joined(gang.name, unit.name)
     if inherited:
         return inherited
-    wanted = inside_nvlink(unit, topology) and least_nodes(unit, topology) > 1
-    return joined(gang.name, unit.name) if wanted else ""
+    return joined(gang.name, unit.name) if inside_nvlink(unit, topology) and least_nodes(unit, topology) > 1 else ""
 
 
 def merge(plan: Plan) -> Plan:
@@ -110,8 +109,7 @@ def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
     for pods in all_pods(root):
         if pods.compute_domain:
             owner = owners[pods.compute_domain]
-            first = ComputeDomain(pods.compute_domain, owner.name, 0, owner.route)
-            domain = domains.get(pods.compute_domain, first)
+            domain = domains.get(pods.compute_domain, ComputeDomain(pods.compute_domain, owner.name, 0, owner.route))
             domains[pods.compute_domain] = domain._replace(nodes=domain.nodes + pods.replicas)
     return tuple(domains.values())
 
@@ -141,8 +139,7 @@ def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
             cards[pods.pool] = cards.get(pods.pool, 0) + pods.replicas * pods.spec.accelerator.per_pod
     pools = {pool.name: pool for pool in topology.pools}
     by_cards = sum(-(-count // max(pools[name].node.accelerators, 1)) for name, count in cards.items())
-    claiming = filter(_whole, all_pods(unit))
-    return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in claiming)])
+    return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in filter(_whole, all_pods(unit)))])
 
 
 def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:

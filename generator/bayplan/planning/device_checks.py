@@ -180,8 +180,7 @@ def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnos
             why = f'there are several pods of podSet "{pods.spec.name}", and an address is one pod\'s'
         if why:
             hint = "give rank 0 a podSet of its own, the first of its gang, with `replicas: 1`"
-            message = f"no rendezvous over the fabric: {why}"
-            yield error("W533", (*pods.route, "fabric", "address"), message, hint=hint)
+            yield error("W533", (*pods.route, "fabric", "address"), f"no rendezvous over the fabric: {why}", hint=hint)
 
 
 def _ports(plan: Plan) -> Iterator[Diagnostic]:
@@ -206,9 +205,8 @@ def _master(pods: Pods) -> bool:
 
 def _beside(plan: Plan, pods: Pods) -> bool:
     """Whether they are in their node's network, and one leaves room for another."""
-    fabric = fabric_of(pods.spec, plan.topology)
     pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
-    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric, pool):
+    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
         return False
     return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
 

@@ -74,8 +74,7 @@ def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], templates))
-    workload = Workload(templates.kind, plan.workflow.name, gangs)
-    return Outcome(None if wrong else Shape((workload,), given=True), wrong)
+    return Outcome(None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), given=True), wrong)
 
 
 def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:
@@ -130,8 +129,7 @@ def shares(unit: Unit) -> bool:
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
     """The plan of a workload that is alike, and its shape. All names in it begin with the workflow's."""
     old = plan.workflow.name
-    gangs = tuple(gang._replace(name=name) for gang in plan.workflow.gangs)
-    workflow = plan.workflow._replace(name=name, gangs=gangs)
+    workflow = plan.workflow._replace(name=name, gangs=tuple(gang._replace(name=name) for gang in plan.workflow.gangs))
     workloads = tuple(
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )

@@ -19,8 +19,7 @@ UNSTATED = "F600"
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
     """The first row that covers the need's amount at the target's versions."""
     for row in rows:
-        fits = row.up_to is None or need.amount <= row.up_to
-        if row.feature == need.feature and fits and _applies(row, target):
+        if row.feature == need.feature and (row.up_to is None or need.amount <= row.up_to) and _applies(row, target):
             return row
     return None
 
@@ -88,8 +87,7 @@ def _workflow_needs(plan: Plan) -> Iterator[Need]:
     yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
-    pools = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
-    yield from topology_needs(plan.topology, pools)
+    yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})
 
 
 def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterator[Need]:
@@ -213,8 +211,7 @@ def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
 
 def _depth(unit: Unit) -> int:
     """How many constrained units lie on the deepest path."""
-    below = max((_depth(units.members[0]) for units in unit.groups), default=0)
-    return below + bool(unit.required or unit.preferred)
+    return max((_depth(units.members[0]) for units in unit.groups), default=0) + bool(unit.required or unit.preferred)
 
 
 def _size_needs(gang: GangPlan) -> Iterator[Need]:
@@ -239,8 +236,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
 def _order_need(units: Units) -> Iterator[Need]:
     """Groups that are placed are expected to hold neighbouring ranks."""
     first = units.members[0]
-    ranked = any(pods.ranks for pods in all_pods(first))
-    if len(units.members) > 1 and ranked and (first.required or first.preferred):
+    if len(units.members) > 1 and any(pods.ranks for pods in all_pods(first)) and (first.required or first.preferred):
         yield Need("rank-order", len(units.members), (*units.route, "name"), True, f'group "{units.name}"')
 
 

@@ -56,8 +56,7 @@ def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow
         route: Route = (*GANGS, i)
         if any(_nameless(each.spec) for each in pod_sets(gang, route, "")):
             chosen = _chosen(gang_pools(workflow, gang, route, topology), topology)
-            pools = {at: topology.pool(name) for at, name in chosen}
-            gang = _named(gang, route, pools)
+            gang = _named(gang, route, {at: topology.pool(name) for at, name in chosen})
         gangs.append(gang)
     return workflow._replace(gangs=tuple(gangs))
 
@@ -122,8 +121,7 @@ def _fitting(found: PodSetPool, topology: ClusterTopology, name: str) -> str | D
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
         message = f'podSet "{found.spec.name}" asks for {_asked(found.spec)}; pool "{name}" has {has}'
         that = "that accelerator" if found.spec.accelerator.name else "accelerators"
-        hint = f"choose a pool whose node has {that}"
-        return error("P502", (*found.route, "accelerator"), message, hint=hint)
+        return error("P502", (*found.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
     return name
 
 
@@ -148,8 +146,7 @@ def _follow(found: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> 
         return next(iter(leaders))
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
-    candidates = sorted(leaders) or [pool.name for pool in topology.pools]
-    return _undecided(found, candidates)
+    return _undecided(found, sorted(leaders) or [pool.name for pool in topology.pools])
 
 
 def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
@@ -174,9 +171,8 @@ def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflo
     asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
     if all(each.whole for each in asked) and not any(kind.profile for kind in kinds.values()):
         return workflow
-    known = [each for each in asked if each.name in kinds and not each.whole]
     sizes: dict[str, frozenset[tuple[int, int]]] = {}
-    for each in known:
+    for each in (each for each in asked if each.name in kinds and not each.whole):
         sizes[each.name] = sizes.get(each.name, frozenset()) | {_size(each, kinds[each.name])}
     return workflow._replace(gangs=tuple(_with(gang, kinds, sizes) for gang in workflow.gangs))
 
@@ -242,12 +238,10 @@ def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozens
 
 def _is_irregular(asked: list[Accelerator], kind: AcceleratorKind) -> bool:
     parts = [each for each in asked if each.memory or each.cores]
-    slices = [each for each in asked if each.profile and allocator(each, kind) == "dra"]
-    mixed = len(parts) < len(asked) and any(each.per_pod > 1 for each in parts)
     return (
-        bool(slices)
+        any(each.profile and allocator(each, kind) == "dra" for each in asked)
         or len({each.portion for each in parts}) > 1
-        or (bool(parts) and mixed)
+        or (len(parts) < len(asked) and any(each.per_pod > 1 for each in parts))
         or _has_unknown_size(parts, kind)
     )
 

@@ -27,9 +27,8 @@ def select_backend(
         return Outcome(table[name])
     names = ", ".join(table)
     if not name:
-        message = "no scheduler is named"
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
-        return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
+        return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is named", hint=hint),))
     guess = did_you_mean(name, list(table))
     return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
 
@@ -46,8 +45,7 @@ def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcom
         name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
         for name, version in known.items()
     }
-    bad = any(each.severity == "error" for each in found)
-    return Outcome(None if bad else Target(capped), found)
+    return Outcome(None if any(each.severity == "error" for each in found) else Target(capped), found)
 
 
 LONGEST_VERSION = 32
@@ -55,8 +53,7 @@ LONGEST_VERSION = 32
 
 
 def _numeric(version: str) -> bool:
-    parts = version.split(".")
-    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in parts)
+    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in version.split("."))
 
 
 def _beyond(component: str, version: str) -> bool:

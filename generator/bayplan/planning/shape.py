@@ -101,8 +101,7 @@ def _mastered(root: Unit) -> Unit:
     for pods in all_pods(root):
         if pods.ranks:
             into, copy = instance(root, pods.ranks.master.pods)
-            number = 0 if pods.ranks.each else copy * into.replicas
-            master = pods.ranks.master._replace(pods=into.name, number=number)
+            master = pods.ranks.master._replace(pods=into.name, number=0 if pods.ranks.each else copy * into.replicas)
             renamed[pods.name] = pods._replace(ranks=pods.ranks._replace(master=master))
     return _with(root, renamed)
 
@@ -129,10 +128,9 @@ def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
     for family in families(plan.gangs):
         alike.setdefault(tuple(dict.fromkeys(gang.route for gang in family)), []).append(family)
     outcomes = [_workloads(plan, copies, offer, target) for copies in alike.values()]
-    found = tuple(d for outcome in outcomes for d in outcome.diagnostics)
     workloads = tuple(workload for outcome in outcomes for workload in outcome.value or ())
     whole = all(outcome.value for outcome in outcomes)
-    return Outcome(Shape(workloads) if whole else None, found)
+    return Outcome(Shape(workloads) if whole else None, tuple(d for outcome in outcomes for d in outcome.diagnostics))
 
 
 def families(gangs: tuple[GangPlan, ...]) -> list[Family]:

@@ -47,8 +47,7 @@ def elastic(spec: PodSet, least: int) -> bool:
 
 def contradictions(plan: Plan) -> Iterator[Diagnostic]:
     """W587: torchrun counts otherwise than the workflow; W590: pods that take themselves for rank 0."""
-    everyone = {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}
-    for pods in everyone.values():
+    for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
         yield from _processes(pods)
         yield from _masters(pods)
@@ -73,8 +72,7 @@ def _processes(pods: Pods) -> Iterator[Diagnostic]:
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
     if found and cards and int(found[1]) > cards:
         message = f"torchrun is to start {found[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
-        hint = f"write --nproc-per-node={cards}, or ask for {found[1]} GPUs"
-        yield warning("W587", _place(pods), message, hint=hint)
+        yield warning("W587", _place(pods), message, hint=f"write --nproc-per-node={cards}, or ask for {found[1]} GPUs")
 
 
 def _place(pods: Pods) -> Route:
@@ -287,8 +285,7 @@ def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
     for gang in plan.gangs:
         units = {unit.route: unit for unit in walk(gang.root) if unit.preferred} if gang.copy == 0 else {}
         for route, unit in units.items():
-            required = partial(_preferred_required, route)
-            if isinstance(prove(edit_plan(plan, unit=required)), Impossible):
+            if isinstance(prove(edit_plan(plan, unit=partial(_preferred_required, route))), Impossible):
                 what = f'a "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
                 message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will spread over several'
                 hint = f'`bayplan explain P516`; or prefer a coarser level than "{unit.preferred}"'

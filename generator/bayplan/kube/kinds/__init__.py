@@ -33,9 +33,8 @@ ENDS = never(
 
 def name_rows(why: str) -> tuple[Support, ...]:
     """Pod names, and so hostnames, are DNS labels (RFC 1123)."""
-    shorter = "shorten the names of workflow, gang, group or podSet"
     feature = "pod-name-length"
-    return Support(feature, up_to=63), never(feature, why, shorter)
+    return Support(feature, up_to=63), never(feature, why, "shorten the names of workflow, gang, group or podSet")
 
 
 class Piece(NamedTuple):

@@ -40,7 +40,6 @@ def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
     reader = WORKLOADS.get(key) or REFUSED.get(key)
     if reader:
         return reader(one, beside)
-    kinds = sorted({each for _, each in WORKLOADS})
     message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
-    hint = f"it places {listing(kinds, 'and')}"
+    hint = f"it places {listing(sorted({each for _, each in WORKLOADS}), 'and')}"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))

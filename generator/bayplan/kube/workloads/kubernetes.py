@@ -118,15 +118,13 @@ LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
-    found = tuple(_leader_and_workers(one))
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
-    return templates("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
+    return templates("lws", one, tuple(_leader_and_workers(one)), _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
 
 
 def _leader_and_workers(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """In the order of the pods' numbers. Copies are gangs here."""
-    names = {"leaderTemplate": "leader", "workerTemplate": "worker"}
-    for key, called in names.items():
+    for key, called in {"leaderTemplate": "leader", "workerTemplate": "worker"}.items():
         if key == "workerTemplate" or mapping(one.data, *LWS_TEMPLATE, key):
             found = slot(one, called, (*LWS_TEMPLATE, key))
             yield found._replace(copies=1) if isinstance(found, TemplateSlot) else found

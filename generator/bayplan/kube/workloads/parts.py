@@ -35,9 +35,8 @@ def slot(
         return _missing(one, _deepest(one, (*path, "spec", "containers")))
     if not NAME.fullmatch(called):
         what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
-        message = f"a part of {title(one)} {what}"
         hint = "use lower-case letters, digits and dashes, 63 at most"
-        return error("W509", _deepest(one, path), message, hint=hint)
+        return error("W509", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
     found = pods or amount(one.data, path)
     if found.total is None or found.replicas is None or found.copies is None:
         return unknown(one, _bad_count(one, path))

@@ -149,8 +149,7 @@ def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnost
 
 def _patched(one: Object) -> Iterator[Diagnostic]:
     """W508: what the TrainJob says of its pods is not in the runtime."""
-    own: list[Path] = [("spec", key) for key in PATCHES]
-    for path in (*own, ("spec", "trainer", "resourcesPerNode")):
+    for path in (*(("spec", key) for key in PATCHES), ("spec", "trainer", "resourcesPerNode")):
         if get(one.data, *path):
             message = f"{title(one)} changes its pods by `{path[-1]}`, and bayplan reads the runtime alone"
             yield error("W508", (*one.route, *path), message, hint="write it into the TrainingRuntime")

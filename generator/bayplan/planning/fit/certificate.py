@@ -55,9 +55,8 @@ def with_size(plan: Plan, route: Route, size: int) -> Plan:
 def is_cut(units: Units) -> bool:
     """Whether `size` made the instances out of one podSet."""
     pods = [each for member in units.members for each in member.pods]
-    alone = all(len(member.pods) == 1 and not member.groups for member in units.members)
     return (
-        alone
+        all(len(member.pods) == 1 and not member.groups for member in units.members)
         and any(p.replicas != p.spec.replicas for p in pods)
         and sum(p.replicas for p in pods) == pods[0].spec.replicas
     )
@@ -222,8 +221,7 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
     rows = tuple(_near(best, asked, plan))
     lacking = tuple(_lacks(part, unit, held if known else None, asked, plan))
-    key = ("placement", "required") if unit.required else ("separate",) if unit.separate else ()
-    at: Route = (*unit.route, *key)
+    at: Route = (*unit.route, *(("placement", "required") if unit.required else ("separate",) if unit.separate else ()))
     return Certificate(gang, unit, _group_name(gang, unit), unit.route, at, level, name, lacking, near=rows)
 
 
@@ -270,8 +268,7 @@ def _shapes(item: int, asked: Problem) -> set[int]:
     """The pod shapes of an item."""
     if item < len(asked.shapes):
         return {item}
-    content = asked.types[item - len(asked.shapes)].content
-    return set().union(*(_shapes(each, asked) for each, _ in content))
+    return set().union(*(_shapes(each, asked) for each, _ in asked.types[item - len(asked.shapes)].content))
 
 
 def _names(part: Part, item: int) -> str:
@@ -290,10 +287,9 @@ def _lacks(part: Part, unit: Unit, held: Vector | None, asked: Problem, plan: Pl
         level = (below.unit.required or below.unit.separate) if below else ""
         pool = plan.topology.pool(sample.pool)
         fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")
-        size = _size(item, asked)
         each = fits if len(_shapes(item, asked)) == 1 else 0
         room = held[item] if held else None
-        yield Lack(name, below is not None, level, content[item], room, size, each, binding, sample.pool)
+        yield Lack(name, below is not None, level, content[item], room, _size(item, asked), each, binding, sample.pool)
 
 
 def _all_units(unit: Unit) -> Iterator[Units]:

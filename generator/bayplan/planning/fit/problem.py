@@ -127,8 +127,7 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
             sidecars = _added((sidecars, _requested(container)))
         else:
             peak = _highest(peak, _added((sidecars, _requested(container))))
-    total = _highest(_added((steady, sidecars)), peak) | _requested(made)
-    return _added((total, amounts(made.get("overhead") or {})))
+    return _added((_highest(_added((steady, sidecars)), peak) | _requested(made), amounts(made.get("overhead") or {})))
 
 
 def _requested(owner: Mapping[str, Any]) -> dict[str, int]:
@@ -215,8 +214,7 @@ def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) 
                 branch = branch.setdefault(step, {})
             branch[number] = nodes
     kinds: dict[Kind, int] = {}
-    root = _build_place(top, (), kinds)
-    return Space(pools, root, tuple(kinds))
+    return Space(pools, _build_place(top, (), kinds), tuple(kinds))
 
 
 def usable(pool: Pool, policy: bool = True) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -399,8 +397,7 @@ class _Builder:
         self.shapes: dict[tuple[int, Vector], int] = {}
         self.item: dict[tuple[int, str, bool], int] = {}
         for which, (pool, asks) in asked.items():
-            shape = (pool, _picked(asks, deciding[pool]))
-            self.item[which] = self.shapes.setdefault(shape, len(self.shapes))
+            self.item[which] = self.shapes.setdefault((pool, _picked(asks, deciding[pool])), len(self.shapes))
         self.types: dict[tuple[object, ...], Type] = {}
 
     def root(self, gangs: tuple[GangPlan, ...]) -> Part:

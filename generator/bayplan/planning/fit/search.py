@@ -164,8 +164,7 @@ def _loads(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
                 alone = ((spec, run.each),)
                 for node in run.nodes:
                     load[node] = (*load[node], *alone) if node in load else alone
-    judged = {(layout.where[node][0].name, held): node for node, held in load.items()}
-    for (_, held), node in judged.items():
+    for (_, held), node in {(layout.where[node][0].name, held): node for node, held in load.items()}.items():
         offered = capacity(layout.where[node][0])
         yield from (f'node "{node}" has too little {name}' for name in _over(offered, [(asks[s], n) for s, n in held]))
 
@@ -222,9 +221,8 @@ def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
     alike: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
     for gang in gangs:
         alike.setdefault((before[gang.name], frozenset(after.get(gang.name, ()))), []).append(gang.name)
-    classes = tuple(tuple(names) for names in alike.values())
     found: list[frozenset[str]] = []
-    for stage in _largest((), classes, (), before):
+    for stage in _largest((), tuple(tuple(names) for names in alike.values()), (), before):
         found.append(stage)
         if len(found) > MOST:
             return ()
@@ -295,8 +293,7 @@ def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterabl
 
 def search_space_of(plan: Plan, rules: Rules = FULL) -> Space:
     """The pools that the plan uses."""
-    used = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
-    return space(plan.topology, used, rules.policy)
+    return space(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}, rules.policy)
 
 
 def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:

@@ -326,12 +326,10 @@ class _Distributor:
     ) -> Iterator[Run]:
         start, depth, name = 0, self.problem.space.host_depth(pool), self.problem.space.pools[pool].name
         for piece, count in pieces:
-            closing = any(piece[kind.item] for kind in self.problem.closing(depth))
-            step = 1 if closing else count
+            step = 1 if any(piece[kind.item] for kind in self.problem.closing(depth)) else count
             for first in range(start, start + count if any(piece) else start, step):
                 held = bag.take(tuple(amount * step for amount in piece))
-                each = self.opened(depth, piece, held)
-                yield from _runs_of(name, names[first : first + step], each, held)
+                yield from _runs_of(name, names[first : first + step], self.opened(depth, piece, held), held)
             start += count
 
 

@@ -319,16 +319,12 @@ COMPLETE_VENDORS = ("cambricon", "metax", "hygon", "iluvatar", "mthreads", "kunl
 def check_amounts(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
     for ask in pod.asks:
-        yield from _both(ask)
+        if "memory" in ask.amounts and "percentage" in ask.amounts:
+            message = f"{ask.names.memory} and {ask.names.percentage} exclude each other; the amount counts"
+            yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
         yield from _ranges(ask)
         yield from _countless(ask)
     yield from _unknown(pod)
-
-
-def _both(ask: Ask) -> Iterator[Fault]:
-    if "memory" in ask.amounts and "percentage" in ask.amounts:
-        message = f"{ask.names.memory} and {ask.names.percentage} exclude each other; the amount counts"
-        yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
 
 
 def _ranges(ask: Ask) -> Iterator[Fault]:

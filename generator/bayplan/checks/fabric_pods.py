@@ -68,7 +68,7 @@ def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
     """W538 to W540."""
     if attached.request.fabric.kind != DRANET:
         return
-    yield from _twice(attached)
+    yield from _claimed_twice(attached)
     yield from _aligned(attached)
     requests = dranet.requests(attached.request)
     if requests > dranet.MOST_REQUESTS:
@@ -78,8 +78,8 @@ def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
         yield error("W540", attached.route, message, hint="attach fewer with `rails`")
 
 
-def _twice(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W538: one card that two parties hand out."""
+def _claimed_twice(attached: FabricPods) -> Iterator[Diagnostic]:
+    """W538: a card that both DRA and a device plugin hand out."""
     notes = (Note("the fabric is here", attached.origin),)
     if attached.request.fabric.injector:
         message = "the network-resources-injector adds devices of a plugin to pods whose cards are claimed through DRA"
@@ -129,17 +129,10 @@ OURS: Mapping[str, tuple[str, ...]] = {
 """Kind -> the annotations that it writes."""
 
 
-def check_overrides(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W525, W526, W536."""
-    yield from _resources(attached)
-    yield from _annotations(attached)
-    yield from _host(attached)
-
-
 def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
     """W525: devices that the fabric asks for already; more of them than attachments would stand idle, fewer fail."""
     ours = amounts(attached.place.pods, attached.topology)
-    for name, amount, route in _asked(attached):
+    for name, amount, route in _own_resources(attached):
         if name in ours:
             message = (
                 f"{attached.fabric} asks for {ours[name]} {name} already, as many as it attaches; here it is {amount}"
@@ -147,8 +140,8 @@ def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
             yield error("W525", route, message, hint="remove it: resources of rails come with `fabric`")
 
 
-def _asked(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
-    """Extended resources that the workflow writes itself. Of templates that were there before, those are the point."""
+def _own_resources(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
+    """Extended resources that the workflow requests itself, except in the templates of existing workloads."""
     pods, route = attached.place.pods, attached.place.route
     yield from ((name, amount, (*route, "resources", name)) for name, amount in pods.resources.items())
     if not pods.image and attached.place.owner.gang.rendezvous == "none":
@@ -172,7 +165,7 @@ def _annotations(attached: FabricPods) -> Iterator[Diagnostic]:
                 yield error("W526", (*route, "metadata", "annotations", key), message, hint=hint)
 
 
-def _host(attached: FabricPods) -> Iterator[Diagnostic]:
+def _host_network(attached: FabricPods) -> Iterator[Diagnostic]:
     """W536: Multus does nothing for pods in their node's network."""
     kind = attached.request.fabric.kind
     if kind in (*NETWORKED, "gke") and on_host(attached.place.pods, attached.request.fabric, attached.request.pool):
@@ -193,13 +186,6 @@ def numbers(attached: FabricPods) -> Iterator[Diagnostic]:
             notes = (Note("the fabric is here", attached.origin),)
             hint = "leave `rails` out for all of them"
             yield error("W520", (*attached.route, "rails", index), message, hint=hint, notes=notes)
-
-
-def check_rails(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W521, W527, W544."""
-    yield from _pool(attached)
-    yield from _interfaces(attached)
-    yield from _rails_host(attached)
 
 
 def _pool(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -229,8 +215,8 @@ def _interfaces(attached: FabricPods) -> Iterator[Diagnostic]:
         taken.setdefault(name, f"rail {number}")
 
 
-def _rails_host(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W544: nobody knows the node's interface."""
+def _host_interface(attached: FabricPods) -> Iterator[Diagnostic]:
+    """W544: the topology does not say which interface of the node to use."""
     if (
         attached.request.fabric.kind == "hostnetwork"
         and attached.request.attachment.bootstrap == "primary"
@@ -406,7 +392,10 @@ def _devices(attached: FabricPods, declared: DeclaredValue | None) -> Iterator[D
         yield error("W546", attached.route, message, hint="attach fewer with `rails`")
 
 
-CHECKS = (check_rails, check_overrides, check_sockets, check_rendezvous, check_claims)
+CHECKS = (
+    *(_pool, _interfaces, _host_interface, _resources, _annotations, _host_network),
+    *(check_sockets, check_rendezvous, check_claims),
+)
 
 
 def check_fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from bayplan.checks.topology import POOLS
+from bayplan.checks.topology import POOLS, duplicates
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
@@ -76,7 +76,10 @@ def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
         hint = f"add `rails:` with {listing(kind.needs, 'and')} of each network card"
         yield error("T602", route, f'fabric "{fabric.name}" has no rails', hint=hint)
     for index, rail in enumerate(fabric.rails):
-        yield from _rail(fabric, rail, kind, (*route, "rails", index))
+        for key in kind.needs:
+            if not getattr(rail, key):
+                message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
+                yield error("T602", (*route, "rails", index), message, hint=f"add `{key}:`")
     yield from _unreached(fabric, route)
     yield from _idle_keys(fabric, kind, route)
     yield from _idle(fabric, route)
@@ -97,13 +100,6 @@ def _links(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
 
 def _verbs(fabric: Fabric) -> bool:
     return any(rail.hca or rail.resource.startswith("rdma/") for rail in fabric.rails)
-
-
-def _rail(fabric: Fabric, rail: Rail, kind: Kind, route: Route) -> Iterator[Diagnostic]:
-    for key in kind.needs:
-        if not getattr(rail, key):
-            message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
-            yield error("T602", route, message, hint=f"add `{key}:`")
 
 
 def _unreached(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
@@ -244,8 +240,10 @@ def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:
 def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
     """T603, T609, T622."""
     yield from _selectors(fabric)
-    yield from _twice(fabric, "hca", "two rails have the RDMA device")
-    yield from _twice(fabric, "interface", "two rails have the interface")
+    rails: Route = (*FABRICS, fabric.name, "rails")
+    for key, what in (("hca", "two rails have the RDMA device"), ("interface", "two rails have the interface")):
+        values, hint = [getattr(rail, key) for rail in fabric.rails], f"each rail has its own `{key}`"
+        yield from duplicates(values, rails, key, "T603", what, hint, "the other is here")
     yield from _ports(fabric)
     yield from _claimed(fabric)
     yield from _order(fabric)
@@ -253,7 +251,7 @@ def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
     if 0 < len(some) < len(fabric.rails):
         message = f'some rails of fabric "{fabric.name}" name an RDMA device and others none'
         hint = "name all of them: NCCL uses those that are named and no others"
-        yield warning("T603", (*FABRICS, fabric.name, "rails", some[0]), message, hint=hint)
+        yield warning("T603", (*rails, some[0]), message, hint=hint)
 
 
 def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -263,17 +261,6 @@ def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
             if why := validation.fault(text):
                 here = (*FABRICS, fabric.name, "rails", index, "selectors", number)
                 yield error("T622", here, f"the CEL expression cannot be read: {why}", hint="correct it")
-
-
-def _twice(fabric: Fabric, key: str, what: str) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
-    for index, rail in enumerate(fabric.rails):
-        name = getattr(rail, key)
-        rails: Route = (*FABRICS, fabric.name, "rails")
-        if name and first.setdefault(name, index) != index:
-            notes = (Note("the other is here", (*rails, first[name], key)),)
-            hint = f"each rail has its own `{key}`"
-            yield error("T603", (*rails, index, key), f'{what} "{name}"', notes=notes, hint=hint)
 
 
 def _claimed(fabric: Fabric) -> Iterator[Diagnostic]:

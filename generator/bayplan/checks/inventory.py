@@ -23,7 +23,7 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     yield from _counted(topology)
     yield from _separated(topology)
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
-    if parent and parent in (topology.queues or (queue_of(topology),)):
+    if parent and parent in (topology.queues or (topology.defaults.get("queue", ""),)):
         message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
         here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
         yield error("T435", here, message, hint="name another parent")
@@ -51,11 +51,6 @@ def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterato
         given, missing = ("accelerator", "count") if name else ("count", "accelerator")
         message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
         yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
-
-
-def queue_of(topology: ClusterTopology) -> str:
-    """The default queue, if there is one."""
-    return topology.defaults.get("queue", "")
 
 
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -145,19 +140,15 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for name, kind in topology.accelerators.items():
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
-            yield from _memory(kind.memory, (*route, "memory"))
+            try:
+                fault = "" if quantity.parse(kind.memory) > 0 else f'"{kind.memory}" is no memory'
+            except ValueError as reason:
+                fault = str(reason)
+            if fault:
+                yield error("T632", (*route, "memory"), fault, hint='write it like "80Gi"')
         yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))
-
-
-def _memory(text: str, route: Route) -> Iterator[Diagnostic]:
-    try:
-        fault = "" if quantity.parse(text) > 0 else f'"{text}" is no memory'
-    except ValueError as reason:
-        fault = str(reason)
-    if fault:
-        yield error("T632", route, fault, hint='write it like "80Gi"')
 
 
 def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:

@@ -34,7 +34,10 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
                     yield from _enough(fabric, rail, nodes, (*FABRICS, fabric.name, "rails", index, "subnet"))
             yield from _block(topology, fabric)
             yield from _overlapping(fabric)
-            yield from _local(fabric)
+            if fabric.ipam.kind == "host-local":
+                message = f'host-local counts addresses on each node alone, so pods of fabric "{fabric.name}" may have the same'
+                hint = "use nv-ipam or whereabouts, or a subnet for each node"
+                yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
 def _written(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -148,24 +151,12 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
         return
     nets = [(index, net) for index, rail in enumerate(fabric.rails) if (net := ip.subnet(rail.subnet))]
     for (first, one), (second, other) in combinations(nets, 2):
-        if _meet(one, other):
+        if one.version == other.version and (other.network_address in one or one.network_address in other):
             message = f"rails {first} and {second} are both in {one if one.prefixlen < other.prefixlen else other}"
             notes = (Note("the other is here", (*FABRICS, fabric.name, "rails", first, "subnet")),)
             hint = "give each rail a subnet, or `sourceRouting: true` if the networks have the plugins sbr and tuning"
             yield warning("T608", (*FABRICS, fabric.name, "rails", second, "subnet"), message, notes=notes, hint=hint)
             return
-
-
-def _meet(one: ip.Subnet, other: ip.Subnet) -> bool:
-    """Whether two subnets have addresses in common."""
-    return one.version == other.version and (other.network_address in one or one.network_address in other)
-
-
-def _local(fabric: Fabric) -> Iterator[Diagnostic]:
-    if fabric.ipam.kind == "host-local":
-        message = f'host-local counts addresses on each node alone, so pods of fabric "{fabric.name}" may have the same'
-        hint = "use nv-ipam or whereabouts, or a subnet for each node"
-        yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
 # FAB11 of a workflow: addresses that its pods take at once, out of one range or of the blocks of nodes.

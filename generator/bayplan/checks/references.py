@@ -12,7 +12,11 @@ from bayplan.model.workflow import GANGS, Accelerator, Group, Owner, Place, Work
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """W321 to W323, W327 to W331."""
-    yield from _namespace(workflow, topology)
+    name = workflow.namespace
+    if name and topology.namespaces and name not in topology.namespaces:
+        hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
+        message = f'the topology knows nothing of the namespace "{name}"'
+        yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
     yield from _queue(workflow, topology)
     yield from _pool(workflow.pool, ("workflow", "spec"), topology)
     for owner in owners(workflow):
@@ -22,14 +26,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from _accelerator(place, topology)
         yield from _by_hand(place, topology)
         yield from _fabric(place, topology)
-
-
-def _namespace(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    name = workflow.namespace
-    if name and topology.namespaces and name not in topology.namespaces:
-        hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
-        message = f'the topology knows nothing of the namespace "{name}"'
-        yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
 
 
 def _queue(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, file_key, identity
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, Place, PodSet, Workflow, pod_sets
+from bayplan.model.workflow import Binary, PodSet, Workflow, pod_sets
 
 if TYPE_CHECKING:
     from bayplan.model.augment import WorkloadTemplates
@@ -162,7 +162,10 @@ def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
-        yield from _env(place)
+        for name in place.pods.env:
+            if name in OWN_ENV:
+                message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
+                yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
         if place.pods.template:
             yield from _template(place.pods, (*place.route, "template"))
 
@@ -197,13 +200,6 @@ def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagno
         elif key in OWN_KEYS or key.startswith(OWN_PREFIXES):
             message = f'"{key}" is set by bayplan, a scheduler or a controller'
             yield error(code, (*route, key, KEY), message, hint="remove it")
-
-
-def _env(place: Place) -> Iterator[Diagnostic]:
-    for name in place.pods.env:
-        if name in OWN_ENV:
-            message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
-            yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
 
 
 def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
@@ -363,7 +359,12 @@ def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
         for key in ("containers", "initContainers"):
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
-        yield from _free(spec, route)
+        if spec.get("nodeName"):
+            message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
+            yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
+        if spec.get("schedulingGates"):
+            message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
+            yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
     yield from _priorities(templates)
 
 
@@ -380,15 +381,6 @@ def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
             f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none",
             hint="give all of its pod templates the same `priorityClassName`",
         )
-
-
-def _free(spec: Any, route: Route) -> Iterator[Diagnostic]:
-    if spec.get("nodeName"):
-        message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
-        yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
-    if spec.get("schedulingGates"):
-        message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
-        yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:

@@ -95,7 +95,10 @@ def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield from _order(pool, route)
             for depth, level in enumerate(pool.levels):
                 yield from _parents(pool, route, level, depth)
-            yield from _one_node_each(pool, route)
+            if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
+                message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
+                hint = 'leave the level out: every pool ends in the level "host" by itself'
+                yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
 
 
 def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -153,13 +156,6 @@ def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Dia
             yield error("T402", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
 
 
-def _one_node_each(pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
-        message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
-        hint = 'leave the level out: every pool ends in the level "host" by itself'
-        yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
-
-
 # Names and labels of pools and levels.
 
 LONGEST = 63
@@ -168,23 +164,31 @@ LONGEST = 63
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T412, T413, T416, T417, T418."""
-    yield from _twins([pool.name for pool in topology.pools], POOLS, "name", "T416", "pools are called")
+    pool_names = [pool.name for pool in topology.pools]
+    yield from duplicates(pool_names, POOLS, "name", "T416", "two pools are called", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
-        yield from _twins([level.name for level in pool.levels], route, "name", "T417", "levels are called")
-        yield from _twins([level.label for level in pool.levels], route, "label", "T417", "levels have the label")
+        for key, what in (("name", "two levels are called"), ("label", "two levels have the label")):
+            values = [getattr(level, key) for level in pool.levels]
+            yield from duplicates(values, route, key, "T417", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
     yield from _dots(topology)
 
 
-def _twins(names: Iterable[str], route: Route, key: str, code: str, what: str) -> Iterator[Diagnostic]:
+RENAME = "change one of them"
+
+
+def duplicates(
+    values: Iterable[str], route: Route, key: str, code: str, what: str, hint: str, note: str = "the first is here"
+) -> Iterator[Diagnostic]:
+    """An error for each value that an earlier entry of the list at `route` has under the same `key`."""
     first: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if first.setdefault(name, index) != index:
-            notes = (Note("the first is here", (*route, first[name], key)),)
-            yield error(code, (*route, index, key), f'two {what} "{name}"', hint="change one of them", notes=notes)
+    for index, value in enumerate(values):
+        if value and first.setdefault(value, index) != index:
+            notes = (Note(note, (*route, first[value], key)),)
+            yield error(code, (*route, index, key), f'{what} "{value}"', hint=hint, notes=notes)
 
 
 def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
+from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import container_name
@@ -21,6 +22,7 @@ from bayplan.model.workflow import (
     owners,
     pod_of,
     pod_sets,
+    pod_sets_of,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -30,7 +32,10 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
     for owner in owners(workflow):
         yield from _holds(owner)
         yield from _size(owner)
-        yield from _minimum(owner)
+        group = owner.node
+        if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
+            found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
+            yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
     for place in pod_sets(workflow):
         yield from _pods(place)
     total = sum(_count(gang) for gang in workflow.gangs)
@@ -64,13 +69,6 @@ def _size(owner: Owner) -> Iterator[Diagnostic]:
         yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint="use the group's minReplicas")
 
 
-def _minimum(owner: Owner) -> Iterator[Diagnostic]:
-    group = owner.node
-    if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
-        found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
-        yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
-
-
 def _pods(place: Place) -> Iterator[Diagnostic]:
     pods, route, _ = place
     if pods.min_replicas and pods.min_replicas > pods.replicas:
@@ -101,26 +99,23 @@ MOST_NAMES = 300_000
 
 def check_naming(workflow: Workflow) -> Iterator[Diagnostic]:
     """W301 for equal names among siblings; only without those, W302 for names that are equal once joined."""
-    twins = tuple(_all_twins(workflow))
-    yield from twins
-    if not twins and _could_collide(workflow):
-        yield from _collisions(workflow)
+    equal = tuple(_equal_names(workflow))
+    yield from equal
+    if not equal and _could_collide(workflow):
+        # the names of documents are compared once there are documents
+        yield from _equal(_gang_names(workflow))
+        for index, gang in enumerate(workflow.gangs):
+            yield from _equal(_below(gang, (*GANGS, index), ""))
 
 
-def _all_twins(workflow: Workflow) -> Iterator[Diagnostic]:
-    yield from _twins(workflow.gangs, GANGS, "gangs")
+def _equal_names(workflow: Workflow) -> Iterator[Diagnostic]:
+    siblings: list[tuple[Iterable[Gang | Group | PodSet], Route, str]] = [(workflow.gangs, GANGS, "gangs")]
     for owner in owners(workflow):
-        yield from _twins(owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}")
-        yield from _twins(owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}")
-
-
-def _twins(nodes: Iterable[Gang | Group | PodSet], route: Route, what: str) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        if first.setdefault(node.name, index) != index:
-            note = Note("the first is here", (*route, first[node.name], "name"))
-            message = f'two {what} are called "{node.name}"'
-            yield error("W301", (*route, index, "name"), message, hint="give each a name of its own", notes=(note,))
+        siblings.append((owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}"))
+        siblings.append((owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}"))
+    for nodes, route, what in siblings:
+        names, hint = [node.name for node in nodes], "give each a name of its own"
+        yield from duplicates(names, route, "name", "W301", f"two {what} are called", hint)
 
 
 def _could_collide(workflow: Workflow) -> bool:
@@ -129,13 +124,6 @@ def _could_collide(workflow: Workflow) -> bool:
         return True
     names = [name for owner in owners(workflow) for name in (owner.node.name, *(p.name for p in owner.node.pod_sets))]
     return any(part.isdigit() for name in names for part in name.split("-"))
-
-
-def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Of gangs and their copies, and inside each gang; the documents' names are compared when there are documents."""
-    yield from _equal(_gang_names(workflow))
-    for index, gang in enumerate(workflow.gangs):
-        yield from _equal(_below(gang, (*GANGS, index), ""))
 
 
 def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
@@ -228,7 +216,7 @@ def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
         for text, value in gang.hosts.items():
             route: Route = (*GANGS, index, "hosts", text)
             yield from _pod(gang, value, route)
-            if not any(text in each for pods in _pod_sets(gang) for each in _texts(pods)):
+            if not any(text in each for pods in pod_sets_of(gang) for each in _texts(pods)):
                 where = "no command, argument, env value or text file"
                 hint = "correct the text, or remove it; in `template` texts are not replaced"
                 message = f'{where} of gang "{gang.name}" holds "{shorten(text)}"'
@@ -271,12 +259,6 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
     for group in node.groups:
         for number in range(instances(group)):
             yield from _names(group, joined(above, group.name, str(number)))
-
-
-def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
-    yield from node.pod_sets
-    for group in node.groups:
-        yield from _pod_sets(group)
 
 
 def _texts(pods: PodSet) -> Iterator[str]:

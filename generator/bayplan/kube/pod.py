@@ -127,19 +127,28 @@ def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[st
     for kind, rules in added.items():
         lists = made.setdefault(kind, {})
         for when, terms in rules.items():
-            given = lists.get(when) or []
-            lists[when] = [*given, *(term for term in terms if term not in given)]
+            present = lists.get(when) or []
+            lists[when] = [*present, *(term for term in terms if term not in present)]
     return made
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
-    made = _generated(spec, parts, command)
+    made: dict[str, Any] = {
+        "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
+        "spec": {
+            **parts.spec,
+            **given(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
+            "restartPolicy": spec.restart_policy,
+            "containers": [_container(spec, parts, command)],
+            **given(volumes=list(parts.volumes)),
+        },
+    }
     for patch in _patches(spec, pool):
         made = overlay(made, patch)
-    given = made["spec"].pop("tolerations", [])
-    added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
-    completed = {**made["spec"], **({"tolerations": [*given, *added]} if given or added else {})}
+    own = made["spec"].pop("tolerations", [])
+    added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in own]
+    completed = {**made["spec"], **given(tolerations=[*own, *added])}
     if "affinity" in parts.spec:
         completed["affinity"] = joined_affinity(completed.get("affinity") or {}, parts.spec["affinity"])
     if completed.get("hostNetwork"):
@@ -176,19 +185,6 @@ def _patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
 def containers(patch: Mapping[str, Any]) -> list[Any]:
     """The containers of a template, which may be absent or null at every step."""
     return (patch.get("spec") or {}).get("containers") or []
-
-
-def _generated(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
-    return {
-        "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
-        "spec": {
-            **parts.spec,
-            **given(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
-            "restartPolicy": spec.restart_policy,
-            "containers": [_container(spec, parts, command)],
-            **given(volumes=list(parts.volumes)),
-        },
-    }
 
 
 def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:

@@ -140,7 +140,23 @@ def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator
         yield from _meta(each.slot.job, each.marks.job)
         yield from _no_exclusive_placement(each.slot.job)
         yield from _fields(each.slot.job, each.marks.job.spec)
-    yield from _pod(data, each, topology)
+    parts, at = each.marks.pod, each.slot.path
+    gang = {GANG_LABEL: each.gang} if each.gang else {}
+    yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
+    yield from _fields((*at, "spec"), {key: value for key, value in parts.spec.items() if key != "affinity"})
+    yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
+    if "affinity" in parts.spec:
+        yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
+    if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
+        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _network_requirements(data, each, topology)
+    # where a resource that must have no limit has one, it is in the way
+    containers = (*at, "spec", "containers")
+    for number, container in enumerate(items(data, *containers)):
+        for name in sorted(parts.unlimited.intersection(mapping(container, "resources", "limits"))):
+            yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
+    if each.channel:
+        yield from _claims(data, each, topology)
 
 
 def _no_exclusive_placement(at: Path) -> Iterator[RequiredValue]:
@@ -154,22 +170,6 @@ def _meta(at: Path, meta: Meta) -> Iterator[RequiredValue]:
 
 def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[RequiredValue]:
     return (RequiredValue((*at, key), value) for key, value in fields.items())
-
-
-def _pod(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
-    parts, at = each.marks.pod, each.slot.path
-    gang = {GANG_LABEL: each.gang} if each.gang else {}
-    yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
-    yield from _fields((*at, "spec"), {key: value for key, value in parts.spec.items() if key != "affinity"})
-    yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
-    if "affinity" in parts.spec:
-        yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
-    if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
-        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
-    yield from _network_requirements(data, each, topology)
-    yield from _unlimited(data, at, parts.unlimited)
-    if each.channel:
-        yield from _claims(data, each, topology)
 
 
 def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
@@ -223,14 +223,6 @@ def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
     containers = items(data, *at, "spec", "containers")
     claiming = [n for n, container in enumerate(containers) if _has_other_claim(container)]
     return [n for n, container in enumerate(containers) if cards.asks(container, topology)] or claiming or [0]
-
-
-def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[RequiredValue]:
-    """Resources that must have no limit: where they have one, it is in the way."""
-    containers = (*at, "spec", "containers")
-    for number, container in enumerate(items(data, *containers)):
-        for name in sorted(names.intersection(mapping(container, "resources", "limits"))):
-            yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
 
 
 def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:

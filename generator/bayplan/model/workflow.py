@@ -1,7 +1,7 @@
 """The user's intent, as the native Workflow format says it, whatever format it was read from."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
@@ -147,6 +147,8 @@ class Workflow(NamedTuple):
 
 # Walks over a workflow: every gang, group and podSet with its route.
 
+Node = TypeVar("Node", Gang, Group)
+
 
 class Owner(NamedTuple):
     """A gang or group, the gang it belongs to, and all that stand above it, outermost first."""
@@ -186,6 +188,20 @@ def pod_sets(workflow: Workflow) -> Iterator[Place]:
     for owner in owners(workflow):
         for index, pods in enumerate(owner.node.pod_sets):
             yield Place(pods, (*owner.route, "podSets", index), owner)
+
+
+def pod_sets_of(node: Gang | Group) -> Iterator[PodSet]:
+    """All podSets at and below a gang or group, in file order."""
+    yield from node.pod_sets
+    for group in node.groups:
+        yield from pod_sets_of(group)
+
+
+def edit_pod_sets(node: Node, route: Route, edit: Callable[[PodSet, Route], PodSet]) -> Node:
+    """The gang or group with every podSet at and below it replaced. `edit` takes the podSet and its route."""
+    sets = tuple(edit(spec, (*route, "podSets", i)) for i, spec in enumerate(node.pod_sets))
+    groups = tuple(edit_pod_sets(group, (*route, "groups", i), edit) for i, group in enumerate(node.groups))
+    return node._replace(pod_sets=sets, groups=groups)
 
 
 def instances(group: Group) -> int:

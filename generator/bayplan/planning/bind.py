@@ -32,11 +32,6 @@ def joined(*parts: str) -> str:
 # Expand a gang of the file into its instances: groups by their replicas or size, podSets bound to pools.
 
 
-def gang_unit(gang: Gang, route: Route, pools: Mapping[Route, str], topology: ClusterTopology) -> Unit:
-    """The root unit of one copy of a gang."""
-    return _Expansion(pools, topology).unit(gang, route, "", "", None)
-
-
 class _Expansion:
     """The two things that stay the same all the way down."""
 
@@ -106,7 +101,7 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
     failed = tuple(why for why in pools.values() if not isinstance(why, str))
     if failed:
         return Outcome(None, failed)
-    root = gang_unit(gang, route, {at: str(name) for at, name in pools.items()}, topology)
+    root = _Expansion({at: str(name) for at, name in pools.items()}, topology).unit(gang, route, "", "", None)
     found = (*_levels(root, topology), *_counts(root, topology))
     after = tuple(
         gang_name(workflow, other, copy)

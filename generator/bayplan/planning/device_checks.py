@@ -142,7 +142,12 @@ def check(plan: Plan) -> Iterator[Diagnostic]:
             yield from _first(plan, gang, everyone)
     yield from _ports(plan)
     for pods in once(pods for gang in firsts for pods in all_pods(gang.root)):
-        yield from _nvlink(plan, pods)
+        # NCCL fails where this variable is 1 and the pod has no ComputeDomain (NCCL 2.30, `env.rst`; 2 is the default)
+        declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
+        if declared and declared.value == "1" and not pods.compute_domain:
+            message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
+            hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
+            yield warning("W541", declared.route, message, hint=hint)
         yield from _all_rails(plan, pods)
 
 
@@ -209,16 +214,6 @@ def _beside(plan: Plan, pods: Pods) -> bool:
     if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
         return False
     return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
-
-
-def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
-    """W541: NCCL fails where it is told that there is NVLink between nodes, and there is no ComputeDomain; it finds out
-    itself (NCCL 2.30, `env.rst`: 2, the default)."""
-    declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
-    if declared and declared.value == "1" and not pods.compute_domain:
-        message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
-        hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
-        yield warning("W541", declared.route, message, hint=hint)
 
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:

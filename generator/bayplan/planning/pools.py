@@ -6,16 +6,13 @@ An accelerator without a name is that of the pool, so any pool with accelerators
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from functools import partial
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import allocator
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
-
-Owner = TypeVar("Owner", Gang, Group)
-
+from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, edit_pod_sets, pod_sets_of
 
 NAME_ONE = (
     "name one with `pool:` on the podSet, its group, its gang or the workflow, or as the topology's `defaults.pool`"
@@ -56,7 +53,7 @@ def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow
         route: Route = (*GANGS, i)
         if any(_nameless(each.spec) for each in pod_sets(gang, route, "")):
             chosen = _chosen(gang_pools(workflow, gang, route, topology), topology)
-            gang = _named(gang, route, {at: topology.pool(name) for at, name in chosen})
+            gang = edit_pod_sets(gang, route, partial(_of_pool, {at: topology.pool(name) for at, name in chosen}))
         gangs.append(gang)
     return workflow._replace(gangs=tuple(gangs))
 
@@ -70,14 +67,9 @@ def _chosen(pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTop
     return ((route, name) for route, name in pools.items() if isinstance(name, str) and topology.pool(name))
 
 
-def _named(node: Owner, route: Route, pools: Mapping[Route, Pool | None]) -> Owner:
-    """A gang or group with the names of accelerators filled in."""
-    sets = tuple(_of_pool(spec, pools.get((*route, "podSets", i))) for i, spec in enumerate(node.pod_sets))
-    groups = tuple(_named(group, (*route, "groups", i), pools) for i, group in enumerate(node.groups))
-    return node._replace(pod_sets=sets, groups=groups)
-
-
-def _of_pool(spec: PodSet, pool: Pool | None) -> PodSet:
+def _of_pool(pools: Mapping[Route, Pool | None], spec: PodSet, route: Route) -> PodSet:
+    """The podSet with the accelerator's name filled in."""
+    pool = pools.get(route)
     if spec.accelerator is None or spec.accelerator.name or pool is None:
         return spec
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
@@ -160,7 +152,6 @@ def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
 # and the cut is not known, and the proof only likely (`unmodelled_constraints` of `workload_checks.py`).
 
 ONE = 1000
-Node = TypeVar("Node", Gang, Group)
 Sizes = Mapping[str, frozenset[tuple[int, int]]]
 """Accelerator -> the sizes of all shares that the workflow asks of it."""
 
@@ -168,34 +159,23 @@ Sizes = Mapping[str, frozenset[tuple[int, int]]]
 def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with `portion` in each accelerator of which not whole cards are asked."""
     kinds = topology.accelerators
-    asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
+    asked = [each.accelerator for gang in workflow.gangs for each in pod_sets_of(gang) if each.accelerator]
     if all(each.whole for each in asked) and not any(kind.profile for kind in kinds.values()):
         return workflow
     sizes: dict[str, frozenset[tuple[int, int]]] = {}
     for each in (each for each in asked if each.name in kinds and not each.whole):
         sizes[each.name] = sizes.get(each.name, frozenset()) | {_size(each, kinds[each.name])}
-    return workflow._replace(gangs=tuple(_with(gang, kinds, sizes) for gang in workflow.gangs))
+    portioned = partial(_portioned, kinds, sizes)
+    return workflow._replace(gangs=tuple(edit_pod_sets(gang, (), portioned) for gang in workflow.gangs))
 
 
-def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
-    yield from node.pod_sets
-    for group in node.groups:
-        yield from _pod_sets(group)
-
-
-def _with(node: Node, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> Node:
-    sets = tuple(_portioned(each, kinds, sizes) for each in node.pod_sets)
-    return node._replace(pod_sets=sets, groups=tuple(_with(group, kinds, sizes) for group in node.groups))
-
-
-def _portioned(spec: PodSet, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> PodSet:
+def _portioned(kinds: Mapping[str, AcceleratorKind], sizes: Sizes, spec: PodSet, _: Route) -> PodSet:
     asked = spec.accelerator
     if asked is None or asked.name not in kinds:
         return spec
     if asked.whole and kinds[asked.name].profile:
-        asked = asked._replace(
-            profile=kinds[asked.name].profile
-        )  # what is counted are slices, asked for as such or not
+        # the device plugin counts slices of this profile, whether the podSet names it or not
+        asked = asked._replace(profile=kinds[asked.name].profile)
     if asked.whole:
         return spec
     even = len(sizes.get(asked.name, ())) == 1
@@ -230,7 +210,7 @@ def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozens
     Sums tell all where shares are equal and each pod takes one, or where no pod takes whole cards besides.
     """
     by_name: dict[str, list[Accelerator]] = {}
-    for each in (spec.accelerator for gang in workflow.gangs for spec in _pod_sets(gang)):
+    for each in (spec.accelerator for gang in workflow.gangs for spec in pod_sets_of(gang)):
         if each and each.name in topology.accelerators:
             by_name.setdefault(each.name, []).append(each)
     return frozenset(name for name, asked in by_name.items() if _is_irregular(asked, topology.accelerators[name]))

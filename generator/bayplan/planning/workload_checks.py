@@ -45,14 +45,6 @@ def elastic(spec: PodSet, least: int) -> bool:
     return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
 
 
-def contradictions(plan: Plan) -> Iterator[Diagnostic]:
-    """W587: torchrun counts otherwise than the workflow; W590: pods that take themselves for rank 0."""
-    for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
-        yield from _nodes(pods)
-        yield from _processes(pods)
-        yield from _masters(pods)
-
-
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
     """A single node is a podSet whose pods work alone; as many as there are replicas, one that meets by itself."""
     found = re.search(NODES, words(pods.spec))
@@ -98,7 +90,10 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _shared(workload)
         yield from _left_running(workload)
     yield from _small_starts(plan)
-    yield from contradictions(plan)
+    for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
+        yield from _nodes(pods)
+        yield from _processes(pods)
+        yield from _masters(pods)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):

@@ -215,7 +215,7 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     for place, kind in _places(asked.space.root, depth):
         counted = fronts[kind].before if kind in fronts else ()
         known = known and kind in fronts
-        vector = max((_held(v, content) for v in counted), key=lambda v: _weight(v, asked), default=held)
+        vector = max((tuple(map(min, v, content)) for v in counted), key=lambda v: _weight(v, asked), default=held)
         if _weight(vector, asked) > _weight(held, asked):
             best, held = place, vector
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
@@ -247,10 +247,6 @@ def _vector(part: Part, width: int) -> Vector:
     for item, _, pods in part.pods:
         counts[item] += pods.replicas
     return tuple(counts)
-
-
-def _held(vector: Vector, content: Vector) -> Vector:
-    return tuple(map(min, vector, content))
 
 
 def _weight(vector: Vector, asked: Problem) -> int:
@@ -348,7 +344,11 @@ def _coarser(found: Certificate, plan: Plan) -> Iterator[str]:
 def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
     """One after the other, fewer copies of the gang, fewer instances of its groups, fewer pods."""
     if found.beside:
-        yield from _beside(found, plan)
+        name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
+        yield from _change("copies", name, copies, partial(with_copies, plan, found.route))
+        others = [gang for gang in found.beside if gang.route != found.route]
+        if others and surely_fits(in_turn(plan, found.route, tuple(gang.name for gang in others))):
+            yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
         return
     above, unit = next(
         (above, u)
@@ -364,14 +364,6 @@ def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
     elif unit.pods:
         pods = unit.pods[0]
         yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route))
-
-
-def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
-    name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
-    yield from _change("copies", name, copies, partial(with_copies, plan, found.route))
-    others = [gang for gang in found.beside if gang.route != found.route]
-    if others and surely_fits(in_turn(plan, found.route, tuple(gang.name for gang in others))):
-        yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
 
 
 def _change(what: str, name: str, full: int, changed: Callable[[int], Plan]) -> Iterator[Change]:

@@ -31,7 +31,7 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.pods is not None:
         return _one_pod(plan, why.pods)
     message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
-    hint = _hint(why.changes)
+    hint = _or(tuple(_said(change) for change in why.changes[:3]))
     if why.channels:
         return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
     if why.policy:
@@ -95,10 +95,6 @@ def _has(why: Certificate) -> str:
         return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
     rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in short)
     return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
-
-
-def _hint(changes: tuple[Change, ...]) -> str:
-    return _or(tuple(_said(change) for change in changes[:3]))
 
 
 def _or(ways: tuple[str, ...]) -> str:

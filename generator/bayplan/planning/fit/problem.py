@@ -332,7 +332,8 @@ def problem(
     totals = _totals(types, need)
     deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
     wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
-    nodes = tuple(_rooms(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
+    offered = zip(map(capacity, space.pools), deciding, strict=True)
+    nodes = tuple(tuple(room(node, name) or 0 for name in names) for node, names in offered)
     return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
 
 
@@ -381,10 +382,6 @@ def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -
 
 def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
     return tuple(amounts.get(name, 0) for name in names)
-
-
-def _rooms(offered: Mapping[str, int], names: tuple[str, ...]) -> Vector:
-    return tuple(room(offered, name) or 0 for name in names)
 
 
 class _Builder:

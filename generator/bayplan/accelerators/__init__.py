@@ -67,7 +67,6 @@ def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
 
 
 Parts = Callable[[Accelerator, AcceleratorKind, str], PodParts]
-Claim = Callable[[Accelerator, AcceleratorKind, str, Target], Manifest | None]
 
 
 def _hami(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
@@ -79,9 +78,6 @@ def _hami(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
 
 PARTS: Mapping[str, Parts] = {DEVICE_PLUGIN: parts_device_plugin, DRA: parts_dra, "hami": _hami}
 """Allocator -> what a pod carries. The last argument names the claim template."""
-
-CLAIMS: Mapping[str, Claim] = {DRA: claim_template}
-"""Allocator -> the claim template to make beside the pods, for those that need one."""
 
 
 def amounts(asked: Accelerator, kind: AcceleratorKind) -> dict[str, int]:

@@ -51,13 +51,6 @@ def linked_by_node(kind: AcceleratorKind) -> bool:
     return kind.vendor == "metax" and names(kind).cards != SGPU
 
 
-LINKS: Mapping[str, str] = {
-    "guaranteed": "HAMi likes cards with good links, and takes others where there are none",
-    "restricted": "HAMi likes cards with good links, and takes others where there are none",
-}
-"""What nobody can promise, and why."""
-
-
 # Parts of cards: what is asked of memory and cores, in the units of the vendor, and how much of a card that is.
 
 WHOLE = 1000
@@ -81,31 +74,19 @@ def resources(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
 
 def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Why the vendor's names cannot say it."""
-    known = names(kind)
-    if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
-        yield (
-            "W550",
-            "memory",
-            f"cards counted as {known.cards} have no resource for a part of their memory",
-            _named(known),
-        )
+    own = names(kind)
+    lacking = f"cards counted as {own.cards} have no resource for a part of their"
+    hint = "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
+    if own.vendor == "metax":
+        hint = "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+    if asked.memory and not (own.memory or (own.percentage and asked.memory.endswith("%"))):
+        yield "W550", "memory", f"{lacking} memory", hint
     elif asked.memory:
-        yield from _memory(asked, kind, known)
-    if asked.cores and not known.cores:
-        yield (
-            "W550",
-            "cores",
-            f"cards counted as {known.cards} have no resource for a part of their cores",
-            _named(known),
-        )
+        yield from _memory(asked, kind, own)
+    if asked.cores and not own.cores:
+        yield "W550", "cores", f"{lacking} cores", hint
     elif asked.cores:
-        yield from _cores(asked, known)
-
-
-def _named(known: Names) -> str:
-    if known.vendor == "metax":
-        return "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
-    return "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
+        yield from _cores(asked, own)
 
 
 def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator[Fault]:

@@ -130,9 +130,9 @@ def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, a
     if field in ("app_class", "qos") and names(kind).cards != SGPU:
         message = f"{at[-1]} is for cards of MetaX that are shared ({SGPU})"
         yield error("W554", at, message, hint="remove it")
-    elif field == "links" and value in policies.LINKS and asked.per_pod > 1:
-        message = f"nobody promises links between cards: {policies.LINKS[value]}"
-        yield error("W554", at, message, hint="write `links: best`")
+    elif field == "links" and value in ("guaranteed", "restricted") and asked.per_pod > 1:
+        message = "nobody promises links between cards: HAMi likes cards with good links, and takes others where there"
+        yield error("W554", at, f"{message} are none", hint="write `links: best`")
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
         message = f"HAMi knows no links between cards of {kind.vendor}"
         yield error("W554", at, message, hint="remove it")

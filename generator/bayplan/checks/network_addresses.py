@@ -35,7 +35,8 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield from _block(topology, fabric)
             yield from _overlapping(fabric)
             if fabric.ipam.kind == "host-local":
-                message = f'host-local counts addresses on each node alone, so pods of fabric "{fabric.name}" may have the same'
+                message = "host-local counts addresses on each node alone, so pods of fabric"
+                message += f' "{fabric.name}" may have the same'
                 hint = "use nv-ipam or whereabouts, or a subnet for each node"
                 yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 

@@ -10,7 +10,16 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warnin
 from bayplan.core.phrases import count, shorten
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping
-from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, file_key, identity
+from bayplan.kube.pod import (
+    EXCLUSIVE,
+    MERGE_KEYS,
+    OWN_FIELDS,
+    OWN_NAMES,
+    container_name,
+    containers,
+    file_key,
+    identity,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary, PodSet, Workflow, pod_sets
@@ -136,14 +145,6 @@ OWN_PREFIXES = (
 )
 OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
-
-EXCLUSIVE = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-"""JobSet's and LeaderWorkerSet's own way of placement: affinity of one pod, and a node selector for those that follow
-it (JobSet 0.12 `pod_mutating_webhook.go`). It goes against whatever a scheduler of gangs has decided."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 

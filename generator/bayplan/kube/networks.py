@@ -15,7 +15,6 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text
 from bayplan.kube.objects import text as text_of
-from bayplan.kube.pod import NETWORKS as NETWORKS
 from bayplan.model.manifest import Object
 
 # The annotation by which pods ask Multus for networks, read as Multus 4.3 reads it (pkg/k8sclient/k8sclient.go).

@@ -245,6 +245,13 @@ OWN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """PodSpec list -> entries that bayplan makes itself."""
 
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""Annotations by which JobSet and LeaderWorkerSet place groups themselves: later pods wait for the node of the first, and
+a gang waits for all of them (JobSet 0.12, pod_mutating_webhook.go; LeaderWorkerSet 0.10, pod_controller)."""
 
 # Names of the objects that go with a podSet: shared by all its instances in one gang.
 

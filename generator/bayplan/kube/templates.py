@@ -7,6 +7,7 @@ bayplan never heard. Only the number of pods needs to be known kind by kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from bayplan.core.diagnostics import Route
@@ -51,14 +52,9 @@ def _one(data: Any, path: CountPath) -> Amount:
     return Amount(1)
 
 
-def _replicas(data: Any, path: CountPath) -> Amount:
+def _replicas(data: Any, path: CountPath, default: int = 1) -> Amount:
     """`replicas` beside the template: ReplicaSets, tasks of Volcano, roles of Kubeflow, and others."""
-    return Amount(_default(data, *path[:-1], "replicas"))
-
-
-def _task(data: Any, path: CountPath) -> Amount:
-    """A task of Volcano has no pods unless it says so (Volcano 1.15, `TaskSpec.Replicas`)."""
-    return Amount(_default(data, *path[:-1], "replicas", default=0))
+    return Amount(_default(data, *path[:-1], "replicas", default=default))
 
 
 def of_job(data: Any, path: CountPath) -> Amount:
@@ -90,7 +86,7 @@ def _lws(data: Any, path: CountPath) -> Amount:
 
 def _mpi(data: Any, path: CountPath) -> Amount:
     """One launcher, but no workers where nothing says how many (mpi-operator 0.6, pkg/apis/.../default.go)."""
-    return Amount(_default(data, *path[:-1], "replicas", default=0 if "Worker" in path else 1))
+    return _replicas(data, path, default=0 if "Worker" in path else 1)
 
 
 def _ray(data: Any, path: CountPath) -> Amount:
@@ -118,7 +114,7 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("apps", "StatefulSet"): _replicas,
     ("jobset.x-k8s.io", "JobSet"): _jobset,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
-    ("batch.volcano.sh", "Job"): _task,
+    ("batch.volcano.sh", "Job"): partial(_replicas, default=0),  # Volcano 1.15, `TaskSpec.Replicas`
     ("kubeflow.org", "MPIJob"): _mpi,
     ("kubeflow.org", "PyTorchJob"): _replicas,
     ("kubeflow.org", "TFJob"): _replicas,

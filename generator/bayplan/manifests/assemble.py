@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan import fabrics
-from bayplan.accelerators import CLAIMS, PARTS
+from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
@@ -18,6 +18,7 @@ from bayplan.kube.kinds import (
     Piece,
     gang_labels,
     instances,
+    service_name,
 )
 from bayplan.kube.objects import given
 from bayplan.kube.pod import (
@@ -99,11 +100,10 @@ def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
 
 def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
     plan = context.plan
-    priority, service = plan.workflow.priority_class, context.kind.subdomain(context.workload, gang)
+    priority, service = plan.workflow.priority_class, service_name(gang) if context.kind.SERVICE else ""
     namespace = plan.topology.namespaces.get(plan.namespace)
     account = namespace.service_account if namespace else ""
-    fields = {"subdomain": service, "priorityClassName": priority, "serviceAccountName": account}
-    return {name: value for name, value in fields.items() if value}
+    return given(subdomain=service, priorityClassName=priority, serviceAccountName=account)
 
 
 def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
@@ -198,9 +198,9 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
 
 def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
     asked = pods.spec.accelerator
-    kind = plan.topology.accelerators[asked.name] if asked else None
-    make = CLAIMS.get(allocator(asked, kind)) if asked and kind else None
-    return make(asked, kind, claim_template_name(gang, pods), target) if asked and kind and make else None
+    if asked is None or allocator(asked, kind := plan.topology.accelerators[asked.name]) != DRA:
+        return None
+    return claim_template(asked, kind, claim_template_name(gang, pods), target)
 
 
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:

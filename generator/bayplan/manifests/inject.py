@@ -11,7 +11,7 @@ from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
-from bayplan.kube.pod import HOST_DNS, NETWORKS, joined_affinity
+from bayplan.kube.pod import EXCLUSIVE, HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
@@ -54,15 +54,6 @@ class Injected(NamedTuple):
     object: Object
     data: Manifest
     conflicts: tuple[Conflict, ...]
-
-
-EXCLUSIVE = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-"""Annotations by which controllers place groups themselves: later pods wait for where the first one runs, and a gang
-waits for all (JobSet 0.12, pod_webhook; LeaderWorkerSet 0.10, pod_controller)."""
 
 
 SAME: Mapping[str, Callable[[Any, Any], bool]] = {NETWORKS: same}

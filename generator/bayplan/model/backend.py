@@ -7,6 +7,7 @@ does with workloads that exist already (`EXISTING` in a module `existing`) are l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
@@ -68,23 +69,20 @@ def approximate(
     return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
 
 
-def never(feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = "") -> Support:
-    """A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
-    return Support(feature, "absent", None, component, since, until, reason, "never", hint)
-
-
-def not_yet_upstream(
-    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+def _absent(
+    word: Word, feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
 ) -> Support:
-    """The same where the scheduler could carry it, and has no field for it yet."""
-    return Support(feature, "absent", None, component, since, until, reason, "not yet upstream", hint)
+    return Support(feature, "absent", None, component, since, until, reason, word, hint)
 
 
-def not_yet_here(
-    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
-) -> Support:
-    """The same where the scheduler carries it, and bayplan does not write it yet."""
-    return Support(feature, "absent", None, component, since, until, reason, "not yet here", hint)
+never = partial(_absent, "never")
+"""A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
+
+not_yet_upstream = partial(_absent, "not yet upstream")
+"""The same where the scheduler could carry it, and has no field for it yet."""
+
+not_yet_here = partial(_absent, "not yet here")
+"""The same where the scheduler carries it, and bayplan does not write it yet."""
 
 
 class Feature(NamedTuple):

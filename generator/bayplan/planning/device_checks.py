@@ -28,7 +28,10 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
             refused = any(each.severity == "error" for each in lost)
             if switch and allocator(asked, kind) == "hami" and switch not in reported and not refused:
                 reported.add(switch)
-                yield _notice(switch, (*pods.route, "accelerator"))
+                name, why = switch
+                message = f"Volcano does it only where its configuration says so: {why}"
+                hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
+                yield info("F765", (*pods.route, "accelerator"), message, hint=hint)
 
 
 def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
@@ -78,15 +81,19 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
     from bayplan.accelerators.hami import linked_by_node
     from bayplan.kube.vendors import names
 
-    at, own = (*pods.route, "accelerator"), names(kind)
-    if (asked.memory or asked.cores) and own.since and not target.since("hami", own.since):
-        yield _older(at, f"parts of cards counted as {own.cards}", "hami", own.since, target)
-    if asked.cards in ("mutex", "numa") and not target.since("hami", "2.10"):
-        yield _older((*at, "cards"), f"the policy {asked.cards}", "hami", "2.10", target)
-    if kind.vendor == "ascend" and own.cards.endswith("910C") and not target.since("hami", "2.9"):
-        yield _older(at, "Ascend 910C", "hami", "2.9", target)
-    if kind.vendor == "ascend" and asked.cores and not target.since("hami", "2.10"):
-        yield _older((*at, "cores"), "cores of Ascend", "hami", "2.10", target)
+    at: Route = (*pods.route, "accelerator")
+    own, ascend = names(kind), kind.vendor == "ascend"
+    newer: tuple[tuple[bool, Route, str, str], ...] = (
+        (bool(asked.memory or asked.cores), at, f"parts of cards counted as {own.cards}", own.since),
+        (asked.cards in ("mutex", "numa"), (*at, "cards"), f"the policy {asked.cards}", "2.10"),
+        (ascend and own.cards.endswith("910C"), at, "Ascend 910C", "2.9"),
+        (ascend and bool(asked.cores), (*at, "cores"), "cores of Ascend", "2.10"),
+    )
+    for needed, route, what, since in newer:
+        if needed and since and not target.since("hami", since):
+            message = f"HAMi knows {what} since {since}, and the cluster has {target.version('hami')}"
+            hint = f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
+            yield error("F763", route, message, hint=hint)
     if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
         message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
@@ -107,24 +114,11 @@ def _attributes(pods: Pods, asked: Accelerator, target: Target) -> Iterator[Diag
         )
 
 
-def _older(at: Route, what: str, component: str, since: str, target: Target) -> Diagnostic:
-    message = f"HAMi knows {what} since {since}, and the cluster has {target.version(component)}"
-    return error(
-        "F763", at, message, hint=f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
-    )
-
-
 SWITCHES = {
     ("volcano", "nvidia"): ("deviceshare.VGPUEnable", "shares of GPUs are handed out by its plugin deviceshare"),
     ("volcano", "ascend"): ("deviceshare.AscendHAMiVNPUEnable", "NPUs are handed out by its plugin deviceshare"),
 }
 """What volcano-scheduler.conf must say (Volcano 1.14)."""
-
-
-def _notice(switch: tuple[str, str], at: Route) -> Diagnostic:
-    name, why = switch
-    hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
-    return info("F765", at, f"Volcano does it only where its configuration says so: {why}", hint=hint)
 
 
 # PodSets on fabrics once ranks and ComputeDomains are known: who is attached, where rank 0 is, what NVLink is told.

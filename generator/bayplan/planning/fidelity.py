@@ -18,14 +18,10 @@ UNSTATED = "F600"
 
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
     """The first row that covers the need's amount at the target's versions."""
-    for row in rows:
-        if row.feature == need.feature and (row.up_to is None or need.amount <= row.up_to) and _applies(row, target):
-            return row
-    return None
-
-
-def _applies(row: Support, target: Target) -> bool:
-    return not row.component or target.between(row.component, row.since, row.until)
+    of_amount = (row for row in rows if row.feature == need.feature and (row.up_to is None or need.amount <= row.up_to))
+    return next(
+        (row for row in of_amount if not row.component or target.between(row.component, row.since, row.until)), None
+    )
 
 
 def compare(
@@ -252,14 +248,14 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         yield Need("depends-on", parts, (*gang.route, "dependsOn"), subject=subject)
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
-    if spec.lead:
-        yield Need("lead", 1, (*gang.route, "lead"), subject=subject)
-    if spec.max_restarts:
-        yield Need("restarts", spec.max_restarts, (*gang.route, "maxRestarts"), subject=subject)
-    if spec.active_deadline_seconds is not None:
-        yield Need("deadline", spec.active_deadline_seconds, (*gang.route, "activeDeadlineSeconds"), subject=subject)
-    if spec.ttl_seconds_after_finished is not None:
-        yield Need("ttl", spec.ttl_seconds_after_finished, (*gang.route, "ttlSecondsAfterFinished"), subject=subject)
+    for feature, key, amount in (
+        ("lead", "lead", 1 if spec.lead else None),
+        ("restarts", "maxRestarts", spec.max_restarts or None),
+        ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+    ):
+        if amount is not None:
+            yield Need(feature, amount, (*gang.route, key), subject=subject)
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')

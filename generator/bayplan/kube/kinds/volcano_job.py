@@ -11,8 +11,8 @@ from bayplan.model.backend import Support, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "volcano-job"
 TITLE = "Volcano Job"
+SERVICE = False  # the plugin `svc` makes the Service and names it in the pods
 API_VERSION = "batch.volcano.sh/v1alpha1"
 TASK_INDEX = "volcano.sh/task-index"
 INDEX = f"metadata.annotations['{TASK_INDEX}']"
@@ -63,11 +63,6 @@ def numbers(pods: Pods) -> Numbers:
 def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
     """The plugin `svc` gives each pod its name as hostname, and the Job's as subdomain."""
     return f"{pod_name(gang, pods, running_number(pods, copy, number))}.{gang.name}"
-
-
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """None to be named: the plugin `svc` makes the Service and names it in the pods."""
-    return ""
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:

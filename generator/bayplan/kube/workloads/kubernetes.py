@@ -1,4 +1,4 @@
-"""StatefulSet and Deployment (apps/v1)."""
+"""Workloads of Kubernetes itself, JobSet and LeaderWorkerSet. StatefulSets (apps/v1) stand first."""
 
 from __future__ import annotations
 
@@ -28,17 +28,7 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
 
 
-def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """W501."""
-    message = (
-        f"{title(one)} makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, "
-        "and schedulers take each of its pods for a gang of its own"
-    )
-    hint = "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out"
-    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
-
-
-# Job and CronJob (batch/v1).
+# Job (batch/v1).
 
 TEMPLATE: Path = ("spec", "template")
 
@@ -58,13 +48,6 @@ def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
         hint = f"set `parallelism: {completions}`, or leave the placement out"
         key = "completions" if parallelism is None else "parallelism"
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
-
-
-def cron_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """W501."""
-    message = f"{title(one)} makes a new Job for each run, and what is written for one gang holds for one Job"
-    hint = "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out"
-    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
 
 
 # A Pod alone: a gang of one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
@@ -16,40 +17,37 @@ from bayplan.planning.fit.witness import solve
 # Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.
 
 
+def at_route(route: Route, edit: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The edit, applied only to what stands at the route."""
+    return lambda each: edit(each) if each.route == route else each
+
+
 def requiring(plan: Plan, route: Route, level: str) -> Plan:
     """The units of that route require another level; "" is none."""
-    return edit_plan(
-        plan, unit=lambda each: each._replace(required=level, separate="") if each.route == route else each
-    )
+    return edit_plan(plan, unit=at_route(route, lambda unit: unit._replace(required=level, separate="")))
 
 
 def with_members(plan: Plan, route: Route, count: int) -> Plan:
     """The group of that route has only so many instances."""
-    return edit_plan(
-        plan, units=lambda each: each._replace(members=each.members[:count]) if each.route == route else each
-    )
+    return edit_plan(plan, units=at_route(route, lambda units: units._replace(members=units.members[:count])))
 
 
 def with_pods(plan: Plan, route: Route, count: int) -> Plan:
     """The podSet of that route has only so many pods an instance."""
-    return edit_plan(
-        plan, pods=lambda each: each._replace(replicas=min(count, each.replicas)) if each.route == route else each
-    )
+    return edit_plan(plan, pods=at_route(route, lambda pods: pods._replace(replicas=min(count, pods.replicas))))
 
 
 def with_size(plan: Plan, route: Route, size: int) -> Plan:
     """The group of that route is cut from its one podSet into instances of that many pods; the last may be smaller."""
 
     def cut(units: Units) -> Units:
-        if units.route != route:
-            return units
         first, total = units.members[0], sum(member.pods[0].replicas for member in units.members)
         sizes = [min(size, total - start) for start in range(0, total, size)]
         pods = [first.pods[0]._replace(name=f"{first.pods[0].name}-{i}", replicas=n) for i, n in enumerate(sizes)]
         members = tuple(first._replace(name=f"{units.name}-{i}", pods=(each,)) for i, each in enumerate(pods))
         return units._replace(minimum=len(members), members=members)
 
-    return edit_plan(plan, units=cut)
+    return edit_plan(plan, units=at_route(route, cut))
 
 
 def is_cut(units: Units) -> bool:

@@ -250,8 +250,8 @@ EXCLUSIVE = (
     "leaderworkerset.sigs.k8s.io/exclusive-topology",
     "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
 )
-"""Annotations by which JobSet and LeaderWorkerSet place groups themselves: later pods wait for the node of the first, and
-a gang waits for all of them (JobSet 0.12, pod_mutating_webhook.go; LeaderWorkerSet 0.10, pod_controller)."""
+"""Annotations by which JobSet and LeaderWorkerSet place groups themselves: later pods wait for the node of the first,
+and a gang waits for all of them (JobSet 0.12, pod_mutating_webhook.go; LeaderWorkerSet 0.10, pod_controller)."""
 
 # Names of the objects that go with a podSet: shared by all its instances in one gang.
 

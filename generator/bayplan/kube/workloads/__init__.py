@@ -30,8 +30,8 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
 REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
     ("apps", "Deployment"): (
         (
-            "makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, and schedulers take"
-            " each of its pods for a gang of its own"
+            "makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, and schedulers"
+            " take each of its pods for a gang of its own"
         ),
         "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayplan.kube.pod import resource_api
+from bayplan.kube.pod import device_request, resource_api
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import allocator
 from bayplan.model.target import Target
@@ -42,21 +42,19 @@ def parts_dra(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts
 
 def claim_template(asked: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
     """The ResourceClaimTemplate in the dialect of the Kubernetes version (resource.k8s.io: v1 since 1.34)."""
-    request = _request(asked, kind)
-    flat = resource_api(target) == "resource.k8s.io/v1beta1"
-    spec = {"name": CLAIM, **request} if flat else {"name": CLAIM, "exactly": request}
     return {
         "apiVersion": resource_api(target),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name},
-        "spec": {"spec": {"devices": {"requests": [spec]}}},
+        "spec": {"spec": {"devices": {"requests": [device_request(CLAIM, _request(asked, kind), target)]}}},
     }
 
 
 def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
     expressions, device_class = asked.selectors, kind.device_class or "gpu.nvidia.com"
     if asked.profile:
-        expressions, device_class = (selector(asked.profile), *expressions), mig_device_class(kind)
+        expressions = (f"device.attributes['gpu.nvidia.com'].profile == '{asked.profile}'", *expressions)
+        device_class = CLASS if device_class == "gpu.nvidia.com" else device_class
     selectors = [{"cel": {"expression": each}} for each in expressions]
     return {
         "deviceClassName": device_class,
@@ -109,31 +107,20 @@ SLICES = 7
 """Compute slices of a card."""
 
 
-def resource(profile: str) -> str:
-    """`1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: a plus is none of the signs that a resource name may have."""
-    return PREFIX + profile.replace("+", ".")
-
-
 def slice_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
-    """The extended resource of a profile: of its own name, unless the kind's count is of just these slices."""
-    return kind.resources.get("count", "nvidia.com/gpu") if kind.profile == asked.profile else resource(asked.profile)
+    """The extended resource of a profile: of its own name, unless the kind's count is of just these slices.
 
-
-def selector(profile: str) -> str:
-    """The CEL expression that finds slices of a profile."""
-    return f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
-
-
-def mig_device_class(kind: AcceleratorKind) -> str:
-    """The kind's class, unless that is of whole cards."""
-    return kind.device_class if kind.device_class not in ("", "gpu.nvidia.com") else CLASS
+    `1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: the name of a resource cannot have a plus.
+    """
+    if kind.profile == asked.profile:
+        return kind.resources.get("count", "nvidia.com/gpu")
+    return PREFIX + asked.profile.replace("+", ".")
 
 
 def portion(profile: str) -> int:
-    """The least of a card that a slice can be, in thousandths: no card has more of them, whatever its memory."""
-    return 1000 // max(1, SLICES // max(1, compute(profile)))
+    """The least of a card that a slice can be, in thousandths: no card has more of them, whatever its memory.
 
-
-def compute(profile: str) -> int:
-    """`3g.40gb` -> 3; of `1c.3g.40gb`, which shares a slice with others, 1."""
-    return min(SLICES, int(profile.partition(".")[0][:-1] or 0))
+    `3g.40gb` has 3 compute slices; `1c.3g.40gb`, which shares a slice with others, has 1.
+    """
+    compute = min(SLICES, int(profile.partition(".")[0][:-1] or 0))
+    return 1000 // max(1, SLICES // max(1, compute))

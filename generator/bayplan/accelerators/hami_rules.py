@@ -183,18 +183,17 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
 
 def _privileged(pod: HamiPod) -> Iterator[Fault]:
     """Since 2.10 refused; before, its cards are not seen, and the pod waits (HAMi#2138, HAMi#2139)."""
+    refused = pod.target.since("hami", "2.10")
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(pod.spec, key)):
             if get(container, "securityContext", "privileged") is True:
                 path = ("spec", key, number, "securityContext", "privileged")
                 name = text(container, "name")
                 hint = "leave it out; what needs locked memory, such as RDMA, is served by the capability IPC_LOCK"
-                if pod.target.since("hami", "2.10"):
+                message = f'HAMi does not see the cards of the privileged container "{name}", and its pod waits'
+                if refused:
                     message = f'HAMi refuses pods with cards and a privileged container ("{name}")'
-                    yield Fault("privileged", "error", path, message, hint)
-                else:
-                    message = f'HAMi does not see the cards of the privileged container "{name}", and its pod waits'
-                    yield Fault("privileged", "warning", path, message, hint)
+                yield Fault("privileged", "error" if refused else "warning", path, message, hint)
 
 
 def _scheduler(pod: HamiPod) -> Iterator[Fault]:

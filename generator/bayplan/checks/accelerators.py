@@ -39,7 +39,6 @@ HINTS = {
 """What to do about the choice of nodes of MetaX, in the words of a workflow."""
 
 HAMI = "hami"
-SHARERS = "which only HAMi can"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -76,7 +75,7 @@ def _shares(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator
     way = allocator(asked, kind)
     for key in ("memory", "cores"):
         if getattr(asked, key) and way != HAMI:
-            message = f'"{way}" hands out whole cards, and a share of each is asked for, {SHARERS}'
+            message = f'"{way}" hands out whole cards, and a share of each is asked for, which only HAMi can'
             yield error("W550", (*route, key), message, hint=_other(kind, "ask for whole cards"))
     if way == HAMI and (asked.memory or asked.cores):
         from bayplan.accelerators import hami as shares
@@ -247,7 +246,8 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kin
             if found:
                 return (*owner, *found)
         asked = place.pods.accelerator
-        return (*place.route, "accelerator", *_key(path, asked, kind)) if asked else (*place.route, "wholeNode")
+        key = _words(asked, kind).get(str(path[-1])) if asked else None
+        return (*place.route, "accelerator", *((key,) if key else ())) if asked else (*place.route, "wholeNode")
     return (*place.route, "template", *path)
 
 
@@ -270,12 +270,6 @@ def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
         (own.cores, "cores", asked.cores),
     )
     return {name: key for name, key, requested in keys if name and requested}
-
-
-def _key(path: Route, asked: Accelerator, kind: AcceleratorKind) -> Route:
-    """The key of the accelerator that a part of the pod was made of; nothing where it is the accelerator as such."""
-    found = _words(asked, kind).get(str(path[-1]))
-    return (found,) if found else ()
 
 
 def _spoken(text: str, asked: Accelerator, kind: AcceleratorKind) -> str:

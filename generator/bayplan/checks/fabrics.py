@@ -185,7 +185,13 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
     elif fabric.kind == "sriov" and "." in name:
         yield from _plugin(rail.resource, name, route)
     elif fabric.kind == "none" and not fabric.shared:
-        yield from _names_verbs(rail.resource, prefix, name, route)
+        if "." not in prefix:
+            message = (
+                f'the prefix of "{rail.resource}" is no domain: the Network Operator\'s webhook refuses it where it'
+            )
+            hint = "fine as AKS has it, without the webhook; else such as nvidia.com"
+            yield info("T600", route, f"{message} is on", hint=hint)
+        yield from _plugin(rail.resource, name, route)
     elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
         message = f'the shared device plugin has the prefix "{SHARED}", and "{prefix}" is no domain'
         yield warning("T600", route, message, hint=f"write {SHARED}/{name}")
@@ -206,13 +212,6 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
             yield error("T600", route, message, hint=f"write {NVIDIA}/{network}")
         return
     yield from _plugin(rail.resource, name, route)
-
-
-def _names_verbs(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
-    if "." not in prefix:
-        message = f'the prefix of "{resource}" is no domain: the Network Operator\'s webhook refuses it where it is on'
-        yield info("T600", route, message, hint="fine as AKS has it, without the webhook; else such as nvidia.com")
-    yield from _plugin(resource, name, route)
 
 
 def _plugin(resource: str, name: str, route: Route) -> Iterator[Diagnostic]:

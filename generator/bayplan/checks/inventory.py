@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bayplan.checks.topology import POOLS
+from bayplan.checks.topology import POOLS, domain_sizes
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import suggest
 from bayplan.kube import quantity
@@ -198,9 +198,7 @@ def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     """Several roots: of most levels nobody says whether jobs may cross their domains, of these the label does."""
     for depth, level in enumerate(pool.levels if pool.domains else ()):
-        sizes: Counter[tuple[str, ...]] = Counter()
-        for domain in pool.domains:
-            sizes[domain.path[: depth + 1]] += len(domain.nodes)
+        sizes = domain_sizes(pool, depth)
         if level.label in ISOLATING_LABELS and len(sizes) > 1:
             message = (
                 f'no job can span two domains of "{level.name}" in pool "{pool.name}": there are {len(sizes)}, the'
@@ -210,10 +208,7 @@ def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 
 def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
-    sizes: Counter[tuple[str, ...]] = Counter()
-    for domain in pool.domains:
-        sizes[domain.path[: depth + 1]] += len(domain.nodes)
-    name = pool.levels[depth].name
+    sizes, name = domain_sizes(pool, depth), pool.levels[depth].name
     if len(sizes) == 1 and not pool.levels[depth].nvlink:
         yield info(
             "T404",

@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.fabrics import LOCK, FabricRequest, pins
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
-from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
+from bayplan.kube.pod_security import BASELINE, PRIVILEGED, Breach, added, as_root, breaches, containers, security
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
 from bayplan.model.workflow import Place, Workflow, pod_sets
@@ -23,7 +23,8 @@ from bayplan.planning.pools import pools_of
 
 OPENSHIFT = "openshift"
 LABEL = "pod-security.kubernetes.io/enforce: privileged"
-ALL_ALLOWED = "privileged"
+MAIN = ("containers", 0)
+"""The path of the generated container, which stands first."""
 
 
 class Pod(NamedTuple):
@@ -46,7 +47,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     """W630 to W636."""
     name = workflow.namespace or topology.defaults.get("namespace", "")
     namespace = topology.namespaces.get(name)
-    strict = namespace is not None and namespace.pod_security not in ("", ALL_ALLOWED)
+    strict = namespace is not None and namespace.pod_security not in ("", PRIVILEGED)
     judged = list(pod_sets(workflow)) if strict else [place for place in pod_sets(workflow) if _speaks(place, topology)]
     if not judged:
         return
@@ -72,15 +73,13 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
         if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
             pool = topology.pools[number]
             fabric_request = fabrics.fabric_request(place.pods, topology, namespace, pool.name)
-            parts = _network_parts(fabric_request) if fabric_request else PodParts()
+            parts = PodParts()
+            if fabric_request:
+                from bayplan.fabrics import kinds  # only where a podSet has a fabric
+
+                parts = kinds.parts(fabric_request)
             made = template(place.pods, pool, combine(own_parts(place.pods, pool, "files"), parts), place.pods.command)
             yield Pod(place, pool, number, fabric_request, parts, made["spec"])
-
-
-def _network_parts(fabric_request: FabricRequest) -> PodParts:
-    from bayplan.fabrics import kinds  # only where a podSet has a fabric
-
-    return kinds.parts(fabric_request)
 
 
 def _mergeable(patch: Mapping[str, Any]) -> bool:
@@ -97,7 +96,7 @@ def _locked(pod: Pod) -> Iterator[Diagnostic]:
     if pod.fabric_request is None or LOCK not in pod.parts.capabilities:
         return
     for path, container in containers(pod.spec):
-        if path == _main(pod) and LOCK not in added(container) and not security(container).get("privileged"):
+        if path == MAIN and LOCK not in added(container) and not security(container).get("privileged"):
             message = (
                 f"{pod.title}: its template replaces the capabilities, and {LOCK} is lost, by which RDMA pins memory"
             )
@@ -105,17 +104,12 @@ def _locked(pod: Pod) -> Iterator[Diagnostic]:
             yield error("W636", _route(pod, (*path, "securityContext")), message, hint=hint)
 
 
-def _main(pod: Pod) -> tuple[str | int, ...]:
-    """The generated container stands first."""
-    return ("containers", 0)
-
-
 def _memory(pod: Pod) -> Iterator[Diagnostic]:
     """W631: without root the capability is of no use (nvidia-container-toolkit#2037)."""
     if pod.fabric_request is None or not pins(pod.fabric_request) or pod.fabric_request.fabric.memlock == "unlimited":
         return
     for path, container in containers(pod.spec):
-        if path == _main(pod) and not as_root(pod.spec, container):
+        if path == MAIN and not as_root(pod.spec, container):
             message = f"{pod.title} does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB of memory"
             hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
             own = {"runAsUser", "runAsNonRoot"} & set(security(container))

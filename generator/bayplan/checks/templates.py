@@ -150,7 +150,6 @@ ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
 
-
 Codes = tuple[str, str, str, str, str, str]
 """What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
 

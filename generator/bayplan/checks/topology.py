@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
@@ -289,13 +290,18 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
             )
 
 
+def domain_sizes(pool: Pool, depth: int) -> Counter[tuple[str, ...]]:
+    """Path down to the level of that depth -> how many nodes the domain has."""
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] += len(domain.nodes)
+    return sizes
+
+
 def _sizes(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
     if pool.node.accelerator.split("-")[0] not in CARDS:
         return
-    sizes: dict[tuple[str, ...], int] = {}
-    for domain in pool.domains:
-        sizes[domain.path[: depth + 1]] = sizes.get(domain.path[: depth + 1], 0) + len(domain.nodes)
-    path, most = max(sizes.items(), key=lambda item: item[1], default=((), 0))
+    path, most = max(domain_sizes(pool, depth).items(), key=lambda item: item[1], default=((), 0))
     if most > LARGEST_NODES or most * pool.node.accelerators > LARGEST_CARDS:
         message = (
             f'{pool.levels[depth].name} "{path[-1]}" has {most} nodes with {most * pool.node.accelerators} GPUs; an'

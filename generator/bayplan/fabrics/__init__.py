@@ -17,7 +17,6 @@ ONE = 1000
 PRIMARY = "eth0"
 """How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
 
-
 DRANET, DRA = "dranet", "dra"
 
 LOCK = "IPC_LOCK"
@@ -141,7 +140,6 @@ def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
 
 NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
 """Kinds whose rails are networks of Multus."""
-
 
 MOVING = ("hostdevice", "sriov", "spectrumx")
 """Those that move a device into the pod for each attachment: one of those that the pod was given."""

@@ -304,6 +304,12 @@ def _references(value: str) -> set[str]:
     return {part.partition(")")[0] for part in value.split("$(")[1:] if ")" in part}
 
 
+def device_request(name: str, request: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """One request of a claim: its fields stand beside the name in v1beta1, and under `exactly` in later versions."""
+    flat = resource_api(target) == "resource.k8s.io/v1beta1"
+    return {"name": name, **request} if flat else {"name": name, "exactly": request}
+
+
 def resource_api(target: Target) -> str:
     """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
     if target.since("kubernetes", "1.34"):

@@ -125,7 +125,6 @@ COUNTS: Mapping[tuple[str, str], Count] = {
 }
 """API group and kind -> the number of pods of the template at a path."""
 
-
 Path = tuple[str | int, ...]
 
 DEEPEST = 12

@@ -56,10 +56,6 @@ class Injected(NamedTuple):
     conflicts: tuple[Conflict, ...]
 
 
-SAME: Mapping[str, Callable[[Any, Any], bool]] = {NETWORKS: same}
-"""Annotations that can be written in more ways than one."""
-
-
 def inject(
     templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
 ) -> tuple[Injected, ...]:
@@ -167,10 +163,11 @@ def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology)
     """The way onto a secondary network, for every container that has cards, or the first."""
     parts, at = each.fabric, each.slot.path
     for key, value in parts.annotations.items():
-        yield RequiredValue((*at, "metadata", "annotations", key), value, alike=SAME.get(key, eq))
+        alike = same if key == NETWORKS else eq  # networks can be written in more ways than one
+        yield RequiredValue((*at, "metadata", "annotations", key), value, alike=alike)
     yield from _fields((*at, "spec"), parts.spec)
     if parts.spec.get("hostNetwork"):
-        yield RequiredValue((*at, "spec", "dnsPolicy"), HOST_DNS, _keep_current)
+        yield RequiredValue((*at, "spec", "dnsPolicy"), HOST_DNS, lambda current, _: current)
     if parts.claims:
         yield RequiredValue((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
     chosen = _with_cards(data, at, topology)
@@ -190,11 +187,6 @@ def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology)
             yield RequiredValue((*own, "securityContext", "privileged"), True)
 
 
-def _keep_current(there: Any, _: Any) -> Any:
-    """What is there, and the required value where nothing is."""
-    return there
-
-
 def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:
     """Whether something is mounted there already."""
     paths = {text(each, "mountPath") for each in items(container, "volumeMounts")}
@@ -212,7 +204,8 @@ def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> I
 def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
     """Containers with accelerators, counted or claimed; without one, the first."""
     containers = items(data, *at, "spec", "containers")
-    claiming = [n for n, container in enumerate(containers) if _has_other_claim(container)]
+    claims = [items(container, "resources", "claims") for container in containers]
+    claiming = [n for n, own in enumerate(claims) if any(text(each, "name") != CHANNEL for each in own)]
     return [n for n, container in enumerate(containers) if cards.asks(container, topology)] or claiming or [0]
 
 
@@ -222,11 +215,6 @@ def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[R
     yield RequiredValue((*at, "resourceClaims"), [{"name": CHANNEL, "resourceClaimTemplateName": each.channel}], _named)
     for number in _with_cards(data, each.slot.path, topology):
         yield RequiredValue((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
-
-
-def _has_other_claim(container: Any) -> bool:
-    """Whether a container uses a claim besides that of the channel."""
-    return any(text(each, "name") != CHANNEL for each in items(container, "resources", "claims"))
 
 
 def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:

@@ -50,7 +50,6 @@ CLUSTER_SCOPED = (
 )
 ACCEPTED = "bayplan.dev/accepted"
 
-
 NO_META = Meta()
 
 

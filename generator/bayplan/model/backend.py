@@ -148,7 +148,6 @@ FEATURES: Mapping[str, Feature] = {
 """Every feature that a plan may need of any scheduler: one row of `bayplan schedulers`. What only one of them is asked
 for (the length of a name that it derives) stands in the `FEATURES` of its backend."""
 
-
 Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]
 

@@ -116,19 +116,12 @@ def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
 
 def inside_nvlink(unit: Unit, topology: ClusterTopology) -> bool:
     """Whether a level marked `nvlink` stands at or above the unit's required level in every pool of its GPUs."""
-    pools = _gpu_pools(unit, topology)
-    return bool(unit.required and pools) and all(_reaches_nvlink(pool, unit.required) for pool in pools)
-
-
-def _reaches_nvlink(pool: Pool, level: str) -> bool:
-    if pool.level(level) is None:
-        return False
-    return any(each.nvlink for each in pool.levels[: pool.depth(level) + 1])
-
-
-def _gpu_pools(unit: Unit, topology: ClusterTopology) -> list[Pool]:
     names = dict.fromkeys(pods.pool for pods in all_pods(unit) if _whole(pods))
-    return [pool for pool in map(topology.pool, names) if pool]
+    pools = [pool for pool in map(topology.pool, names) if pool]
+    return bool(unit.required and pools) and all(
+        pool.level(unit.required) and any(level.nvlink for level in pool.levels[: pool.depth(unit.required) + 1])
+        for pool in pools
+    )
 
 
 def least_nodes(unit: Unit, topology: ClusterTopology) -> int:

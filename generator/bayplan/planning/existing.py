@@ -138,21 +138,17 @@ def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
 
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
+    def rename(pods: Pods) -> Pods:
+        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
+
     domains = tuple(each._replace(name=_name(each.name, old, new)) for each in gang.compute_domains)
     claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
         gang=gang.gang._replace(name=new),
-        root=_unit(gang.root, old, new) if domains or claiming else gang.root,
+        root=edit_unit(gang.root, pods=rename) if domains or claiming else gang.root,
         compute_domains=domains,
     )
-
-
-def _unit(unit: Unit, old: str, new: str) -> Unit:
-    def rename(pods: Pods) -> Pods:
-        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
-
-    return edit_unit(unit, pods=rename)
 
 
 def _name(name: str, old: str, new: str) -> str:

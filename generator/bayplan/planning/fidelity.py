@@ -35,13 +35,8 @@ def compare(
     for need in needs:
         row = find_row(need, rows, target)
         if row is None or row.fidelity != "exact":
-            stated = any(each.feature == need.feature for each in rows)
-            yield _gap(need, row, name, features[need.feature] if stated else unstated(features[need.feature]))
-
-
-def unstated(feature: Feature) -> Feature:
-    """A feature whose loss is the fault of a table of support."""
-    return feature._replace(code=UNSTATED)
+            stated, feature = any(each.feature == need.feature for each in rows), features[need.feature]
+            yield _gap(need, row, name, feature if stated else feature._replace(code=UNSTATED))
 
 
 def firm(features: Iterable[Feature]) -> frozenset[str]:

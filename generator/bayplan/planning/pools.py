@@ -128,7 +128,8 @@ def _undecided(found: PodSetPool, able: list[str]) -> Diagnostic:
     if not able:
         message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
         return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
-    message = f'podSet "{found.spec.name}" could run in the pools {_quoted(able)}, which all have {what}'
+    quoted = ", ".join(f'"{name}"' for name in able)
+    message = f'podSet "{found.spec.name}" could run in the pools {quoted}, which all have {what}'
     return error("P503", found.route, message, hint=NAME_ONE)
 
 
@@ -139,10 +140,6 @@ def _follow(found: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> 
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
     return _undecided(found, sorted(leaders) or [pool.name for pool in topology.pools])
-
-
-def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
 
 
 # How much of a card the pods of each podSet take, made out once for the whole workflow.

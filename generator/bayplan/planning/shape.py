@@ -157,7 +157,10 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
     if len(asked) > 1:
         return Outcome(None, (_disagree(asked),))
     candidates = [
-        tuple(Workload(kind, _name(plan, family), _folded(family, kind, offer)) for family in copies)
+        tuple(
+            Workload(kind, _name(plan, family), tuple(map(fold, family)) if kind in offer.folds else family)
+            for family in copies
+        )
         for kind in tuple(asked) or offer.kinds
     ]
     best, least = candidates[0], tuple(_gaps(candidates[0], plan, offer, target))
@@ -174,10 +177,6 @@ def _known(workload: Workload, offer: Offer, target: Target) -> bool:
         return False
     row = find_row(_kind_need(workload), offer.rows, target)
     return workload.kind in offer.kinds or (row is not None and row.fidelity != "absent")
-
-
-def _folded(family: Family, kind: str, offer: Offer) -> Family:
-    return tuple(map(fold, family)) if kind in offer.folds else family
 
 
 def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:

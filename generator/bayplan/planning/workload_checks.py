@@ -235,7 +235,6 @@ KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 POOL = "make the nodes that it selects a pool of the topology, and name that with `pool`"
 SPREAD = "pods that are to share a domain cannot be spread over several: remove it, or use `ScheduleAnyway`"
 
-
 SHARES = "ask for shares of one size, each pod of one card; give the memory of a card in the topology"
 
 

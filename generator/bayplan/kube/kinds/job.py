@@ -4,17 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import (
-    ENDS,
-    INDEX_FIELD,
-    INDEX_VARIABLE,
-    Piece,
-    instances,
-    job_spec,
-    meta,
-    name_rows,
-    services,
-)
+from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Workload

@@ -6,15 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import (
-    NAME_COLUMN,
-    Piece,
-    instances,
-    meta,
-    name_rows,
-    pod_deadline,
-    services,
-)
+from bayplan.kube.kinds import NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload

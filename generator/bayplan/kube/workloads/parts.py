@@ -124,12 +124,13 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
 def _many(made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W309."""
     total = made.gangs * sum(each.total for each in made.slots)
-    if made.gangs > MOST_GANGS:
-        message = f"{title(made.placed)} makes {made.gangs} gangs; the most that can be planned is {MOST_GANGS}"
-        yield error("W309", made.placed.route, message, hint="check its replicas")
-    elif total > MOST_PODS:
-        message = f"{title(made.placed)} makes {total} pods; the most that can be planned is {MOST_PODS}"
-        yield error("W309", made.placed.route, message, hint="check every replicas")
+    too_many = f"{made.gangs} gangs", MOST_GANGS, "check its replicas"
+    if made.gangs <= MOST_GANGS:
+        too_many = f"{total} pods", MOST_PODS, "check every replicas"
+    if made.gangs > MOST_GANGS or total > MOST_PODS:
+        what, most, hint = too_many
+        message = f"{title(made.placed)} makes {what}; the most that can be planned is {most}"
+        yield error("W309", made.placed.route, message, hint=hint)
 
 
 def _empty(made: WorkloadTemplates) -> Iterator[Diagnostic]:

@@ -167,8 +167,13 @@ def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> 
     """The slot with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
     if not isinstance(found, TemplateSlot) or found.job is None:
         return found
-    places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
-    for holder, path in places(found, one, runtime):
+    # The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch). With MPI
+    # the TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them, and the launcher's
+    # own are as many as the runtime says (plugins/mpi and core/trainingruntime.go).
+    trains = text(runtime.data, *found.job, "metadata", "labels", STEP) == "trainer"
+    counted = found.name == "node" if get(runtime.data, *MPI) is not None else trains
+    places = (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ()))
+    for holder, path in places:
         if get(holder.data, *path) is not None:
             nodes = number_in(holder.data, *path)
             if nodes is None or nodes < 0:
@@ -176,25 +181,6 @@ def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> 
             led = path == ASKED and get(runtime.data, *MPI, "runLauncherAsNode") is True
             return found._replace(replicas=max(nodes - 1, 1) if led else nodes)
     return found
-
-
-Places = tuple[tuple[Object, Path], ...]
-
-
-def _by_role(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
-    """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
-    return ((one, ASKED), (runtime, OFFERED)) if _trains(slot, runtime) else ()
-
-
-def _by_mpi(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
-    """The TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them; the launcher's own
-    are as many as the runtime says (Trainer 2.2, plugins/mpi and core/trainingruntime.go)."""
-    asked: Places = ((one, ASKED),) if slot.name == "node" else ()
-    return (*asked, (runtime, OFFERED)) if _trains(slot, runtime) else asked
-
-
-def _trains(slot: TemplateSlot, runtime: Object) -> bool:
-    return slot.job is not None and text(runtime.data, *slot.job, "metadata", "labels", STEP) == "trainer"
 
 
 # Volcano's Job (batch.volcano.sh): a podSet for each task.

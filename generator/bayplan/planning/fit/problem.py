@@ -28,7 +28,6 @@ DEFAULT_SLOTS = 110 * ONE
 OPEN = ("cpu", "memory", "ephemeral-storage")
 """Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
 
-
 BOUNDED = "at-most:"
 """Before what a node has a known number of, which follows: `at-most:1:port 80 of the node`."""
 
@@ -49,7 +48,10 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     cards = {accelerator(kind): amount for kind, amount in _cards(pods, pool, topology, requests).items()}
     marks = {CHANNEL: ONE if pods.compute_domain else 0, WHOLE: ONE if pods.spec.whole_node else 0}
     devices = {**fabrics.amounts(pods.spec, topology), **_slices(pods, topology)}
-    plain = {name: amount for name, amount in sorted(requests.items()) if name not in _own_names(topology)}
+    # what says how many cards a pod takes, and how much of each, is no amount of the node's own
+    parts = {name for kind in topology.accelerators.values() for name in accelerators.part_names(kind)}
+    parts |= _card_names(topology).keys()
+    plain = {name: amount for name, amount in sorted(requests.items()) if name not in parts}
     plain |= {name: max(amount * ONE, plain.get(name, 0)) for name, amount in sorted(devices.items())}
     bounded = fabrics.bounded(pods.spec, topology, pool, _master(pods))
     marks |= {BOUNDED + name: amount * ONE for name, amount in bounded.items()}
@@ -102,12 +104,6 @@ def _slices(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     asked = pods.spec.accelerator
     kind = topology.accelerators.get(asked.name) if asked else None
     return accelerators.amounts(asked, kind) if asked and kind else {}
-
-
-def _own_names(topology: ClusterTopology) -> set[str]:
-    """What says how many cards a pod takes, and how much of each: no amount of the node's own."""
-    kinds = topology.accelerators.values()
-    return {*_card_names(topology), *(name for kind in kinds for name in accelerators.part_names(kind))}
 
 
 def _card_names(topology: ClusterTopology) -> dict[str, str]:
@@ -380,10 +376,6 @@ def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -
     return tuple(kept)
 
 
-def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
-    return tuple(amounts.get(name, 0) for name in names)
-
-
 class _Builder:
     """Numbers shapes, then units bottom-up. Units of one signature get one number."""
 
@@ -394,7 +386,8 @@ class _Builder:
         self.shapes: dict[tuple[int, Vector], int] = {}
         self.item: dict[tuple[int, str, bool], int] = {}
         for which, (pool, asks) in asked.items():
-            self.item[which] = self.shapes.setdefault((pool, _picked(asks, deciding[pool])), len(self.shapes))
+            shape = (pool, tuple(asks.get(name, 0) for name in deciding[pool]))
+            self.item[which] = self.shapes.setdefault(shape, len(self.shapes))
         self.types: dict[tuple[object, ...], Type] = {}
 
     def root(self, gangs: tuple[GangPlan, ...]) -> Part:

@@ -196,7 +196,6 @@ class Unknown(NamedTuple):
 
 Answer = Placed | NoRoom | Unknown
 
-
 Batch = tuple[str, str, int]  # gang, podSet instance, how many pods
 
 

@@ -14,7 +14,7 @@ from bayplan.kube.objects import items, mapping
 from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Place, Workflow, pod_sets
-from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
+from bayplan.planning.declared import GLOO, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
 
@@ -46,7 +46,12 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         yield from _by_hand(workflow, place, topology, found)
         for each in found:
             yield from _amounts(each, amounts(place.pods, topology))
-        yield from _gloo(declared_values(place.pods, place.route, topology, pool).get(GLOO))
+        # Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)
+        gloo = declared_values(place.pods, place.route, topology, pool).get(GLOO)
+        if gloo and any(not name or name[0] in "=^" for name in gloo.value.split(",")):
+            message = f'Gloo takes the name of an interface as it is, and there is none called "{gloo.value}"'
+            hint = 'write the name alone, such as "eth0": "=" and "^" are for NCCL'
+            yield error("W529", gloo.route, message, hint=hint)
         yield from _dns(place, topology, found, topology.pool(pool))
 
 
@@ -100,13 +105,6 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _gloo(one: DeclaredValue | None) -> Iterator[Diagnostic]:
-    """W529. Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)."""
-    if one and any(not each or each[0] in "=^" for each in one.value.split(",")):
-        message = f'Gloo takes the name of an interface as it is, and there is none called "{one.value}"'
-        yield error("W529", one.route, message, hint='write the name alone, such as "eth0": "=" and "^" are for NCCL')
-
-
 def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
     """W537."""
     policy, at = template_value(found, "spec", "dnsPolicy")
@@ -149,10 +147,6 @@ def _given(place: Place, topology: ClusterTopology, found: tuple[Layer, ...]) ->
         mapping(each, "resources", "limits") for one in found for each in items(one.template, "spec", "containers")
     ]
     for each in texts:
-        total.update({name: quantity.parse(str(text)) // 1000 for name, text in each.items() if _counted(name, text)})
+        extended = {name: amount for name, amount in each.items() if "/" in str(name) and amount is not None}
+        total.update({name: quantity.parse(str(amount)) // 1000 for name, amount in extended.items()})
     return total
-
-
-def _counted(name: Any, text: Any) -> bool:
-    """Whether it is an amount of an extended resource; null takes one away."""
-    return isinstance(name, str) and "/" in name and text is not None

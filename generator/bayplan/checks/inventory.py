@@ -210,18 +210,10 @@ def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
     sizes, name = domain_sizes(pool, depth), pool.levels[depth].name
     if len(sizes) == 1 and not pool.levels[depth].nvlink:
-        yield info(
-            "T404",
-            route,
-            f'there is only one "{name}" in pool "{pool.name}"',
-            hint="leave it out, unless another pool needs it",
-        )
+        message = f'there is only one "{name}" in pool "{pool.name}"'
+        yield info("T404", route, message, hint="leave it out, unless another pool needs it")
     elif len(set(sizes.values())) > 1:
         groups = sorted(Counter(sizes.values()).items(), reverse=True)
         shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
-        yield info(
-            "T410",
-            route,
-            f'the domains of "{name}" differ in size: {shown}',
-            hint="a group that must fit anywhere has to fit the smallest",
-        )
+        message = f'the domains of "{name}" differ in size: {shown}'
+        yield info("T410", route, message, hint="a group that must fit anywhere has to fit the smallest")

@@ -375,12 +375,9 @@ def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     if len(found) > 1:
         names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
         at = next(slot.path for name, slot in found.items() if name)
-        yield warning(
-            "W516",
-            (*templates.object.route, *at, "spec", "priorityClassName"),
-            f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none",
-            hint="give all of its pod templates the same `priorityClassName`",
-        )
+        route = (*templates.object.route, *at, "spec", "priorityClassName")
+        message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
+        yield warning("W516", route, message, hint="give all of its pod templates the same `priorityClassName`")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:

@@ -113,13 +113,9 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
         spec = own.get("spec", {})
         parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
-            kind, name = own["kind"], own["metadata"]["name"]
-            yield error(
-                "P515",
-                GANGS,
-                f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
-                hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
-            )
+            what = f'{own["kind"]} "{own["metadata"]["name"]}" with its {len(parts)} parts'
+            hint = "use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs"
+            yield error("P515", GANGS, f"{what} would take {size} bytes; etcd stores {LARGE} at most", hint=hint)
 
 
 def _held(config_map: Manifest) -> int:

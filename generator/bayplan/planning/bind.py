@@ -143,13 +143,9 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
             return
     if len({tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}) > 1:
         which = ", ".join(f'"{pool.name}"' for pool in pools)
-        yield error(
-            "P505",
-            route,
-            f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels,'
-            " so no domain can hold all of them",
-            hint="put the pods of each pool in a group of their own, or let the pools share their upper levels",
-        )
+        message = f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels, so no'
+        hint = "put the pods of each pool in a group of their own, or let the pools share their upper levels"
+        yield error("P505", route, f"{message} domain can hold all of them", hint=hint)
 
 
 def _elsewhere(pool: Pool, unit: Unit) -> str:
@@ -161,20 +157,12 @@ def _elsewhere(pool: Pool, unit: Unit) -> str:
 def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """No pod may ask for more accelerators than a node has."""
     for pods in once(all_pods(root)):
-        pool = topology.pool(pods.pool)
-        if pool and pods.spec.accelerator and pods.spec.accelerator.per_pod > pool.node.accelerators:
-            yield _too_many(pods, pool)
-
-
-def _too_many(pods: Pods, pool: Pool) -> Diagnostic:
-    asked = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
-    return error(
-        "P509",
-        (*pods.route, "accelerator", "count"),
-        f'podSet "{pods.spec.name}" asks for {asked} GPUs a pod; a node of pool "{pool.name}" has'
-        f" {pool.node.accelerators}",
-        hint=f"use more pods with {pool.node.accelerators} GPUs each",
-    )
+        pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
+        if pool and accelerator and accelerator.per_pod > pool.node.accelerators:
+            most = f'a node of pool "{pool.name}" has {pool.node.accelerators}'
+            message = f'podSet "{pods.spec.name}" asks for {accelerator.per_pod} GPUs a pod; {most}'
+            hint = f"use more pods with {pool.node.accelerators} GPUs each"
+            yield error("P509", (*pods.route, "accelerator", "count"), message, hint=hint)
 
 
 # The one function that numbers pods: all that meet in a rendezvous, in the order in which the file lists them.
@@ -200,14 +188,10 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
     return gang._replace(root=edit_unit(gang.root, pods=lambda pods: pods._replace(ranks=ranks.get(pods.name))))
 
 
-def _ranked(pods: Pods, accelerated_only: bool) -> bool:
-    return bool(pods.spec.accelerator) or not accelerated_only
-
-
 def _scope_ranks(gang: str, scope: list[Unit]) -> dict[str, Ranks]:
     """Ranks of one rendezvous. A group is a unit that holds podSets; its size counts ranked pods."""
     accelerated_only = any(pods.spec.accelerator for unit in scope for pods in unit.pods)
-    counted = [[pods for pods in unit.pods if _ranked(pods, accelerated_only)] for unit in scope]
+    counted = [[pods for pods in unit.pods if pods.spec.accelerator or not accelerated_only] for unit in scope]
     members = [(pods, sum(each.replicas for each in group)) for group in counted for pods in group]
     nodes = sum(pods.replicas for pods, _ in members)
     ranks, first = {}, 0

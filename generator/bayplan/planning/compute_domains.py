@@ -146,25 +146,20 @@ def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -
     for pods in once(all_pods(gang.root)):
         yield from _channel_rule(pods, topology)
     if gang.gang.compute_domain == "group" and gang.gang.groups:
-        yield error(
-            "P520",
-            (*gang.route, "computeDomain"),
-            f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them',
-            hint="write it on the groups, or `computeDomain: gang` here for one over all of them",
-        )
+        message = f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them'
+        hint = "write it on the groups, or `computeDomain: gang` here for one over all of them"
+        yield error("P520", (*gang.route, "computeDomain"), message, hint=hint)
     inside = frozenset(_inside(gang.root, False, topology))
     outside = (unit for unit in walk(gang.root) if unit.name not in inside)
     unsafe = [unit.route for unit in once(unit for unit in outside if any(p.compute_domain for p in unit.pods))]
     if not unsafe and not (gang.gang.compute_domain == "group" and gang.gang.groups):
         yield from _spanning(gang, inside)
     for route in unsafe:
-        yield error(
-            "P507",
-            (*route, "computeDomain"),
-            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain;"
-            " NVLink does not work across them",
-            hint="add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology",
+        message = (
+            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain; NVLink does"
         )
+        hint = "add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology"
+        yield error("P507", (*route, "computeDomain"), f"{message} not work across them", hint=hint)
     if not gang.compute_domains and set(requested.values()) == {"auto"}:
         yield from _unused_nvlink(gang, topology)
 
@@ -190,13 +185,10 @@ def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:
     """ComputeDomains whose pods stay inside NVLink group by group, but not all together."""
     for domain in once(reversed(gang.compute_domains)):
         if domain.unit not in inside:
-            yield warning(
-                "P521",
-                (*domain.route, "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"),
-                f'ComputeDomain "{domain.name}" spans groups that may stand in different NVLink domains; NVLink works'
-                " inside each of them only",
-                hint="use `computeDomain: group` for one each, or require the NVLink level of all of them",
-            )
+            key = "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"
+            spanning = "spans groups that may stand in different NVLink domains; NVLink works inside each of them only"
+            hint = "use `computeDomain: group` for one each, or require the NVLink level of all of them"
+            yield warning("P521", (*domain.route, key), f'ComputeDomain "{domain.name}" {spanning}', hint=hint)
 
 
 def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]:
@@ -215,11 +207,10 @@ def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagno
         pool, asked = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
         if pool and asked and asked.whole and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
-            yield info(
-                "P508",
-                pods.route,
+            message = (
                 f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but no group is required to stay in'
-                f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes',
-                hint=f"put `placement: {{required: {nvlink}}}` on the group that should have it",
             )
+            message += f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes'
+            hint = f"put `placement: {{required: {nvlink}}}` on the group that should have it"
+            yield info("P508", pods.route, message, hint=hint)
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count
@@ -15,7 +14,7 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
+from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
@@ -97,12 +96,9 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
-        yield error(
-            "P512",
-            ("workflow", "spec", "cleanup"),
-            "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it",
-            hint="set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`",
-        )
+        message = "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it"
+        hint = "set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`"
+        yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
@@ -110,19 +106,14 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     for gang in (each for each in plan.gangs if each.copy == 0):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
-            least = minimum(units[domain.unit], partial(_claims, domain.name))
+            least = minimum(units[domain.unit], lambda pods, name=domain.name: pods.compute_domain == name)  # type: ignore[misc]
             if least < domain.nodes:
-                yield error(
-                    "P517",
-                    (*domain.route, "name"),
+                message = (
                     f"its ComputeDomain has {domain.nodes} pods, and {least} of them may start alone, but DRA driver"
-                    " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come",
-                    hint="target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`",
                 )
-
-
-def _claims(domain: str, pods: Pods) -> bool:
-    return pods.compute_domain == domain
+                message += " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come"
+                hint = "target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`"
+                yield error("P517", (*domain.route, "name"), message, hint=hint)
 
 
 def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
@@ -132,17 +123,13 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, lambda pods: pods.ranks is not None)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
-            yield _small_start(gang, least, ranked)
-
-
-def _small_start(gang: GangPlan, least: int, ranked: int) -> Diagnostic:
-    message = (
-        f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0 may be'
-        " among those that wait, and the work is done only when all of them have ended well"
-    )
-    elastic = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
-    hint = f"let the program find its peers by itself ({elastic}), or leave `minReplicas` out"
-    return warning("P522", (*gang.route, "name"), message, hint=hint)
+            message = (
+                f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0'
+            )
+            message += " may be among those that wait, and the work is done only when all of them have ended well"
+            command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
+            hint = f"let the program find its peers by itself ({command}), or leave `minReplicas` out"
+            yield warning("P522", (*gang.route, "name"), message, hint=hint)
 
 
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -190,13 +177,10 @@ def _left_running(workload: Workload) -> Iterator[Diagnostic]:
     for gang in workload.gangs:
         others = [pods for pods in all_pods(gang.root) if pods.spec.name != gang.gang.lead]
         if gang.gang.lead and others and gang.name in waited_for and gang.copy == 0:
-            yield error(
-                "P519",
-                (*gang.route, "lead"),
-                f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
-                f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"',
-                hint="let every podSet of the gang end, or render the gangs apart with `--gang`",
-            )
+            message = f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
+            message += f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"'
+            hint = "let every podSet of the gang end, or render the gangs apart with `--gang`"
+            yield error("P519", (*gang.route, "lead"), message, hint=hint)
 
 
 SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))
@@ -248,27 +232,25 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
                 f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
             )
             yield warning("W564", (*pods.route, "accelerator"), message, hint=SHARES)
-        for key in _own(pods, plan.topology):
+        for key in _narrowing(pods, plan.topology):
             what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
             message = f'{what}; it counts every usable node of pool "{pods.pool}"'
             hint = SPREAD if key == "topologySpreadConstraints" else POOL
             yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
-def _own(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
-    """The keys that say more than the pool does: every node of a pool has the pool's labels."""
-    spec = pods.spec.template.get("spec") or {}
+def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
+    """The keys by which the template selects fewer nodes than the pool does: every node has the pool's labels."""
     pool = topology.pool(pods.pool)
-    known = pool.node.node_selector if pool else {}
+    pool_labels = pool.node.node_selector if pool else {}
     for key in KEYS:
-        found = spec.get(key)
-        if found and not (key == "nodeSelector" and found.items() <= known.items()):
-            yield from [key] if key != "topologySpreadConstraints" or any(map(_strict, found)) else []
-
-
-def _strict(constraint: Any) -> bool:
-    """Whether a constraint leaves out nodes, rather than to like some better."""
-    return text(constraint, "whenUnsatisfiable") != "ScheduleAnyway"
+        value = (pods.spec.template.get("spec") or {}).get(key)
+        if key == "topologySpreadConstraints":  # one that may be ignored leaves out no nodes
+            narrows = any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in value or ())
+        else:
+            narrows = bool(value) and not (key == "nodeSelector" and value.items() <= pool_labels.items())
+        if narrows:
+            yield key
 
 
 # Preferences that no placement can meet: a warning each, since the scheduler will fall back without a word.

@@ -123,13 +123,12 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
 
 def _many(made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W309."""
-    total = made.gangs * sum(each.total for each in made.slots)
-    too_many = f"{made.gangs} gangs", MOST_GANGS, "check its replicas"
-    if made.gangs <= MOST_GANGS:
-        too_many = f"{total} pods", MOST_PODS, "check every replicas"
-    if made.gangs > MOST_GANGS or total > MOST_PODS:
-        what, most, hint = too_many
+    pods = made.gangs * sum(each.total for each in made.slots)
+    if made.gangs > MOST_GANGS or pods > MOST_PODS:
+        gangs = made.gangs > MOST_GANGS
+        what, most = (f"{made.gangs} gangs", MOST_GANGS) if gangs else (f"{pods} pods", MOST_PODS)
         message = f"{title(made.placed)} makes {what}; the most that can be planned is {most}"
+        hint = "check its replicas" if gangs else "check every replicas"
         yield error("W309", made.placed.route, message, hint=hint)
 
 

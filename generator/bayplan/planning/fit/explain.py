@@ -35,18 +35,14 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.channels:
         return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
     if why.policy:
-        return error(
-            "P555",
-            why.place,
-            f"{message}; with the nodes held back as spares it would fit",
-            hint=_or(("free a spare node or raise `plan` in the topology", hint)),
-            notes=_notes(why),
-        )
+        message, hint = f"{message}; with the nodes held back as spares it would fit", _or((SPARE_NODE, hint))
+        return error("P555", why.place, message, hint=hint, notes=_notes(why))
     code = "P554" if why.beside else "P551" if why.level else "P558"
     return error(code, why.place, message, hint=hint, notes=_notes(why))
 
 
 _CHANNEL = "a pod of a ComputeDomain takes the one IMEX channel of its node, so only one such pod runs on a node"
+SPARE_NODE = "free a spare node or raise `plan` in the topology"
 _WHOLE_NODE = "let each pod take all accelerators of its node, or set `computeDomain: never`"
 
 

@@ -248,7 +248,7 @@ def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
         if key == "topologySpreadConstraints":  # one that may be ignored leaves out no nodes
             narrows = any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in value or ())
         else:
-            narrows = bool(value) and not (key == "nodeSelector" and value.items() <= pool_labels.items())
+            narrows = bool(value and not (key == "nodeSelector" and value.items() <= pool_labels.items()))
         if narrows:
             yield key
 

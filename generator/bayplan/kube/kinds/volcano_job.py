@@ -21,20 +21,26 @@ PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-poli
 """The Service finds rank 0 before it is ready. Without the second word Volcano would close the pods to all but their
 own Job (Volcano 1.15, job/plugins/svc/svc.go)."""
 
-LEAD = "a task's end can end the Job, but not before each of the lead's tasks has ended"
-OWNER = "only a JobSet is made to own what belongs to its gang"
 SUPPORT = (
     not_yet_here(
         "depends-on",
         "each gang is a Volcano Job of its own, and its tasks wait for tasks of the same Job alone",
         "use `workload: jobset`, or render the gangs apart with `--gang NAME`",
     ),
-    not_yet_here("lead", LEAD, "use `workload: jobset`"),
+    not_yet_here(
+        "lead",
+        "a task's end can end the Job, but not before each of the lead's tasks has ended",
+        "use `workload: jobset`",
+    ),
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
     Support("always-restart"),
-    not_yet_here("adopt", OWNER, "use `workload: jobset`, or leave `cleanup` out"),
+    not_yet_here(
+        "adopt",
+        "only a JobSet is made to own what belongs to its gang",
+        "use `workload: jobset`, or leave `cleanup` out",
+    ),
     *name_rows("a pod is called <job>-<task>-<number>, and its hostname is a DNS label of 63 characters at most"),
 )
 

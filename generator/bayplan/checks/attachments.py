@@ -121,7 +121,10 @@ def check_devices(
 ) -> Iterator[Diagnostic]:
     """W547: Multus hands each of these networks a device that the pod asked for, and without one the pod never
     starts."""
-    taking = _taking(topology)
+    # network -> the resource of which each of its attachments takes a device, unless the injector asks for it
+    fabrics = (each for each in topology.fabrics.values() if each.kind in MOVING and not each.injector)
+    rails = (rail for fabric in fabrics for rail in fabric.rails if rail.network and rail.resource)
+    taking = {rail.network: rail.resource for rail in rails}
     needed = Counter(taking[title] for title in titles if title in taking)
     given = _given(place, topology, found) if needed else {}
     for resource, networks in needed.items():
@@ -131,12 +134,6 @@ def check_devices(
             message = f'{count(networks, "network")} here {verb} a device of "{resource}", and pods ask for {devices}'
             hint = f"attach them with `fabric:`, which asks for what they take, or add {resource}: {networks}"
             yield error("W547", route, message, hint=hint)
-
-
-def _taking(topology: ClusterTopology) -> Mapping[str, str]:
-    """Network -> the resource of which each of its attachments takes a device, unless the injector asks for it."""
-    fabrics = (each for each in topology.fabrics.values() if each.kind in MOVING and not each.injector)
-    return {rail.network: rail.resource for each in fabrics for rail in each.rails if rail.network and rail.resource}
 
 
 def _given(place: Place, topology: ClusterTopology, found: tuple[Layer, ...]) -> Mapping[str, int]:

@@ -277,9 +277,8 @@ def _ports(fabric: Fabric) -> Iterator[Diagnostic]:
     for index, rail in enumerate(fabric.rails):
         if counted[rail.device] > 1 and fabric.kind != "macvlan":
             message = f'{counted[rail.device]} rails of fabric "{fabric.name}" have the port "{rail.device}"'
-            yield warning(
-                "T603", (*FABRICS, fabric.name, "rails", index, "device"), message, hint="name each rail's own"
-            )
+            route = (*FABRICS, fabric.name, "rails", index, "device")
+            yield warning("T603", route, message, hint="name each rail's own")
             counted[rail.device] = 0
 
 

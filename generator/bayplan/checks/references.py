@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, suggest
-from bayplan.model.topology import HOST_LEVEL, AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.model.workflow import GANGS, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -17,7 +17,9 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
         message = f'the topology knows nothing of the namespace "{name}"'
         yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
-    yield from _queue(workflow, topology)
+    if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
+        hint = suggest(workflow.queue, topology.queues, "queues")
+        yield error("W322", ("workflow", "spec", "queue"), f'there is no queue "{workflow.queue}"', hint=hint)
     yield from _pool(workflow.pool, ("workflow", "spec"), topology)
     for owner in owners(workflow):
         yield from _pool(owner.node.pool, owner.route, topology)
@@ -26,14 +28,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from _accelerator(place, topology)
         yield from _by_hand(place, topology)
         yield from _fabric(place, topology)
-
-
-def _queue(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
-        message = f'there is no queue "{workflow.queue}"'
-        yield error(
-            "W322", ("workflow", "spec", "queue"), message, hint=suggest(workflow.queue, topology.queues, "queues")
-        )
 
 
 def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -51,12 +45,7 @@ def _accelerator(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic
     if kind is None:
         hint = suggest(asked.name, topology.accelerators, "accelerators") or "the topology declares none"
         yield error("W327", (*route, "name"), f'there is no accelerator "{asked.name}"', hint=hint)
-        return
-    yield from _allocation(asked, kind, route)
-
-
-def _allocation(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
-    if asked.allocator and asked.allocator not in kind.allocators:
+    elif asked.allocator and asked.allocator not in kind.allocators:
         message = f'the topology does not offer "{kind.name}" through "{asked.allocator}"'
         hint = suggest(asked.allocator, kind.allocators, "offered")
         yield error("W329", (*route, "allocator"), message, hint=hint)

@@ -48,7 +48,8 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     name = workflow.namespace or topology.defaults.get("namespace", "")
     namespace = topology.namespaces.get(name)
     strict = namespace is not None and namespace.pod_security not in ("", PRIVILEGED)
-    judged = list(pod_sets(workflow)) if strict else [place for place in pod_sets(workflow) if _speaks(place, topology)]
+    every = strict or any(pool.template for pool in topology.pools)
+    judged = [place for place in pod_sets(workflow) if every or place.pods.fabric or place.pods.template]
     if not judged:
         return
     for pod in _pods(workflow, topology, judged, name):
@@ -58,11 +59,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
             yield from _level(pod, namespace)
         if topology.platform == OPENSHIFT:
             yield from _openshift(pod, name, namespace)
-
-
-def _speaks(place: Place, topology: ClusterTopology) -> bool:
-    """Whether a podSet's pods may be more than plain ones."""
-    return bool(place.pods.fabric or place.pods.template or any(pool.template for pool in topology.pools))
 
 
 def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], namespace: str) -> Iterator[Pod]:

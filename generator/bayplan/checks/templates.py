@@ -216,13 +216,10 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
 
 def _own_shm(pods: PodSet) -> bool:
     """Whether bayplan mounts /dev/shm: a fabric brings one where the template has none."""
-    mounts = (mount for each in _mains(pods) for mount in each.get("volumeMounts") or ())
-    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
-
-
-def _mains(pods: PodSet) -> Iterator[Mapping[str, Any]]:
     name = container_name(pods)
-    return (each for each in containers(pods.template) if each.get("name", name) == name)
+    main = (each for each in containers(pods.template) if each.get("name", name) == name)
+    mounts = (mount for each in main for mount in each.get("volumeMounts") or ())
+    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
 
 
 def _main_names(pods: PodSet) -> tuple[str | None, ...]:

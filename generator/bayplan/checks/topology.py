@@ -21,9 +21,8 @@ def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         if not any(domain.nodes for domain in pool.domains):
-            yield warning(
-                "T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint="list them, or leave the pool out"
-            )
+            hint = "list them, or leave the pool out"
+            yield warning("T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint=hint)
         yield from _spelling(pool, route)
         yield from _unusable(pool, route)
 
@@ -165,13 +164,11 @@ LONGEST = 63
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T412, T413, T416, T417, T418."""
-    pool_names = [pool.name for pool in topology.pools]
-    yield from duplicates(pool_names, POOLS, "name", "T416", "two pools are called", RENAME)
+    yield from duplicates([pool.name for pool in topology.pools], POOLS, "name", "T416", "two pools are called", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
         for key, what in (("name", "two levels are called"), ("label", "two levels have the label")):
-            values = [getattr(level, key) for level in pool.levels]
-            yield from duplicates(values, route, key, "T417", what, RENAME)
+            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T417", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
@@ -223,7 +220,8 @@ def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """KAI knows a domain by its label values joined with dots (KAI pkg/scheduler/plugins/topology)."""
-    report = error if _uses_kai(topology) else warning
+    by_kai = topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
+    report = error if by_kai else warning
     first: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], Route]] = {}
     for p, pool in enumerate(topology.pools):
         if not any("." in part for domain in pool.domains for part in domain.path):
@@ -235,13 +233,8 @@ def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 other, place = first.setdefault((labels[:depth], ".".join(path)), (path, route))
                 if other != path:
                     message = f'KAI takes "{"/".join(path)}" and "{"/".join(other)}" for one domain: it joins by dots'
-                    yield report(
-                        "T413", route, message, hint="use labels without dots", notes=(Note("the other", place),)
-                    )
-
-
-def _uses_kai(topology: ClusterTopology) -> bool:
-    return topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
+                    notes = (Note("the other", place),)
+                    yield report("T413", route, message, hint="use labels without dots", notes=notes)
 
 
 # NVLink partitions against the levels that claim to be them, and against the hardware that is known.
@@ -278,16 +271,14 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
         if other != domain.nvlink_domain:
             message = f'{name} "{path[-1]}" holds two NVLink partitions, "{other}" and "{domain.nvlink_domain}"'
             notes = (Note("the other one", (*route, "domains", of_domain[path], "nvlinkDomain")),)
-            yield error(
-                "T406", here, message, hint="mark the level of the partitions `nvlink`, not this one", notes=notes
-            )
+            hint = "mark the level of the partitions `nvlink`, not this one"
+            yield error("T406", here, message, hint=hint, notes=notes)
         twin = of_partition.setdefault(domain.nvlink_domain, index)
         if pool.domains[twin].path[: depth + 1] != path:
             message = f'the NVLink partition "{domain.nvlink_domain}" lies in two domains of the level "{name}"'
             notes = (Note("the other one", (*route, "domains", twin, "nvlinkDomain")),)
-            yield error(
-                "T407", here, message, hint="a partition is one rack or a part of one: correct a line", notes=notes
-            )
+            hint = "a partition is one rack or a part of one: correct a line"
+            yield error("T407", here, message, hint=hint, notes=notes)
 
 
 def domain_sizes(pool: Pool, depth: int) -> Counter[tuple[str, ...]]:

@@ -103,9 +103,12 @@ def check_naming(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from equal
     if not equal and _could_collide(workflow):
         # the names of documents are compared once there are documents
-        yield from _equal(_gang_names(workflow))
-        for index, gang in enumerate(workflow.gangs):
-            yield from _equal(_below(gang, (*GANGS, index), ""))
+        gangs = [(gang, (*GANGS, index)) for index, gang in enumerate(workflow.gangs)]
+        yield from _equal(
+            (gang_name(workflow, gang, copy), route) for gang, route in gangs for copy in range(gang.replicas)
+        )
+        for gang, route in gangs:
+            yield from _equal(_below(gang, route, ""))
 
 
 def _equal_names(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -136,12 +139,6 @@ def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
             note = Note("the other is made from this one", (*other, "name"))
             message = f'two things would be called "{name}"'
             yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))
-
-
-def _gang_names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
-    for index, gang in enumerate(workflow.gangs):
-        for copy in range(gang.replicas):
-            yield gang_name(workflow, gang, copy), (*GANGS, index)
 
 
 def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, Route]]:
@@ -199,9 +196,8 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
         names = below.get((*GANGS, index), [])
         if gang.lead and gang.lead not in names:
             message = f'gang "{gang.name}" is led by "{gang.lead}", and has no such podSet'
-            yield error(
-                "W307", (*GANGS, index, "lead"), message, hint=suggest(gang.lead, names, "podSets") or "remove it"
-            )
+            hint = suggest(gang.lead, names, "podSets") or "remove it"
+            yield error("W307", (*GANGS, index, "lead"), message, hint=hint)
 
 
 # Texts that stand for pods: there is such a pod, and the text occurs.

@@ -172,14 +172,12 @@ class PodTemplate(NamedTuple):
 
 def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
     """All pod templates of the objects, in their order."""
-    return tuple(each for one in objects for each in _of(one))
-
-
-def _of(one: Object) -> Iterator[PodTemplate]:
-    if get(one.data, "kind") == "ConfigMap":
-        return
-    for path, data in pod_templates(one.data, DEEPEST):
-        yield PodTemplate(one, path, data, amount(one.data, path).total)
+    return tuple(
+        PodTemplate(one, path, data, amount(one.data, path).total)
+        for one in objects
+        if get(one.data, "kind") != "ConfigMap"
+        for path, data in pod_templates(one.data, DEEPEST)
+    )
 
 
 def containers(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:

@@ -56,10 +56,11 @@ def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Man
     """ServiceAccount, Role, RoleBinding and Job that make `owner` own `owned` and themselves."""
     name = f"{owner['metadata']['name']}-adopt"
     labels = {key: text for key, text in owner["metadata"]["labels"].items() if key.startswith(OURS)}
-    own = [_object("v1", "ServiceAccount", name, labels), _object(RBAC, "Role", name, labels)]
-    own += [_object(RBAC, "RoleBinding", name, labels), _object("batch/v1", "Job", name, labels)]
-    account, role, binding, job = own
-    everything = [*owned, *own]
+    kinds = ("v1", "ServiceAccount"), (RBAC, "Role"), (RBAC, "RoleBinding"), ("batch/v1", "Job")
+    account, role, binding, job = (
+        {"apiVersion": api, "kind": kind, "metadata": {"name": name, "labels": dict(labels)}} for api, kind in kinds
+    )
+    everything = [*owned, account, role, binding, job]
     return (
         account,
         {**role, "rules": list(_rules(owner, everything))},
@@ -73,10 +74,6 @@ def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Man
 
 
 RBAC = "rbac.authorization.k8s.io/v1"
-
-
-def _object(api_version: str, kind: str, name: str, labels: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": dict(labels)}}
 
 
 def _rules(owner: Manifest, owned: Iterable[Manifest]) -> Iterable[dict[str, Any]]:

@@ -170,15 +170,14 @@ def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]
     if not (pods.compute_domain and pool and asked) or asked.per_pod >= pool.node.accelerators:
         return
     whole = pool.node.accelerators
-    yield error(
-        "P506",
-        (*pods.route, "accelerator", "count"),
-        f'podSet "{pods.spec.name}" asks for {asked.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain'
-        f" channel; a node has one channel, so only one such pod could run on it and {whole - asked.per_pod}"
-        " GPUs would stay idle",
-        hint=f"ask for all {whole} GPUs of the node in one pod, or set `computeDomain: never` if the pods do without"
-        " NVLink between nodes",
+    claiming = f"asks for {asked.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
+    one = (
+        f"a node has one channel, so only one such pod could run on it and {whole - asked.per_pod} GPUs would stay idle"
     )
+    never = "set `computeDomain: never` if the pods do without NVLink between nodes"
+    hint = f"ask for all {whole} GPUs of the node in one pod, or {never}"
+    route = (*pods.route, "accelerator", "count")
+    yield error("P506", route, f'podSet "{pods.spec.name}" {claiming}; {one}', hint=hint)
 
 
 def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:

@@ -74,8 +74,12 @@ ANNOTATED = "0.8"
 
 def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
-    if "+" in asked.profile and allocator(asked, kind) == "device-plugin":
-        yield from _attributes(pods, asked, target)
+    plugin_since = "0.13"  # before, it offers no profiles whose resource name lacks their plus (internal/rm)
+    newer_profile = "+" in asked.profile and not target.since("nvidiaDevicePlugin", plugin_since)
+    if newer_profile and allocator(asked, kind) == "device-plugin":
+        have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or take another profile"
+        message = f"NVIDIA's device plugin offers {asked.profile} since {plugin_since}, and the cluster has {have}"
+        yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
     if allocator(asked, kind) != "hami":
         return
     from bayplan.accelerators.hami import linked_by_node
@@ -102,16 +106,6 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
             yield error("F764", at, message, hint=hint)
         else:
             yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
-
-
-def _attributes(pods: Pods, asked: Accelerator, target: Target) -> Iterator[Diagnostic]:
-    """A plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)."""
-    if not target.since("nvidiaDevicePlugin", "0.13"):
-        have = target.version("nvidiaDevicePlugin")
-        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
-        yield error(
-            "F766", (*pods.route, "accelerator", "profile"), message, hint="upgrade it, or take another profile"
-        )
 
 
 SWITCHES = {
@@ -149,14 +143,9 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     """W524: who meets in one rendezvous is attached, or nobody is."""
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
-        yield from _attached_alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
-
-
-def _attached_alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
-    members = once(meeting)
-    attached = next((pods for pods in members if pods.spec.fabric), None)
-    for pods in members if attached else ():
-        if attached and attached.spec.fabric and not pods.spec.fabric:
+        members = once(pods for pods in ranked if pods.ranks and pods.ranks.master == master)
+        attached = next((pods for pods in members if pods.spec.fabric), None)
+        for pods in (pods for pods in members if attached and not pods.spec.fabric):
             name = attached.spec.fabric.name
             message = f'podSet "{pods.spec.name}" is on no fabric, and meets others that are on "{name}"'
             notes = (Note(f'podSet "{attached.spec.name}" is attached here', (*attached.route, "fabric")),)

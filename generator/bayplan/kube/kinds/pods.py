@@ -53,9 +53,8 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     yield from services(workload, pieces)
     before: dict[tuple[str, Route], int] = {}
     for gang, pods in instances(workload):
-        piece = pieces[gang.name, pods.name]
         number = before.get((gang.name, pods.route), 0)
-        yield Many(_skeleton(gang, piece), _rows(gang, pods, number))
+        yield Many(_skeleton(gang, pieces[gang.name, pods.name]), _rows(gang, pods, number))
         before[gang.name, pods.route] = number + pods.replicas
 
 

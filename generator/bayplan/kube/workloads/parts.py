@@ -128,17 +128,15 @@ def _many(made: WorkloadTemplates) -> Iterator[Diagnostic]:
         gangs = made.gangs > MOST_GANGS
         what, most = (f"{made.gangs} gangs", MOST_GANGS) if gangs else (f"{pods} pods", MOST_PODS)
         message = f"{title(made.placed)} makes {what}; the most that can be planned is {most}"
-        hint = "check its replicas" if gangs else "check every replicas"
-        yield error("W309", made.placed.route, message, hint=hint)
+        yield error("W309", made.placed.route, message, hint="check its replicas" if gangs else "check every replicas")
 
 
 def _empty(made: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W505."""
     if made.idle:
         message = f"{title(made.object)} makes no pods, so there is nothing to place"
-        yield warning(
-            "W505", made.object.route, message, hint="it is placed once it has replicas, and bayplan runs again"
-        )
+        hint = "it is placed once it has replicas, and bayplan runs again"
+        yield warning("W505", made.object.route, message, hint=hint)
 
 
 Found = Sequence[TemplateSlot | Diagnostic]

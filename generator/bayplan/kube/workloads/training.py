@@ -172,8 +172,7 @@ def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> 
     # own are as many as the runtime says (plugins/mpi and core/trainingruntime.go).
     trains = text(runtime.data, *found.job, "metadata", "labels", STEP) == "trainer"
     counted = found.name == "node" if get(runtime.data, *MPI) is not None else trains
-    places = (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ()))
-    for holder, path in places:
+    for holder, path in (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ())):
         if get(holder.data, *path) is not None:
             nodes = number_in(holder.data, *path)
             if nodes is None or nodes < 0:

@@ -11,7 +11,7 @@ from bayplan.kube import pod, quantity
 from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 
 # What one pod asks of a node, and what one node offers: the only code that the search and the verifier share.
 #
@@ -184,17 +184,13 @@ class Space(NamedTuple):
 
     def depth(self, pools: Iterable[int], level: str) -> int | None:
         """The depth at which nodes of all these pools share a domain of that level; None where they cannot."""
-        depths = {_level_depth(self.pools[pool], level) for pool in pools}
+        chosen = [self.pools[number] for number in pools]
+        depths = {pool.depth(level) + 1 if pool.level(level) else None for pool in chosen}
         return depths.pop() if len(depths) == 1 else None
 
     def host_depth(self, pool: int) -> int:
         """The depth of a pool's nodes."""
         return len(self.pools[pool].levels) + 1
-
-
-def _level_depth(pool: Pool, level: str) -> int | None:
-    names = [each.name for each in pool.levels] + [HOST_LEVEL]
-    return names.index(level) + 1 if level in names else None
 
 
 def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) -> Space:

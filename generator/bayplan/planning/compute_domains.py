@@ -88,10 +88,7 @@ def share(plan: Plan) -> Plan:
     first = next(gang.compute_domains[0] for gang in plan.gangs if gang.compute_domains)
     whole = ComputeDomain(plan.workflow.name, "", nodes, first.route)
     gangs = tuple(
-        gang._replace(
-            root=_claiming_from(gang.root, whole.name),
-            compute_domains=(whole,) if number == 0 else (),
-        )
+        gang._replace(root=_claiming_from(gang.root, whole.name), compute_domains=() if number else (whole,))
         for number, gang in enumerate(plan.gangs)
     )
     return plan._replace(gangs=gangs)

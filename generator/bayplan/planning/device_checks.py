@@ -74,11 +74,11 @@ ANNOTATED = "0.8"
 
 def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
-    plugin_since = "0.13"  # before, it offers no profiles whose resource name lacks their plus (internal/rm)
-    newer_profile = "+" in asked.profile and not target.since("nvidiaDevicePlugin", plugin_since)
+    # a plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)
+    newer_profile = "+" in asked.profile and not target.since("nvidiaDevicePlugin", "0.13")
     if newer_profile and allocator(asked, kind) == "device-plugin":
         have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or take another profile"
-        message = f"NVIDIA's device plugin offers {asked.profile} since {plugin_since}, and the cluster has {have}"
+        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
         yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
     if allocator(asked, kind) != "hami":
         return
@@ -144,11 +144,11 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
         members = once(pods for pods in ranked if pods.ranks and pods.ranks.master == master)
-        attached = next((pods for pods in members if pods.spec.fabric), None)
-        for pods in (pods for pods in members if attached and not pods.spec.fabric):
-            name = attached.spec.fabric.name
+        attached = [(pods, pods.spec.fabric.name) for pods in members if pods.spec.fabric]
+        for pods in (each for each in members if attached and not each.spec.fabric):
+            other, name = attached[0]
             message = f'podSet "{pods.spec.name}" is on no fabric, and meets others that are on "{name}"'
-            notes = (Note(f'podSet "{attached.spec.name}" is attached here', (*attached.route, "fabric")),)
+            notes = (Note(f'podSet "{other.spec.name}" is attached here', (*other.route, "fabric")),)
             hint = f"add `fabric: {name}`; launchers without accelerators need none, nor gangs with `rendezvous: none`"
             yield error("W524", pods.route, message, hint=hint, notes=notes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
@@ -141,10 +141,12 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
         names = shell_names(pods)
         if not names:
             continue
-        if name := _referred(pods.spec, names):
+        texts = (*pods.spec.command, *pods.spec.args, *pods.spec.env.values())
+        if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
             why = f"Kubernetes cannot expand $({name}), which is set only then"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
-        if _template_command(pods, topology):
+        pool = topology.pool(pods.pool)
+        if pool and any("command" in patch for patch in main_patches(pods.spec, pool)):
             yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
         elif not pods.spec.command:
             hint = "give it a `command`, or `rendezvous: none` and let torchrun find its peers by c10d"
@@ -157,18 +159,6 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
         f" line of shell before its command adds up; {why}"
     )
     return error("P511", pods.route, message, hint=hint)
-
-
-def _referred(spec: PodSet, names: Iterable[str]) -> str:
-    """A variable that the podSet has Kubernetes expand."""
-    texts = (*spec.command, *spec.args, *spec.env.values())
-    return next((name for name in names if any(f"$({name})" in text for text in texts)), "")
-
-
-def _template_command(pods: Pods, topology: ClusterTopology) -> bool:
-    """A template of the podSet or its pool lays a command, or a null, over the one that is wrapped."""
-    pool = topology.pool(pods.pool)
-    return any("command" in patch for patch in main_patches(pods.spec, pool)) if pool else False
 
 
 def _left_running(workload: Workload) -> Iterator[Diagnostic]:

@@ -104,7 +104,8 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets of the runtime, whose templates these are. W507: it is not there; W508: it is not its own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
-        message = f"the pods of {title(one)} are described by {_called(one)}, which is not among the manifests"
+        called, what = _reference(one)
+        message = f'the pods of {title(one)} are described by {called} "{what}", which is not among the manifests'
         hint = "read a TrainingRuntime of its own with it, or use a JobSet"
         return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
     wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
@@ -118,11 +119,6 @@ def _reference(one: Object) -> tuple[str, str]:
     """Kind and name, as the API server completes them."""
     asked = text(one.data, "spec", "runtimeRef", "kind")
     return asked or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
-
-
-def _called(one: Object) -> str:
-    called, what = _reference(one)
-    return f'{called} "{what}"'
 
 
 def _is_runtime(each: Object, one: Object) -> bool:

@@ -220,11 +220,8 @@ def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certif
     rows = tuple(_near(best, asked, plan))
     lacking = tuple(_lacks(part, unit, held if known else None, asked, plan))
     at: Route = (*unit.route, *(("placement", "required") if unit.required else ("separate",) if unit.separate else ()))
-    return Certificate(gang, unit, _group_name(gang, unit), unit.route, at, level, name, lacking, near=rows)
-
-
-def _group_name(gang: GangPlan, unit: Unit) -> str:
-    return next((each.name for each in _all_units(gang.root) for member in each.members if member is unit), "")
+    group = next((each.name for each in _all_units(gang.root) for member in each.members if member is unit), "")
+    return Certificate(gang, unit, group, unit.route, at, level, name, lacking, near=rows)
 
 
 def _places(place: Place, depth: int | None) -> Iterator[tuple[Place, int]]:

@@ -17,15 +17,15 @@ from bayplan.model.workflow import Accelerator
 DEVICE_PLUGIN = "device-plugin"
 
 
-def parts_device_plugin(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def parts_device_plugin(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Request equals limit, as Kubernetes demands of extended resources."""
-    return PodParts(resources={counted_resource(asked, kind): str(asked.per_pod)})
+    return PodParts(resources={counted_resource(accelerator, kind): str(accelerator.per_pod)})
 
 
-def counted_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
+def counted_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The resource that counts what is asked for."""
-    if asked.profile:
-        return slice_resource(asked, kind)
+    if accelerator.profile:
+        return slice_resource(accelerator, kind)
     return kind.resources.get("count", "nvidia.com/gpu")
 
 
@@ -35,54 +35,54 @@ DRA = "dra"
 CLAIM = "gpu"
 
 
-def parts_dra(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def parts_dra(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """The pod claims from the template; its container names the claim."""
     return PodParts(claims=({"name": CLAIM, "resourceClaimTemplateName": claim},))
 
 
-def claim_template(asked: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
+def claim_template(accelerator: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
     """The ResourceClaimTemplate in the dialect of the Kubernetes version (resource.k8s.io: v1 since 1.34)."""
     return {
         "apiVersion": resource_api(target),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name},
-        "spec": {"spec": {"devices": {"requests": [device_request(CLAIM, _request(asked, kind), target)]}}},
+        "spec": {"spec": {"devices": {"requests": [device_request(CLAIM, _request(accelerator, kind), target)]}}},
     }
 
 
-def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
-    expressions, device_class = asked.selectors, kind.device_class or "gpu.nvidia.com"
-    if asked.profile:
-        expressions = (f"device.attributes['gpu.nvidia.com'].profile == '{asked.profile}'", *expressions)
+def _request(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
+    expressions, device_class = accelerator.selectors, kind.device_class or "gpu.nvidia.com"
+    if accelerator.profile:
+        expressions = (f"device.attributes['gpu.nvidia.com'].profile == '{accelerator.profile}'", *expressions)
         device_class = CLASS if device_class == "gpu.nvidia.com" else device_class
     selectors = [{"cel": {"expression": each}} for each in expressions]
     return {
         "deviceClassName": device_class,
         **({"selectors": selectors} if selectors else {}),
         "allocationMode": "ExactCount",
-        "count": asked.per_pod,
+        "count": accelerator.per_pod,
     }
 
 
 Parts = Callable[[Accelerator, AcceleratorKind, str], PodParts]
 
 
-def _hami(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def _hami(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Imported where somebody has it."""
     from bayplan.accelerators import hami
 
-    return hami.parts(asked, kind, claim)
+    return hami.parts(accelerator, kind, claim)
 
 
 PARTS: Mapping[str, Parts] = {DEVICE_PLUGIN: parts_device_plugin, DRA: parts_dra, "hami": _hami}
 """Allocator -> what a pod carries. The last argument names the claim template."""
 
 
-def amounts(asked: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
+def amounts(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
     """Extended resources other than its cards that a pod takes of its node: slices that have a name of their own."""
-    if not asked.profile or allocator(asked, kind) != DEVICE_PLUGIN or kind.profile:
+    if not accelerator.profile or allocator(accelerator, kind) != DEVICE_PLUGIN or kind.profile:
         return {}
-    return {counted_resource(asked, kind): asked.per_pod}
+    return {counted_resource(accelerator, kind): accelerator.per_pod}
 
 
 def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
@@ -107,14 +107,14 @@ SLICES = 7
 """Compute slices of a card."""
 
 
-def slice_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
+def slice_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The extended resource of a profile: of its own name, unless the kind's count is of just these slices.
 
     `1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: the name of a resource cannot have a plus.
     """
-    if kind.profile == asked.profile:
+    if kind.profile == accelerator.profile:
         return kind.resources.get("count", "nvidia.com/gpu")
-    return PREFIX + asked.profile.replace("+", ".")
+    return PREFIX + accelerator.profile.replace("+", ".")
 
 
 def portion(profile: str) -> int:

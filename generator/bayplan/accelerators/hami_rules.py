@@ -94,8 +94,8 @@ class HamiPod(NamedTuple):
     @property
     def annotations(self) -> Mapping[str, str]:
         """Those that are texts."""
-        found = mapping(self.data, "metadata", "annotations")
-        return {key: value for key, value in found.items() if isinstance(value, str)}
+        own = mapping(self.data, "metadata", "annotations")
+        return {key: value for key, value in own.items() if isinstance(value, str)}
 
     @property
     def scheduler(self) -> str:
@@ -117,27 +117,27 @@ def hami_pod(data: Mapping[str, Any], kinds: Iterable[AcceleratorKind], target: 
     hami = [kind for kind in kinds if "hami" in kind.allocators]
     asks = tuple(_asks(data, [names(kind) for kind in hami]))
     counts = {ask.names.cards for ask in asks}
-    mine = tuple(kind for kind in hami if names(kind).cards in counts)
-    pod = HamiPod(data, asks, False, target, mine)
+    matching = tuple(kind for kind in hami if names(kind).cards in counts)
+    pod = HamiPod(data, asks, False, target, matching)
     signs = any(key.startswith("hami.io/") for key in pod.annotations) or pod.scheduler == SCHEDULER
     alone = any(ask.shared or ask.names.cards in HAMI_ONLY for ask in asks)
     volcano = bool(counts) and all(count.startswith(VOLCANO) for count in counts)
-    return pod._replace(by_hami=(signs or alone or bool(mine)) and not volcano)
+    return pod._replace(by_hami=(signs or alone or bool(matching)) and not volcano)
 
 
 def _asks(data: Any, own: list[Names]) -> Iterator[Ask]:
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(data, "spec", key)):
             path: Path = ("spec", key, number)
-            found: dict[str, tuple[Names, dict[str, str], dict[str, Path]]] = {}
+            by_count: dict[str, tuple[Names, dict[str, str], dict[str, Path]]] = {}
             for place, resource, amount in resources(container):
-                known = part_of(resource, own)
-                if known:
-                    row, part = known
-                    _, amounts, at = found.setdefault(row.cards, (row, {}, {}))
+                match = part_of(resource, own)
+                if match:
+                    row, part = match
+                    _, amounts, at = by_count.setdefault(row.cards, (row, {}, {}))
                     amounts.setdefault(part, amount)
                     at.setdefault(part, (*path, *place))
-            for row, amounts, at in found.values():
+            for row, amounts, at in by_count.values():
                 yield Ask(row, path, amounts, at)
 
 
@@ -238,12 +238,12 @@ DIMENSIONS = ("slot", "core", "memory")
 
 def check_policies(pod: HamiPod) -> Iterator[Fault]:
     """Values, then what they are for."""
-    for key, known in VALUES.items():
+    for key, values in VALUES.items():
         value = pod.annotations.get(key)
-        if value is not None and value not in known:
+        if value is not None and value not in values:
             what = "is refused" if key in (SGPU_CLASS, SGPU_QOS) else "is passed over without a word"
             message = f'"{value}" is no value of {key}, and {what}'
-            yield Fault("policy", "error", note(key), message, f"write {listing(known)}")
+            yield Fault("policy", "error", note(key), message, f"write {listing(values)}")
     yield from _cards(pod)
     yield from _weights(pod)
     yield from _idle(pod)
@@ -254,11 +254,11 @@ def _cards(pod: HamiPod) -> Iterator[Fault]:
     if value is None:
         return
     words, late = [each.strip() for each in value.split(",")], pod.target.since("hami", "2.10")
-    known = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
-    wrong = value if len(words) > 1 and not late else next((each for each in words if each not in known), "")
+    policies = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
+    wrong = value if len(words) > 1 and not late else next((each for each in words if each not in policies), "")
     if wrong or "" in words:
         message = f'"{wrong or value}" is no policy of HAMi {pod.target.version("hami")} here, and the default is taken'
-        yield Fault("policy", "error", note(CARDS), message, f"write {listing(known)}")
+        yield Fault("policy", "error", note(CARDS), message, f"write {listing(policies)}")
     vendors = {ask.names.vendor for ask in pod.asks}
     if "topology-aware" in words and vendors and not vendors & set(LINKED):
         message = f"HAMi knows links between cards of NVIDIA and Ascend, and these are of {listing(sorted(vendors))}"

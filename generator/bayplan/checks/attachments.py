@@ -39,12 +39,12 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
-    known = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
+    pools = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
     for place in pod_sets(workflow):
-        pool = known.get(place.route, "")
-        found = layers(place.pods, place.route, topology, pool)
-        yield from _by_hand(workflow, place, topology, found)
-        for each in found:
+        pool = pools.get(place.route, "")
+        templates = layers(place.pods, place.route, topology, pool)
+        yield from _by_hand(workflow, place, topology, templates)
+        for each in templates:
             yield from _amounts(each, amounts(place.pods, topology))
         # Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)
         gloo = declared_values(place.pods, place.route, topology, pool).get(GLOO)
@@ -52,16 +52,16 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
             message = f'Gloo takes the name of an interface as it is, and there is none called "{gloo.value}"'
             hint = 'write the name alone, such as "eth0": "=" and "^" are for NCCL'
             yield error("W529", gloo.route, message, hint=hint)
-        yield from _dns(place, topology, found, topology.pool(pool))
+        yield from _dns(place, topology, templates, topology.pool(pool))
 
 
 def _by_hand(
-    workflow: Workflow, place: Place, topology: ClusterTopology, found: tuple[Layer, ...]
+    workflow: Workflow, place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]
 ) -> Iterator[Diagnostic]:
     """W522: a template's own annotation, where the file says which networks there are; W547."""
-    known = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
-    own, route = template_value(found, "metadata", "annotations", NETWORKS)
-    if not known or not isinstance(own, str) or not own:
+    network_names = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
+    own, route = template_value(templates, "metadata", "annotations", NETWORKS)
+    if not network_names or not isinstance(own, str) or not own:
         return
     from bayplan.kube import networks as multus
 
@@ -70,13 +70,13 @@ def _by_hand(
         yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint="see the grammar of Multus")
     for each in read.selections:
         name = each.title if each.namespace else f"{space}/{each.name}"
-        if name not in known and each.title not in known:
+        if name not in network_names and each.title not in network_names:
             message = f'no fabric of the topology has a network "{name}"'
-            elsewhere = next((one for one in sorted(known) if one.rpartition("/")[2] == each.name), "")
-            hint = f"write {elsewhere}" if elsewhere else suggest(name, known, "networks")
+            elsewhere = next((one for one in sorted(network_names) if one.rpartition("/")[2] == each.name), "")
+            hint = f"write {elsewhere}" if elsewhere else suggest(name, network_names, "networks")
             yield error("W522", route, message, hint=hint or "add it as a rail of a fabric")
     titles = [each.title if each.namespace else f"{space}/{each.name}" for each in read.selections]
-    yield from check_devices(place, topology, found, titles, route)
+    yield from check_devices(place, topology, templates, titles, route)
 
 
 def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
@@ -105,9 +105,11 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
+def _dns(
+    place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], pool: Pool | None
+) -> Iterator[Diagnostic]:
     """W537."""
-    policy, at = template_value(found, "spec", "dnsPolicy")
+    policy, at = template_value(templates, "spec", "dnsPolicy")
     if policy not in (None, HOST_DNS) and on_host(place.pods, fabric_of(place.pods, topology), pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")
@@ -117,7 +119,7 @@ def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool
 
 
 def check_devices(
-    place: Place, topology: ClusterTopology, found: tuple[Layer, ...], titles: Sequence[str], route: Route
+    place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], titles: Sequence[str], route: Route
 ) -> Iterator[Diagnostic]:
     """W547: Multus hands each of these networks a device that the pod asked for, and without one the pod never
     starts."""
@@ -126,9 +128,9 @@ def check_devices(
     rails = (rail for fabric in fabrics for rail in fabric.rails if rail.network and rail.resource)
     taking = {rail.network: rail.resource for rail in rails}
     needed = Counter(taking[title] for title in titles if title in taking)
-    given = _given(place, topology, found) if needed else {}
+    requested = _given(place, topology, templates) if needed else {}
     for resource, networks in needed.items():
-        devices = given.get(resource, 0)
+        devices = requested.get(resource, 0)
         if devices < networks:
             verb = "takes" if networks == 1 else "take"
             message = f'{count(networks, "network")} here {verb} a device of "{resource}", and pods ask for {devices}'
@@ -136,12 +138,12 @@ def check_devices(
             yield error("W547", route, message, hint=hint)
 
 
-def _given(place: Place, topology: ClusterTopology, found: tuple[Layer, ...]) -> Mapping[str, int]:
+def _given(place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]) -> Mapping[str, int]:
     """Extended resources that a pod asks for: the podSet's, its fabric's, and those of containers in templates."""
     total: Counter[str] = Counter(amounts(place.pods, topology))
     texts: list[Mapping[str, Any]] = [place.pods.resources]
     texts += [
-        mapping(each, "resources", "limits") for one in found for each in items(one.template, "spec", "containers")
+        mapping(each, "resources", "limits") for one in templates for each in items(one.template, "spec", "containers")
     ]
     for each in texts:
         extended = {name: amount for name, amount in each.items() if "/" in str(name) and amount is not None}

@@ -93,10 +93,10 @@ def _claimed_twice(attached: FabricPods) -> Iterator[Diagnostic]:
 
 def _others(attached: FabricPods) -> Iterator[tuple[str, str]]:
     """Resources of other fabrics for the cards of this one."""
-    mine = {name for rail in attached.request.fabric.rails for name in _names(rail)}
+    own = {name for rail in attached.request.fabric.rails for name in _names(rail)}
     for fabric in attached.topology.fabrics.values():
         for rail in fabric.rails if fabric.name != attached.request.fabric.name else ():
-            if rail.resource and mine & set(_names(rail)):
+            if rail.resource and own & set(_names(rail)):
                 yield rail.resource, f'fabric "{fabric.name}"'
 
 
@@ -320,12 +320,12 @@ SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
 def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
     """W530 to W532, W543, W546."""
     declared = attached.variables()
-    for name, there in (
+    for name, present in (
         (SOCKET, (attached.request.primary, *interfaces(attached.request))),
         (DEVICES, hcas(attached.request)),
     ):
         if name in declared and declared[name].value[:1] not in ("=", "^"):
-            yield from _prefix_match(name, declared[name], there)
+            yield from _prefix_match(name, declared[name], present)
     if GID in declared and not declared[GID].topology:
         message = f"{GID} is the number of a row in a table of the node, which need not be the same on all of them"
         hint = (
@@ -336,23 +336,23 @@ def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
     yield from _devices(attached, declared.get(DEVICES))
 
 
-def _prefix_match(name: str, one: DeclaredValue, there: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _prefix_match(name: str, one: DeclaredValue, present: tuple[str, ...]) -> Iterator[Diagnostic]:
     """W530. The hint is what is meant, of what the pods have."""
     first = one.value.partition(",")[0]
-    begun = [each for part in one.value.split(",") for each in _meant_by(part, there)]
+    begun = [each for part in one.value.split(",") for each in _meant_by(part, present)]
     if not one.value:
         message = f"an empty {name} names nothing, and NCCL chooses among all that it sees"
         yield warning("W530", one.route, message, hint="leave it out: bayplan says which are the pod's")
-    elif begun or not there:
+    elif begun or not present:
         message = f'NCCL takes "{first}" in {name} for the beginning of a name: "{first}0" is meant, too'
         exact = ",".join(dict.fromkeys(begun)) or one.value
         yield warning("W530", one.route, message, hint=f'write "={exact}"')
 
 
-def _meant_by(part: str, there: tuple[str, ...]) -> Iterator[str]:
+def _meant_by(part: str, present: tuple[str, ...]) -> Iterator[str]:
     """The name itself, where there is one, else those that begin with it; a port (mlx5_0:1) goes with it."""
     plain, colon, port = part.partition(":")
-    names = [plain] if plain in there else [each for each in there if each.startswith(plain)]
+    names = [plain] if plain in present else [each for each in present if each.startswith(plain)]
     return (f"{each}{colon}{port}" for each in names)
 
 
@@ -362,33 +362,33 @@ def _socket_interfaces(attached: FabricPods, *declared: DeclaredValue | None) ->
     unknown = attached.request.fabric.kind == "dranet" and len(own) < len(attached.request.rails)
     if attached.request.fabric.kind == "hostnetwork" or unknown:
         return
-    there = (attached.request.primary, *own)
+    present = (attached.request.primary, *own)
     for one in (each for each in declared if each and each.value):
         if one is declared[-1] and one.value[0] in "=^":
             continue  # that is no name at all (W529)
         exact = one.value[:1] == "=" or one is declared[-1]
-        lost = [name for name in one.value.lstrip("=").split(",") if not _meant(name, there, exact)]
+        lost = [name for name in one.value.lstrip("=").split(",") if not _meant(name, present, exact)]
         if lost and one.value[:1] != "^":
-            message = f'{attached.title} has no interface "{lost[0]}": it has {listing(there, "and")}'
+            message = f'{attached.title} has no interface "{lost[0]}": it has {listing(present, "and")}'
             yield error("W532", one.route, message, hint="name one of them, or leave the variable out")
 
 
-def _meant(name: str, there: tuple[str, ...], exact: bool) -> bool:
+def _meant(name: str, present: tuple[str, ...], exact: bool) -> bool:
     plain = name.partition(":")[0]
-    return plain in there if exact else any(each.startswith(plain) for each in there)
+    return plain in present if exact else any(each.startswith(plain) for each in present)
 
 
 def _devices(attached: FabricPods, declared: DeclaredValue | None) -> Iterator[Diagnostic]:
     """W543: the list and the rails differ; W546: a list that NCCL does not read to its end."""
     request = attached.request
-    known = all(hca(request, number) for number in range(len(request.rails)))
-    there = hcas(request)
-    if declared and declared.value and known and request.rails and (why := hca_difference(declared.value, there)):
+    all_named = all(hca(request, number) for number in range(len(request.rails)))
+    present = hcas(request)
+    if declared and declared.value and all_named and request.rails and (why := hca_difference(declared.value, present)):
         message = f"NCCL_IB_HCA and the rails of {attached.title} differ: {why}"
         hint = "leave it out: bayplan lists the devices of the rails that are attached"
         yield error("W543", declared.route, message, hint=hint)
-    if not declared and len(there) > MOST_HCAS and request.vendor in NCCL:
-        message = f"{attached.title} has {len(there)} RDMA devices, and NCCL reads {MOST_HCAS} of NCCL_IB_HCA"
+    if not declared and len(present) > MOST_HCAS and request.vendor in NCCL:
+        message = f"{attached.title} has {len(present)} RDMA devices, and NCCL reads {MOST_HCAS} of NCCL_IB_HCA"
         yield error("W546", attached.route, message, hint="attach fewer with `rails`")
 
 
@@ -401,15 +401,15 @@ CHECKS = (
 def check_fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What is wrong with each of them."""
     for attached in _fabric_pods(workflow, topology):
-        yield from tuple(numbers(attached)) or (found for each in CHECKS for found in each(attached))
+        yield from tuple(numbers(attached)) or (diagnostic for each in CHECKS for diagnostic in each(attached))
 
 
 def _fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[FabricPods]:
     """PodSets whose fabric there is, with their pool as far as it is known."""
     namespace = workflow.namespace or topology.defaults.get("namespace", "")
-    known = pools_of(workflow, topology)
+    pools = pools_of(workflow, topology)
     for place in pod_sets(workflow):
-        pool = known.get(place.route)
+        pool = pools.get(place.route)
         request = fabric_request(place.pods, topology, namespace, pool) if pool else None
         if request:
             yield FabricPods(place, request, topology)

@@ -124,8 +124,8 @@ def _idle_keys(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]
 
 def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
     for field, kinds in ONLY.items():
-        given = getattr(fabric, field)
-        if given and given != Ipam() and fabric.kind not in kinds:
+        value = getattr(fabric, field)
+        if value and value != Ipam() and fabric.kind not in kinds:
             key = KEYS.get(field, field)
             message = f'`{key}` says nothing for the {fabric.kind} fabric "{fabric.name}"'
             yield warning("T604", (*route, key), message, hint=f"it is for {listing(kinds, 'and')}")

@@ -48,9 +48,9 @@ def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterato
         hint = suggest(name, topology.accelerators, "declared") or line
         yield error("T421", (*route, "accelerator"), message, hint=hint)
     if bool(name) != bool(count):
-        given, missing = ("accelerator", "count") if name else ("count", "accelerator")
-        message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
-        yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
+        present, missing = ("accelerator", "count") if name else ("count", "accelerator")
+        message = f'the node of pool "{pool.name}" has "{present}" and no "{missing}"'
+        yield error("T429", (*route, present), message, hint=f'add "{missing}:"')
 
 
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -117,17 +117,17 @@ def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diag
 
 def _version(component: str, version: str) -> Iterator[Diagnostic]:
     route: Route = ("topology", "spec", "versions", component)
-    known = [order(component, each) for each in KNOWN[component]]
+    supported = [order(component, each) for each in KNOWN[component]]
     own, oldest, newest = order(component, minor(version)), KNOWN[component][0], KNOWN[component][-1]
-    if own < known[0]:
+    if own < supported[0]:
         message = f"{component} {version} is older than {oldest}, the oldest that bayplan knows"
         yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
-    elif own > known[-1]:
+    elif own > supported[-1]:
         message = (
             f"{component} {version} is newer than {newest}, the newest that bayplan knows; it is taken for {newest}"
         )
         yield warning("T424", route, message, hint="check what changed since, or upgrade bayplan")
-    elif own not in known:
+    elif own not in supported:
         message = f"bayplan knows no {component} {version}; it is taken for the release before it"
         yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")
 

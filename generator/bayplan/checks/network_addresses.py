@@ -24,9 +24,9 @@ ONE = 1000
 def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T605 to T608."""
     for fabric in topology.fabrics.values():
-        found = list(_written(fabric))
-        yield from found
-        if not any(each.severity == "error" for each in found) and fabric.kind in NETWORKED:
+        faults = list(_written(fabric))
+        yield from faults
+        if not any(each.severity == "error" for each in faults) and fabric.kind in NETWORKED:
             nodes = nodes_of(topology, fabric.name)
             for index, rail in enumerate(fabric.rails):
                 yield from _gateway(fabric, rail, (*FABRICS, fabric.name, "rails", index))
@@ -170,10 +170,10 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
     taken: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[Route, Rail]] = {}
     for place in pod_sets(workflow):
-        asked, fabric = place.pods.fabric, fabric_of(place.pods, topology)
-        if asked is None or fabric is None or not limited(fabric):
+        attachment, fabric = place.pods.fabric, fabric_of(place.pods, topology)
+        if attachment is None or fabric is None or not limited(fabric):
             continue
-        rails = [rail for rail in rails_of(asked, fabric) if ip.subnet(rail.subnet) is not None]
+        rails = [rail for rail in rails_of(attachment, fabric) if ip.subnet(rail.subnet) is not None]
         for rail in rails:
             taken[fabric.name, rail.subnet] += pods(place)
             first.setdefault((fabric.name, rail.subnet), ((*place.route, "fabric"), rail))
@@ -215,11 +215,11 @@ def _room_beside(place: Place, fabric: Fabric, rails: list[Rail], topology: Clus
 
 def _most(place: Place, fabric: Fabric, topology: ClusterTopology) -> int:
     """Pods of a podSet that a node has cards for; as good as none where cards are shared, or none are asked for."""
-    asked = place.pods.accelerator
-    if asked is None or not asked.whole or asked.per_pod < 1:
+    accelerator = place.pods.accelerator
+    if accelerator is None or not accelerator.whole or accelerator.per_pod < 1:
         return 1
-    kinds = [each.node for each in pools_of(topology, fabric.name) if each.node.accelerator == asked.name]
-    return max((node.accelerators // asked.per_pod for node in kinds), default=1)
+    kinds = [each.node for each in pools_of(topology, fabric.name) if each.node.accelerator == accelerator.name]
+    return max((node.accelerators // accelerator.per_pod for node in kinds), default=1)
 
 
 def pods(place: Place) -> int:

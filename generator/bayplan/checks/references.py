@@ -37,19 +37,19 @@ def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagno
 
 
 def _accelerator(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    asked = place.pods.accelerator
-    if asked is None or not asked.name:  # that of a pool which planning does not find either, and says so
+    accelerator = place.pods.accelerator
+    if accelerator is None or not accelerator.name:  # that of a pool which planning does not find either, and says so
         return
     route: Route = (*place.route, "accelerator")
-    kind = topology.accelerators.get(asked.name)
+    kind = topology.accelerators.get(accelerator.name)
     if kind is None:
-        hint = suggest(asked.name, topology.accelerators, "accelerators") or "the topology declares none"
-        yield error("W327", (*route, "name"), f'there is no accelerator "{asked.name}"', hint=hint)
-    elif asked.allocator and asked.allocator not in kind.allocators:
-        message = f'the topology does not offer "{kind.name}" through "{asked.allocator}"'
-        hint = suggest(asked.allocator, kind.allocators, "offered")
+        hint = suggest(accelerator.name, topology.accelerators, "accelerators") or "the topology declares none"
+        yield error("W327", (*route, "name"), f'there is no accelerator "{accelerator.name}"', hint=hint)
+    elif accelerator.allocator and accelerator.allocator not in kind.allocators:
+        message = f'the topology does not offer "{kind.name}" through "{accelerator.allocator}"'
+        hint = suggest(accelerator.allocator, kind.allocators, "offered")
         yield error("W329", (*route, "allocator"), message, hint=hint)
-    elif asked.selectors and (asked.allocator or kind.allocators[0]) != "dra":
+    elif accelerator.selectors and (accelerator.allocator or kind.allocators[0]) != "dra":
         message = "selectors choose among devices, which only DRA can do; these GPUs come from a device plugin"
         hint = "add `allocator: dra`" if "dra" in kind.allocators else "remove them"
         yield error("W330", (*route, "selectors"), message, hint=hint)
@@ -66,10 +66,10 @@ def _by_hand(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    asked = place.pods.fabric
-    if asked and asked.name not in topology.fabrics:
-        hint = suggest(asked.name, topology.fabrics, "fabrics") or "the topology declares none"
-        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{asked.name}"', hint=hint)
+    attachment = place.pods.fabric
+    if attachment and attachment.name not in topology.fabrics:
+        hint = suggest(attachment.name, topology.fabrics, "fabrics") or "the topology declares none"
+        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{attachment.name}"', hint=hint)
 
 
 # Levels that a workflow names: they exist, and go from coarse to fine on the way in.

@@ -47,8 +47,8 @@ Amount = tuple[str, Any, Route]
 def amounts(code: str, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """Requests and limits of containers and of the pod, and its overhead, are quantities of nothing less than zero."""
     owners = [(spec, route), *_containers(spec, route, "containers"), *_containers(spec, route, "initContainers")]
-    found = [each for owner, at in owners for each in _amounts(owner, at)]
-    for name, value, at in (*found, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
+    listed = [each for owner, at in owners for each in _amounts(owner, at)]
+    for name, value, at in (*listed, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
         reason = _fault(str(value), whole="/" in name)
         if reason:
             yield error(code, at, reason, hint=COUNTED if "/" in name else AMOUNT)
@@ -191,8 +191,8 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
             yield from cards("W331", spec, at, topology)
 
 
-def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    for key in given:
+def _marks(code: str, marks: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for key in marks:
         if key in EXCLUSIVE:
             message = f'"{key}" places pods past the scheduler and past what bayplan proves'
             hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
@@ -207,9 +207,9 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     yield from wrong
     if not any(each.code == POD_SET[2] for each in wrong):
         spec = pods.template.get("spec") or {}
-        made = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
-        made["nic"] = pods.fabric is not None
-        yield from _entries(POD_SET, spec, (*route, "spec"), made)
+        generated = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        generated["nic"] = pods.fabric is not None
+        yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
         yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
 
@@ -292,10 +292,12 @@ def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]
         yield from _lists(code, each, (*route, index))
 
 
-def _entries(codes: Codes, spec: Mapping[str, Any], route: Route, made: Mapping[str, bool]) -> Iterator[Diagnostic]:
+def _entries(
+    codes: Codes, spec: Mapping[str, Any], route: Route, generated: Mapping[str, bool]
+) -> Iterator[Diagnostic]:
     for key, names in OWN_NAMES.items():
         for index, each in enumerate(spec.get(key) or []):
-            if each["name"] in names and made[each["name"]]:
+            if each["name"] in names and generated[each["name"]]:
                 message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
                 yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
 
@@ -304,8 +306,8 @@ def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagn
     """Mounts merge by their path, so one in the place of ours would take another volume for it."""
     ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
     for index, container in enumerate(containers):
-        mine = container.get("name", container_name(pods)) == container_name(pods)
-        for number, mount in enumerate((container.get("volumeMounts") or []) if mine else ()):
+        main = container.get("name", container_name(pods)) == container_name(pods)
+        for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
             if isinstance(path := mount["mountPath"], str) and path in ours:
                 message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
                 at = (*route, index, "volumeMounts", number, "mountPath")
@@ -368,37 +370,37 @@ def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
 def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W516. A PodGroup has one priority for all of its pods."""
     data = templates.object.data
-    found = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
-    if len(found) > 1:
-        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
-        at = next(slot.path for name, slot in found.items() if name)
+    classes = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
+    if len(classes) > 1:
+        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in classes)
+        at = next(slot.path for name, slot in classes.items() if name)
         route = (*templates.object.route, *at, "spec", "priorityClassName")
         message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
         yield warning("W516", route, message, hint="give all of its pod templates the same `priorityClassName`")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:
-    found = get(owner, "resources")
-    if found is not None and not isinstance(found, dict):
-        yield _wrong("resources", found, (*route, "resources"), "write `limits:` and `requests:` below it")
+    resources = get(owner, "resources")
+    if resources is not None and not isinstance(resources, dict):
+        yield _wrong("resources", resources, (*route, "resources"), "write `limits:` and `requests:` below it")
         return
     for key in ("requests", "limits"):
-        yield from _existing_amounts(found, key, (*route, "resources"))
+        yield from _existing_amounts(resources, key, (*route, "resources"))
 
 
 def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic]:
-    found = get(owner, key)
-    if found is not None and not isinstance(found, dict):
-        yield _wrong(key, found, (*route, key), "write a resource and its amount below it")
+    amounts = get(owner, key)
+    if amounts is not None and not isinstance(amounts, dict):
+        yield _wrong(key, amounts, (*route, key), "write a resource and its amount below it")
         return
-    for name, amount in (found or {}).items():
+    for name, amount in (amounts or {}).items():
         scalar = isinstance(amount, str | int | float) and not isinstance(amount, bool)
         if not scalar or _fault(str(amount), whole=False):
             yield _wrong(str(name), amount, (*route, key, name), HINT)
 
 
-def _wrong(name: str, found: Any, route: Route, hint: str) -> Diagnostic:
-    message = f'"{shorten(name)}" is {shorten(repr(found))}, which is no amount of a resource'
+def _wrong(name: str, value: Any, route: Route, hint: str) -> Diagnostic:
+    message = f'"{shorten(name)}" is {shorten(repr(value))}, which is no amount of a resource'
     return error("W513", route, message, hint=hint)
 
 

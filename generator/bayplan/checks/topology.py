@@ -70,14 +70,14 @@ def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     if not pool.unusable:
         return
-    known = {name for domain in pool.domains for name in domain.nodes}
+    nodes = {name for domain in pool.domains for name in domain.nodes}
     reasons: dict[str, str] = {}
     for reason, names in pool.unusable.items():
         here: Route = (*route, "unusable", reason)
-        unknown = [name for name in names if name not in known]
+        unknown = [name for name in names if name not in nodes]
         if unknown:
             message = f'{_nodes(unknown)} in no domain of pool "{pool.name}"'
-            yield error("T419", here, message, hint=did_you_mean(unknown[0], known) or "check the names")
+            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "check the names")
         twice = [name for name in names if reasons.setdefault(name, reason) != reason]
         if twice:
             message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
@@ -106,8 +106,8 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, domain in enumerate(pool.domains):
         if len(domain.path) != len(pool.levels):
             parts = count(len(domain.path), "part")
-            found = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
-            message = f'{found}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
+            actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
+            message = f'{actual}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
             hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)

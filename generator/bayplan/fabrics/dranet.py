@@ -84,10 +84,10 @@ def selectors(request: FabricRequest, rail: Rail) -> tuple[str, ...]:
     if rail.selectors:
         return rail.selectors
     named = {"rdmaDevice": rail.hca} if rail.hca else {"ifName": rail.device} if rail.device else {}
-    found = [_equals(key, f'"{value}"') for key, value in named.items()]
+    expressions = [_equals(key, f'"{value}"') for key, value in named.items()]
     if rail.numa is not None and not neighbours(request.pool):
-        found.append(_equals("numaNode", str(rail.numa)))
-    return tuple(found)
+        expressions.append(_equals("numaNode", str(rail.numa)))
+    return tuple(expressions)
 
 
 def _equals(attribute: str, value: str) -> str:

@@ -25,8 +25,8 @@ def _attached(request: FabricRequest) -> PodParts:
     Kinds whose pods share cards request shares of RDMA devices instead; without RDMA nothing pins memory.
     """
     names = _network_interfaces(request)
-    made = pod(request, names[0] if names else "", request.fabric.kind not in SHARING or pins(request))
-    return made._replace(annotations={NETWORKS: _annotation(request)}) if names else made
+    pod_parts = pod(request, names[0] if names else "", request.fabric.kind not in SHARING or pins(request))
+    return pod_parts._replace(annotations={NETWORKS: _annotation(request)}) if names else pod_parts
 
 
 def _network_interfaces(request: FabricRequest) -> tuple[str, ...]:
@@ -69,10 +69,10 @@ def _gke(request: FabricRequest) -> PodParts:
     import json  # other kinds have no use for it
 
     names = _gke_interfaces(request)
-    made = pod(request, names[0] if names else "")
+    pod_parts = pod(request, names[0] if names else "")
     rows = [(request.primary, GKE_PRIMARY_NETWORK), *zip(names, (rail.network for rail in request.rails), strict=True)]
     listed = json.dumps([{"interfaceName": name, "network": network} for name, network in rows], separators=(",", ":"))
-    return made._replace(annotations={GKE_DEFAULT: request.primary, GKE_INTERFACES: listed})
+    return pod_parts._replace(annotations={GKE_DEFAULT: request.primary, GKE_INTERFACES: listed})
 
 
 def _gke_interfaces(request: FabricRequest) -> tuple[str, ...]:
@@ -89,8 +89,8 @@ def _host_network(request: FabricRequest) -> PodParts:
     """
     names = dranet.interfaces(request)
     handed = any(rail.resource for rail in request.rails)
-    made = pod(request._replace(primary=""), names[0] if names else "", locked=handed)
-    return made._replace(spec={"hostNetwork": True}, privileged=request.fabric.privileged)
+    pod_parts = pod(request._replace(primary=""), names[0] if names else "", locked=handed)
+    return pod_parts._replace(spec={"hostNetwork": True}, privileged=request.fabric.privileged)
 
 
 class Kind(NamedTuple):

@@ -78,9 +78,9 @@ def read(text: str) -> Annotation:
     return _annotation([_short(each.strip()) for each in text.split(",")] if text.strip() else [])
 
 
-def _annotation(found: Sequence[Selection | str]) -> Annotation:
-    sound = tuple(each for each in found if not isinstance(each, str))
-    return Annotation(sound, tuple(dict.fromkeys(each for each in found if isinstance(each, str))))
+def _annotation(entries: Sequence[Selection | str]) -> Annotation:
+    sound = tuple(each for each in entries if not isinstance(each, str))
+    return Annotation(sound, tuple(dict.fromkeys(each for each in entries if isinstance(each, str))))
 
 
 def _short(text: str) -> Selection | str:
@@ -308,8 +308,8 @@ def address(text: str) -> Address | None:
 
 def host_bits(text: str) -> bool:
     """Whether a subnet is written with an address inside it rather than with its first."""
-    found, start = subnet(text), address(text)
-    return found is not None and start is not None and start != found.network_address
+    net, start = subnet(text), address(text)
+    return net is not None and start is not None and start != net.network_address
 
 
 def hosts(net: Subnet) -> Span:

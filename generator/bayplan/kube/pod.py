@@ -114,27 +114,27 @@ def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _joined_specs(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Fields of a later part win, but its affinity is added to that of the parts before."""
-    made: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for spec in specs:
-        both = "affinity" in made and "affinity" in spec
-        made |= {**spec, "affinity": joined_affinity(made["affinity"], spec["affinity"])} if both else spec
-    return made
+        both = "affinity" in joined and "affinity" in spec
+        joined |= {**spec, "affinity": joined_affinity(joined["affinity"], spec["affinity"])} if both else spec
+    return joined
 
 
 def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """The terms of both, each once. In a template they do not merge: a list of terms there takes the place of ours."""
-    made = {kind: dict(rules or {}) for kind, rules in own.items()}
+    joined = {kind: dict(rules or {}) for kind, rules in own.items()}
     for kind, rules in added.items():
-        lists = made.setdefault(kind, {})
+        lists = joined.setdefault(kind, {})
         for when, terms in rules.items():
             present = lists.get(when) or []
             lists[when] = [*present, *(term for term in terms if term not in present)]
-    return made
+    return joined
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
-    made: dict[str, Any] = {
+    merged: dict[str, Any] = {
         "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
         "spec": {
             **parts.spec,
@@ -145,15 +145,15 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
         },
     }
     for patch in _patches(spec, pool):
-        made = overlay(made, patch)
-    own = made["spec"].pop("tolerations", [])
+        merged = overlay(merged, patch)
+    own = merged["spec"].pop("tolerations", [])
     added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in own]
-    completed = {**made["spec"], **given(tolerations=[*own, *added])}
+    completed = {**merged["spec"], **given(tolerations=[*own, *added])}
     if "affinity" in parts.spec:
         completed["affinity"] = joined_affinity(completed.get("affinity") or {}, parts.spec["affinity"])
     if completed.get("hostNetwork"):
         completed.setdefault("dnsPolicy", HOST_DNS)
-    return {**made, "spec": completed}
+    return {**merged, "spec": completed}
 
 
 def container_name(spec: PodSet) -> str:

@@ -85,6 +85,6 @@ def _is(value: Any, kind: str) -> bool:
 
 def _wrong(fields: Fields, expected: str, value: Any, route: Route) -> Diagnostic:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
-    found = names.get(type(value), "a number" if isinstance(value, float) else "null")
-    hint = "put it in quotes" if expected == "a string" and found not in ("an object", "a list") else ""
-    return error(fields.wrong, route, f"expected {expected}, found {found}", hint=hint)
+    actual = names.get(type(value), "a number" if isinstance(value, float) else "null")
+    hint = "put it in quotes" if expected == "a string" and actual not in ("an object", "a list") else ""
+    return error(fields.wrong, route, f"expected {expected}, found {actual}", hint=hint)

@@ -96,11 +96,11 @@ def _ray(data: Any, path: CountPath) -> Amount:
     group = path[:-1]
     if get(data, *group, "suspend") is True:
         return Amount(0)
-    asked, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
+    replicas, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
     least, most = _default(data, *group, "minReplicas", default=0), number_in(data, *group, "maxReplicas")
-    if asked is None or hosts is None or least is None or min(asked, hosts) < 0:
+    if replicas is None or hosts is None or least is None or min(replicas, hosts) < 0:
         return UNKNOWN
-    wanted = max(asked, least)
+    wanted = max(replicas, least)
     return Amount((wanted if most is None else min(wanted, most)) * hosts)
 
 

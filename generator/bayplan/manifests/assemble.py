@@ -107,23 +107,28 @@ def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
 
 
 def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
-    asked = pods.spec.accelerator
-    if asked is None:
+    accelerator = pods.spec.accelerator
+    if accelerator is None:
         return PodParts()
-    kind = plan.topology.accelerators[asked.name]
-    return PARTS[allocator(asked, kind)](asked, kind, claim_template_name(gang, pods))
+    kind = plan.topology.accelerators[accelerator.name]
+    return PARTS[allocator(accelerator, kind)](accelerator, kind, claim_template_name(gang, pods))
+
+
+def _fabric_request(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
+    claim = network_claim_name(gang, pods)
+    return fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, claim)
 
 
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     """What the podSet's secondary network takes, but for variables that the user sets."""
-    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
-    if asked is None:
+    request = _fabric_request(plan, gang, pods)
+    if request is None:
         return PodParts()
     from bayplan.fabrics import kinds
 
-    made, taken = kinds.parts(asked), user_names(pods.spec)
-    local = local_address(asked.attachment.address)
-    return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
+    pod_parts, taken = kinds.parts(request), user_names(pods.spec)
+    local = local_address(request.attachment.address)
+    return pod_parts._replace(env=tuple(each for each in (local, *pod_parts.env) if each["name"] not in taken))
 
 
 def _channel(pods: Pods) -> PodParts:
@@ -143,8 +148,8 @@ def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, .
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
     host = _address(leader) or context.kind.host(context.workload, gang, leader, copy, number)
-    made = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
-    return PodParts(env=made.env), made.command
+    rendezvous = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
+    return PodParts(env=rendezvous.env), rendezvous.command
 
 
 def _address(leader: Pods) -> str:
@@ -184,37 +189,35 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
     """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
     for pods in _each_template(gang):
         gpus = _gpu_claim(plan, gang, pods, target)
-        asked = fabrics.fabric_request(
-            pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods)
-        )
-        if asked is None:
+        request = _fabric_request(plan, gang, pods)
+        if request is None:
             yield from filter(None, (gpus,))
             continue
         from bayplan.fabrics import kinds
 
-        cards = kinds.claim_template(asked, gpus if asked.together else None, target)
-        yield from filter(None, (cards,) if asked.together else (gpus, cards))
+        cards = kinds.claim_template(request, gpus if request.together else None, target)
+        yield from filter(None, (cards,) if request.together else (gpus, cards))
 
 
 def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
-    asked = pods.spec.accelerator
-    if asked is None or allocator(asked, kind := plan.topology.accelerators[asked.name]) != DRA:
+    accelerator = pods.spec.accelerator
+    if accelerator is None or allocator(accelerator, kind := plan.topology.accelerators[accelerator.name]) != DRA:
         return None
-    return claim_template(asked, kind, claim_template_name(gang, pods), target)
+    return claim_template(accelerator, kind, claim_template_name(gang, pods), target)
 
 
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:
     """One for each podSet with files."""
     for pods in _each_template(gang):
         if pods.spec.files:
-            held = {file_key(path): content for path, content in pods.spec.files.items()}
+            contents = {file_key(path): content for path, content in pods.spec.files.items()}
             yield {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {"name": config_map_name(gang, pods)},
                 **given(
-                    data={key: content for key, content in held.items() if isinstance(content, str)},
-                    binaryData={key: each.base64 for key, each in held.items() if isinstance(each, Binary)},
+                    data={key: content for key, content in contents.items() if isinstance(content, str)},
+                    binaryData={key: each.base64 for key, each in contents.items() if isinstance(each, Binary)},
                 ),
             }
 

@@ -72,24 +72,24 @@ def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -
     data: Any = one.data
     conflicts: list[Conflict] = []
     for requirement in requirements:
-        there, blocked = _current(data, requirement)
+        current, blocked = _current(data, requirement)
         if blocked:
             conflicts.append(blocked)
         elif isinstance(requirement.value, Absent):
-            wrong = there is not None and there not in requirement.value.but
+            wrong = current is not None and current not in requirement.value.but
             data = _without(data, requirement.path) if wrong and adopt else data
-            conflicts += [Conflict(requirement.path, there, "nothing")] if wrong and not adopt else []
-        elif there is not None and not requirement.join and requirement.alike(there, requirement.value):
+            conflicts += [Conflict(requirement.path, current, "nothing")] if wrong and not adopt else []
+        elif current is not None and not requirement.join and requirement.alike(current, requirement.value):
             continue
-        elif there is None or requirement.join or adopt:
+        elif current is None or requirement.join or adopt:
             value = (
-                requirement.join(there, requirement.value)
-                if requirement.join and there is not None
+                requirement.join(current, requirement.value)
+                if requirement.join and current is not None
                 else requirement.value
             )
-            data = data if value == there else put(data, requirement.path, value)
+            data = data if value == current else put(data, requirement.path, value)
         else:
-            conflicts.append(Conflict(requirement.path, there, requirement.value))
+            conflicts.append(Conflict(requirement.path, current, requirement.value))
     return Injected(one, data, tuple(conflicts))
 
 
@@ -106,14 +106,14 @@ def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | Non
     return data, Conflict(requirement.path, data, requirement.value) if lost else None
 
 
-def _same_type(there: Any, wanted: Any) -> bool:
+def _same_type(current: Any, wanted: Any) -> bool:
     """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
     if isinstance(wanted, Mapping):
-        pairs = ((there.get(key), value) for key, value in wanted.items()) if isinstance(there, dict) else ()
-        return isinstance(there, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
+        pairs = ((current.get(key), value) for key, value in wanted.items()) if isinstance(current, dict) else ()
+        return isinstance(current, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
     if isinstance(wanted, list | tuple):
-        return isinstance(there, list)
-    return not isinstance(there, dict | list)
+        return isinstance(current, list)
+    return not isinstance(current, dict | list)
 
 
 def _owner(each: SlotMarks) -> Iterator[RequiredValue]:
@@ -217,19 +217,19 @@ def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[R
         yield RequiredValue((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
 
 
-def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
+def _affinity(current: Any, wanted: Mapping[str, Any]) -> Any:
     """The terms of both; kinds of affinity that are not required stay as they are."""
-    return {**there, **joined_affinity({kind: there.get(kind) or {} for kind in wanted}, wanted)}
+    return {**current, **joined_affinity({kind: current.get(kind) or {} for kind in wanted}, wanted)}
 
 
-def _union(there: Any, wanted: list[Any]) -> list[Any]:
-    own = list(there) if isinstance(there, list) else []
+def _union(current: Any, wanted: list[Any]) -> list[Any]:
+    own = list(current) if isinstance(current, list) else []
     return [*own, *(each for each in wanted if each not in own)]
 
 
-def _named(there: Any, wanted: list[Any]) -> list[Any]:
+def _named(current: Any, wanted: list[Any]) -> list[Any]:
     """Entries by their names: those that are there stay."""
-    own = list(there) if isinstance(there, list) else []
+    own = list(current) if isinstance(current, list) else []
     names = {each.get("name") for each in own if isinstance(each, dict)}
     return [*own, *(each for each in wanted if each["name"] not in names)]
 

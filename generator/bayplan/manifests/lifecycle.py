@@ -40,16 +40,16 @@ PLURALS = {
 
 def adopters(plan: Plan, shape: Shape, documents: Sequence[Item]) -> list[Manifest]:
     """What `cleanup: adopt` adds to the documents of a plan: an adopter for each workload."""
-    made: list[Manifest] = []
+    objects: list[Manifest] = []
     plain: list[Manifest] = [document for document in documents if isinstance(document, dict)]
     for workload in shape.workloads:
         gangs = {gang.name for gang in workload.gangs}
-        mine = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
-        owner = next((each for each in mine if each["kind"] in OWNERS), None)
+        own = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
+        owner = next((each for each in own if each["kind"] in OWNERS), None)
         if owner is None:  # accepted by the user: nothing adopts what belongs to this workload
             continue
-        made += adopter(owner, [each for each in mine if each is not owner], plan.topology.images["kubectl"])
-    return made
+        objects += adopter(owner, [each for each in own if each is not owner], plan.topology.images["kubectl"])
+    return objects
 
 
 def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Manifest, ...]:
@@ -141,10 +141,10 @@ def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
     the objects before it to be gone. Cluster-scoped objects stay: other workflows refer to them.
     """
-    there = list(documents)
-    own = [document for document in there if head(document)["kind"] not in CLUSTER_SCOPED]
+    everything = list(documents)
+    own = [document for document in everything if head(document)["kind"] not in CLUSTER_SCOPED]
     later = sorted(own, key=lambda document: -ORDER.index(head(document)["kind"]))
-    undone = (line for each in there if isinstance(each, File) for line in each.undo)
+    undone = (line for each in everything if isinstance(each, File) for line in each.undo)
     return tuple(dict.fromkeys((*undone, *(line for document in later for line in _lines(document)))))
 
 

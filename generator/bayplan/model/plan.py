@@ -166,8 +166,8 @@ def title(gang: GangPlan, unit: Unit) -> str:
 
 def instance(root: Unit, name: str) -> tuple[Pods, int]:
     """The podSet instance of that name, or what it was folded into, and which copy it is there."""
-    found = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
-    return found, found.instances.index(name) if name in found.instances else 0
+    holder = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
+    return holder, holder.instances.index(name) if name in holder.instances else 0
 
 
 Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)
@@ -178,6 +178,6 @@ def once(instances: Iterable[Placed]) -> list[Placed]:
     return list({each.route: each for each in instances}.values())
 
 
-def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
+def allocator(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The allocator asked for, else the accelerator's first."""
-    return asked.allocator or kind.allocators[0]
+    return accelerator.allocator or kind.allocators[0]

@@ -189,8 +189,8 @@ class ClusterTopology(NamedTuple):
 
     def level_label(self, pool: str, level: str) -> str:
         """The node label of a pool's level; empty for no level."""
-        found = self.pool(pool)
-        rank = found.level(level) if found and level else None
+        own_pool = self.pool(pool)
+        rank = own_pool.level(level) if own_pool and level else None
         return rank.label if rank else ""
 
     def gates(self, scheduler: str) -> Mapping[str, bool]:

@@ -43,6 +43,11 @@ class Accelerator(NamedTuple):
         """Whether it asks for whole cards."""
         return not (self.memory or self.cores or self.profile)
 
+    @property
+    def has_policy(self) -> bool:
+        """Whether it says which cards or nodes to choose."""
+        return bool(self.node or self.cards or self.links or self.app_class or self.qos)
+
 
 class Attachment(NamedTuple):
     """A podSet's way onto a fabric."""

@@ -86,13 +86,13 @@ def filled_from_node(spec: PodSet, pool: Pool | None) -> PodSet:
 def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: str) -> Outcome[Plan]:
     """The plan before ComputeDomains and ranks; no value when a podSet has no pool or a level does not exist."""
     gangs: list[GangPlan] = []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for i, gang in enumerate(workflow.gangs):
         bound = _gang(workflow, gang, (*GANGS, i), topology)
         gangs += bound.value or ()
-        found += bound.diagnostics
+        diagnostics += bound.diagnostics
     plan = Plan(workflow, topology, namespace, queue, tuple(gangs))
-    return Outcome(None if has_errors(found) else plan, tuple(found))
+    return Outcome(None if has_errors(diagnostics) else plan, tuple(diagnostics))
 
 
 def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> Outcome[tuple[GangPlan, ...]]:
@@ -102,7 +102,7 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
     if failed:
         return Outcome(None, failed)
     root = _Expansion({at: str(name) for at, name in pools.items()}, topology).unit(gang, route, "", "", None)
-    found = (*_levels(root, topology), *_counts(root, topology))
+    diagnostics = (*_levels(root, topology), *_counts(root, topology))
     after = tuple(
         gang_name(workflow, other, copy)
         for other in workflow.gangs
@@ -111,7 +111,7 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
     )
     copies = range(gang.replicas)
     plans = tuple(GangPlan(gang_name(workflow, gang, n), gang, route, n, root, after=after) for n in copies)
-    return Outcome(plans, found)
+    return Outcome(plans, diagnostics)
 
 
 def _levels(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:

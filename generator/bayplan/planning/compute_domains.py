@@ -21,15 +21,15 @@ OFF = "\x00off"
 
 def assign(plan: Plan) -> Outcome[Plan]:
     """Give every pod that should have one its ComputeDomain."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     gangs = []
     for gang in plan.gangs:
         requested = _requested(gang.gang, gang.route)
         root = _claiming(gang, gang.root, "", requested, plan.topology)
         gangs.append(gang._replace(root=root, compute_domains=_domains(gang, root)))
         if gang.copy == 0:
-            found += _findings(gangs[-1], requested, plan.topology)
-    return Outcome(plan._replace(gangs=tuple(gangs)), tuple(found))
+            diagnostics += _findings(gangs[-1], requested, plan.topology)
+    return Outcome(plan._replace(gangs=tuple(gangs)), tuple(diagnostics))
 
 
 def _requested(node: Gang | Group, route: Route) -> Requested:
@@ -163,18 +163,17 @@ def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -
 
 def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """A node has one IMEX channel, so a claiming pod must take all of its GPUs (DRA driver 25.3 to 0.4: channel-0)."""
-    pool, asked = topology.pool(pods.pool), pods.spec.accelerator
-    if not (pods.compute_domain and pool and asked) or asked.per_pod >= pool.node.accelerators:
+    pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
+    if not (pods.compute_domain and pool and accelerator) or accelerator.per_pod >= pool.node.accelerators:
         return
     whole = pool.node.accelerators
-    claiming = f"asks for {asked.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
-    one = (
-        f"a node has one channel, so only one such pod could run on it and {whole - asked.per_pod} GPUs would stay idle"
-    )
+    claiming = f"asks for {accelerator.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
+    idle = f"{whole - accelerator.per_pod} GPUs would stay idle"
+    one = "a node has one channel, so only one such pod could run on it"
     never = "set `computeDomain: never` if the pods do without NVLink between nodes"
     hint = f"ask for all {whole} GPUs of the node in one pod, or {never}"
     route = (*pods.route, "accelerator", "count")
-    yield error("P506", route, f'podSet "{pods.spec.name}" {claiming}; {one}', hint=hint)
+    yield error("P506", route, f'podSet "{pods.spec.name}" {claiming}; {one} and {idle}', hint=hint)
 
 
 def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:
@@ -200,9 +199,10 @@ def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]
 def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """Several whole nodes of an NVLink pool, and nothing that would use NVLink between them."""
     for pods in all_pods(gang.root):
-        pool, asked = topology.pool(pods.pool), pods.spec.accelerator
+        pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
-        if pool and asked and asked.whole and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
+        whole_nodes = pool and accelerator and accelerator.whole and accelerator.per_pod == pool.node.accelerators
+        if whole_nodes and nvlink and pods.replicas > 1:
             message = (
                 f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but no group is required to stay in'
             )

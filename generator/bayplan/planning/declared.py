@@ -42,9 +42,9 @@ def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> 
     return Layer(topology.pools[number].template, at, "template of its pool"), own
 
 
-def template_value(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
+def template_value(templates: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
     """What the last template that says anything there says, and where; None where none does."""
-    for each in reversed(found):
+    for each in reversed(templates):
         value = get(each.template, *path)
         if value is not None:
             return value, (*each.route, *path)
@@ -53,14 +53,14 @@ def template_value(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
 
 def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, DeclaredValue]:
     """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
-    found: dict[str, DeclaredValue] = {}
+    values: dict[str, DeclaredValue] = {}
     if fabric := fabric_of(pods, topology):
         at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
-        found |= {name: DeclaredValue(value, (*at, name), True) for name, value in fabric.env.items()}
-    found |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
+        values |= {name: DeclaredValue(value, (*at, name), True) for name, value in fabric.env.items()}
+    values |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
     for each in layers(pods, route, topology, pool):
-        found |= dict(_of_template(each, container_name(pods)))
-    return found
+        values |= dict(_of_template(each, container_name(pods)))
+    return values
 
 
 def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, DeclaredValue]]:

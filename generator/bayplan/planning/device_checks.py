@@ -18,15 +18,15 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
     """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
     reported: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
-        asked = pods.spec.accelerator
-        kind = plan.topology.accelerators.get(asked.name) if asked else None
-        if asked and kind and (allocator(asked, kind) == "hami" or not asked.whole):
-            lost = tuple(_gap(pods, asked, kind, scheduler, title))
+        accelerator = pods.spec.accelerator
+        kind = plan.topology.accelerators.get(accelerator.name) if accelerator else None
+        if accelerator and kind and (allocator(accelerator, kind) == "hami" or not accelerator.whole):
+            lost = tuple(_gap(pods, accelerator, kind, scheduler, title))
             yield from lost
-            yield from _gates(pods, asked, kind, target)
+            yield from _gates(pods, accelerator, kind, target)
             switch = SWITCHES.get((scheduler, kind.vendor))
             refused = any(each.severity == "error" for each in lost)
-            if switch and allocator(asked, kind) == "hami" and switch not in reported and not refused:
+            if switch and allocator(accelerator, kind) == "hami" and switch not in reported and not refused:
                 reported.add(switch)
                 name, why = switch
                 message = f"Volcano does it only where its configuration says so: {why}"
@@ -34,30 +34,32 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
                 yield info("F765", (*pods.route, "accelerator"), message, hint=hint)
 
 
-def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
+def parts(accelerator: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
     """What there is about an ask besides whole cards, in the words of the table."""
     from bayplan.accelerators.hami import node
     from bayplan.kube.vendors import VOLCANO, names
 
     own = names(kind).cards.startswith(VOLCANO)
-    share = bool(asked.memory or asked.cores)
-    found = {
+    share = bool(accelerator.memory or accelerator.cores)
+    traits = {
         "share": share,
         "split": names(kind).shared and not share and kind.max_pods != 1,
-        "node": bool(node(asked, kind)),
-        "profile": bool(asked.profile),
-        "policy": bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos),
+        "node": bool(node(accelerator, kind)),
+        "profile": bool(accelerator.profile),
+        "policy": accelerator.has_policy,
         "names": own,
         "foreign": not own,
     }
-    return frozenset(word for word, there in found.items() if there)
+    return frozenset(word for word, present in traits.items() if present)
 
 
-def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, title: str) -> Iterator[Diagnostic]:
+def _gap(
+    pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, scheduler: str, title: str
+) -> Iterator[Diagnostic]:
     from bayplan.accelerators import matrix
 
-    way = allocator(asked, kind)
-    about = parts(asked, kind)
+    way = allocator(accelerator, kind)
+    about = parts(accelerator, kind)
     row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
     what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
@@ -72,15 +74,15 @@ ANNOTATED = "0.8"
 """MetaX's extensions write the annotations that HAMi chooses nodes by (HAMi 2.10, docs of examples/metax)."""
 
 
-def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
+def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
     # a plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)
-    newer_profile = "+" in asked.profile and not target.since("nvidiaDevicePlugin", "0.13")
-    if newer_profile and allocator(asked, kind) == "device-plugin":
+    newer_profile = "+" in accelerator.profile and not target.since("nvidiaDevicePlugin", "0.13")
+    if newer_profile and allocator(accelerator, kind) == "device-plugin":
         have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or take another profile"
-        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
+        message = f"NVIDIA's device plugin offers {accelerator.profile} since 0.13, and the cluster has {have}"
         yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
-    if allocator(asked, kind) != "hami":
+    if allocator(accelerator, kind) != "hami":
         return
     from bayplan.accelerators.hami import linked_by_node
     from bayplan.kube.vendors import names
@@ -88,10 +90,10 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
     at: Route = (*pods.route, "accelerator")
     own, ascend = names(kind), kind.vendor == "ascend"
     newer: tuple[tuple[bool, Route, str, str], ...] = (
-        (bool(asked.memory or asked.cores), at, f"parts of cards counted as {own.cards}", own.since),
-        (asked.cards in ("mutex", "numa"), (*at, "cards"), f"the policy {asked.cards}", "2.10"),
+        (bool(accelerator.memory or accelerator.cores), at, f"parts of cards counted as {own.cards}", own.since),
+        (accelerator.cards in ("mutex", "numa"), (*at, "cards"), f"the policy {accelerator.cards}", "2.10"),
         (ascend and own.cards.endswith("910C"), at, "Ascend 910C", "2.9"),
-        (ascend and bool(asked.cores), (*at, "cores"), "cores of Ascend", "2.10"),
+        (ascend and bool(accelerator.cores), (*at, "cores"), "cores of Ascend", "2.10"),
     )
     for needed, route, what, since in newer:
         if needed and since and not target.since("hami", since):
@@ -102,7 +104,7 @@ def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target
         have = target.version("metax")
         message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
         hint = "upgrade them, or leave `node` and `links` out: nodes are then chosen by what is used of them"
-        if asked.node or asked.links:
+        if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
             yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
@@ -193,19 +195,19 @@ def _master(pods: Pods) -> bool:
 
 def _beside(plan: Plan, pods: Pods) -> bool:
     """Whether they are in their node's network, and one leaves room for another."""
-    pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
+    pool, accelerator = plan.topology.pool(pods.pool), pods.spec.accelerator
     if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
         return False
-    return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
+    return not accelerator or not pool.node.accelerators or 2 * accelerator.per_pod <= pool.node.accelerators
 
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
     """W542: all GPUs of a node, and not all of its cards."""
-    asked, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
-    if not asked or not fabric or not pool or not asked.rails or not pods.spec.accelerator:
+    attachment, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
+    if not attachment or not fabric or not pool or not attachment.rails or not pods.spec.accelerator:
         return
     cards = pool.node.accelerators
-    left = len(fabric.rails) - len(asked.rails)
+    left = len(fabric.rails) - len(attachment.rails)
     if left > 0 and cards > 1 and pods.spec.accelerator.per_pod >= cards:
         message = f'podSet "{pods.spec.name}" takes all {cards} GPUs of its nodes and leaves out {left} of their rails'
         hint = "leave `rails` out: no other pod has use for them"

@@ -36,9 +36,9 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
         return
     what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
     message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
-    asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
-    if asked:
-        at = (*asked[0].route, "computeDomain")
+    requesting = [unit for unit in walk(gang.root) if _asked(unit, gang)]
+    if requesting:
+        at = (*requesting[0].route, "computeDomain")
         yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
     else:
         hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
@@ -64,10 +64,10 @@ def _asked(unit: Unit, gang: GangPlan) -> bool:
 
 
 def _has_several_domains(gang: GangPlan) -> bool:
-    found: dict[str, set[str]] = {}
+    domains: dict[str, set[str]] = {}
     for pods in all_pods(gang.root):
-        found.setdefault(pods.spec.name, set()).add(pods.compute_domain)
-    return any(len(names) > 1 for names in found.values())
+        domains.setdefault(pods.spec.name, set()).add(pods.compute_domain)
+    return any(len(names) > 1 for names in domains.values())
 
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
@@ -79,11 +79,11 @@ def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
 
 def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     for slot in templates.slots:
-        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
-        if len(mine) > 1:
-            sizes = ", ".join(str(pods.replicas) for pods in mine)
+        same = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
+        if len(same) > 1:
+            sizes = ", ".join(str(pods.replicas) for pods in same)
             message = f'the {slot.total} pods of "{slot.name}" come of one pod template and cannot be cut into {sizes}'
-            yield error("P523", mine[-1].route, message, hint="choose a size that divides the number of pods")
+            yield error("P523", same[-1].route, message, hint="choose a size that divides the number of pods")
 
 
 def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
@@ -96,8 +96,8 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     for unit in walk(gang.root):
         if unit.copies > 1:
             whole = all(_is_copy(pods, templates) for pods in all_pods(unit))
-            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
-            yield Need(asked, unit.copies, unit.route, subject=f'group "{unit.name}"')
+            feature = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
+            yield Need(feature, unit.copies, unit.route, subject=f'group "{unit.name}"')
 
 
 def _cut(unit: Unit, templates: WorkloadTemplates) -> str:
@@ -133,8 +133,8 @@ def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
     workloads = tuple(
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )
-    made = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
-    return made, shape._replace(workloads=workloads)
+    new_plan = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
+    return new_plan, shape._replace(workloads=workloads)
 
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:

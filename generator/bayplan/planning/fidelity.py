@@ -119,27 +119,28 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     for pods in once(all_pods(gang.root)):
         if pods.spec.numa:
             yield Need("numa", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
-        asked = pods.spec.accelerator
-        if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
-            yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+        accelerator = pods.spec.accelerator
+        if accelerator and allocator(accelerator, plan.topology.accelerators[accelerator.name]) == "dra":
+            at, subject = (*pods.route, "accelerator"), f'podSet "{pods.spec.name}"'
+            yield Need("gpu-claim", accelerator.per_pod, at, subject=subject)
         if pods.spec.fabric:
             yield from _fabric_needs(plan, pods)
 
 
 def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     """What its way onto the fabric takes."""
-    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
-    if asked is None:
+    request = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
+    if request is None:
         return
     at, subject = (*pods.route, "fabric"), f'podSet "{pods.spec.name}"'
-    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(asked.rails)
-    if asked.fabric.kind == "dranet":
+    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(request.rails)
+    if request.fabric.kind == "dranet":
         yield Need("network-claim", networks, at, subject=subject)
-    elif any(rail.network for rail in asked.rails):
+    elif any(rail.network for rail in request.rails):
         yield Need("pod-network", networks, at, subject=subject)
     if counted:
         yield Need("network-cards", counted, at, subject=subject)
-    if asked.attachment.address:
+    if request.attachment.address:
         yield Need("fixed-address", 1, (*at, "address"), subject=subject)
 
 
@@ -149,9 +150,9 @@ def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:
     if count:
         yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
     if count > 1:
-        asked = next((path for path in _asking(gang.gang, gang.route)), None)
-        route = asked or gang.compute_domains[0].route
-        yield Need("compute-domain-each" if asked else "several-compute-domains", count, route, subject=subject)
+        requested = next((path for path in _asking(gang.gang, gang.route)), None)
+        route = requested or gang.compute_domains[0].route
+        yield Need("compute-domain-each" if requested else "several-compute-domains", count, route, subject=subject)
 
 
 def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:

@@ -31,10 +31,10 @@ def gang_pools(
     workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology
 ) -> dict[Route, str | Diagnostic]:
     """For each podSet route of a gang its pool's name, or why there is none. W323 reports names of no pool."""
-    found = list(pod_sets(gang, route, workflow.pool))
-    chosen = {each.route: _own_pool(each, topology) for each in found}
+    places = list(pod_sets(gang, route, workflow.pool))
+    chosen = {each.route: _own_pool(each, topology) for each in places}
     leaders = {name for _, name in _chosen(chosen, topology)}
-    return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
+    return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in places}
 
 
 def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
@@ -84,19 +84,19 @@ def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetP
         yield from pod_sets(group, (*route, "groups", i), here)
 
 
-def _own_pool(found: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
+def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
     """What the podSet alone decides; None when it must follow its gang."""
-    if found.named:
-        return _fitting(found, topology, found.named)
-    asked = found.spec.accelerator
-    able = [pool.name for pool in topology.pools if _able(found.spec, pool)]
+    if pod_set.named:
+        return _fitting(pod_set, topology, pod_set.named)
+    accelerator = pod_set.spec.accelerator
+    able = [pool.name for pool in topology.pools if _able(pod_set.spec, pool)]
     if len(able) == 1 or len(topology.pools) == 1:
-        return _fitting(found, topology, able[0] if able else topology.pools[0].name)
+        return _fitting(pod_set, topology, able[0] if able else topology.pools[0].name)
     if topology.defaults.get("pool", "") in able:
         return topology.defaults["pool"]
-    if not asked and (found.spec.whole_node or not able):
+    if not accelerator and (pod_set.spec.whole_node or not able):
         return None
-    return _undecided(found, able)
+    return _undecided(pod_set, able)
 
 
 def _able(spec: PodSet, pool: Pool) -> bool:
@@ -106,14 +106,14 @@ def _able(spec: PodSet, pool: Pool) -> bool:
     return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
 
 
-def _fitting(found: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
+def _fitting(pod_set: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
     """The pool, if its nodes carry the accelerator asked for."""
     pool = topology.pool(name)
-    if pool and found.spec.accelerator and not _able(found.spec, pool):
+    if pool and pod_set.spec.accelerator and not _able(pod_set.spec, pool):
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
-        message = f'podSet "{found.spec.name}" asks for {_asked(found.spec)}; pool "{name}" has {has}'
-        that = "that accelerator" if found.spec.accelerator.name else "accelerators"
-        return error("P502", (*found.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
+        message = f'podSet "{pod_set.spec.name}" asks for {_asked(pod_set.spec)}; pool "{name}" has {has}'
+        that = "that accelerator" if pod_set.spec.accelerator.name else "accelerators"
+        return error("P502", (*pod_set.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
     return name
 
 
@@ -123,23 +123,24 @@ def _asked(spec: PodSet) -> str:
     return f'accelerator "{spec.accelerator.name}"' if spec.accelerator.name else "accelerators"
 
 
-def _undecided(found: PodSetPool, able: list[str]) -> Diagnostic:
-    what = _asked(found.spec)
+def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
+    what = _asked(pod_set.spec)
     if not able:
-        message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
-        return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
+        message = f'podSet "{pod_set.spec.name}" asks for {what}; no pool has it'
+        hint = "add it to a pool's node, or ask for another"
+        return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
     quoted = ", ".join(f'"{name}"' for name in able)
-    message = f'podSet "{found.spec.name}" could run in the pools {quoted}, which all have {what}'
-    return error("P503", found.route, message, hint=NAME_ONE)
+    message = f'podSet "{pod_set.spec.name}" could run in the pools {quoted}, which all have {what}'
+    return error("P503", pod_set.route, message, hint=NAME_ONE)
 
 
-def _follow(found: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
+def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
     if len(leaders) == 1:
         return next(iter(leaders))
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
-    return _undecided(found, sorted(leaders) or [pool.name for pool in topology.pools])
+    return _undecided(pod_set, sorted(leaders) or [pool.name for pool in topology.pools])
 
 
 # How much of a card the pods of each podSet take, made out once for the whole workflow.
@@ -156,49 +157,50 @@ Sizes = Mapping[str, frozenset[tuple[int, int]]]
 def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with `portion` in each accelerator of which not whole cards are asked."""
     kinds = topology.accelerators
-    asked = [each.accelerator for gang in workflow.gangs for each in pod_sets_of(gang) if each.accelerator]
-    if all(each.whole for each in asked) and not any(kind.profile for kind in kinds.values()):
+    accelerators = [each.accelerator for gang in workflow.gangs for each in pod_sets_of(gang) if each.accelerator]
+    if all(each.whole for each in accelerators) and not any(kind.profile for kind in kinds.values()):
         return workflow
     sizes: dict[str, frozenset[tuple[int, int]]] = {}
-    for each in (each for each in asked if each.name in kinds and not each.whole):
+    for each in (each for each in accelerators if each.name in kinds and not each.whole):
         sizes[each.name] = sizes.get(each.name, frozenset()) | {_size(each, kinds[each.name])}
     portioned = partial(_portioned, kinds, sizes)
     return workflow._replace(gangs=tuple(edit_pod_sets(gang, (), portioned) for gang in workflow.gangs))
 
 
 def _portioned(kinds: Mapping[str, AcceleratorKind], sizes: Sizes, spec: PodSet, _: Route) -> PodSet:
-    asked = spec.accelerator
-    if asked is None or asked.name not in kinds:
+    accelerator = spec.accelerator
+    if accelerator is None or accelerator.name not in kinds:
         return spec
-    if asked.whole and kinds[asked.name].profile:
+    if accelerator.whole and kinds[accelerator.name].profile:
         # the device plugin counts slices of this profile, whether the podSet names it or not
-        asked = asked._replace(profile=kinds[asked.name].profile)
-    if asked.whole:
+        accelerator = accelerator._replace(profile=kinds[accelerator.name].profile)
+    if accelerator.whole:
         return spec
-    even = len(sizes.get(asked.name, ())) == 1
-    return spec._replace(accelerator=asked._replace(portion=_portion(asked, kinds[asked.name], even)))
+    even = len(sizes.get(accelerator.name, ())) == 1
+    return spec._replace(accelerator=accelerator._replace(portion=_portion(accelerator, kinds[accelerator.name], even)))
 
 
-def _portion(asked: Accelerator, kind: AcceleratorKind, even: bool) -> int:
+def _portion(accelerator: Accelerator, kind: AcceleratorKind, even: bool) -> int:
     """In thousandths of a card; 0 for what is counted otherwise."""
-    if asked.profile:
+    if accelerator.profile:
         from bayplan import accelerators as mig
 
-        if allocator(asked, kind) != "dra":  # slices are counted: as the kind's cards, or by a resource of their own
+        # without DRA slices are counted: as the kind's cards, or by a resource of their own
+        if allocator(accelerator, kind) != "dra":
             return ONE if kind.profile else 0
-        return mig.portion(asked.profile)
+        return mig.portion(accelerator.profile)
     from bayplan.accelerators import hami as shares
 
-    return ONE // shares.slots(asked, kind) if even else shares.fraction(asked, kind)
+    return ONE // shares.slots(accelerator, kind) if even else shares.fraction(accelerator, kind)
 
 
-def _size(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+def _size(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     """What is the same of equal shares."""
-    if asked.profile:
+    if accelerator.profile:
         return (0, 0)
     from bayplan.accelerators import hami as shares
 
-    return (shares.slots(asked, kind), shares.fraction(asked, kind))
+    return (shares.slots(accelerator, kind), shares.fraction(accelerator, kind))
 
 
 def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
@@ -210,15 +212,17 @@ def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozens
     for each in (spec.accelerator for gang in workflow.gangs for spec in pod_sets_of(gang)):
         if each and each.name in topology.accelerators:
             by_name.setdefault(each.name, []).append(each)
-    return frozenset(name for name, asked in by_name.items() if _is_irregular(asked, topology.accelerators[name]))
+    return frozenset(
+        name for name, accelerators in by_name.items() if _is_irregular(accelerators, topology.accelerators[name])
+    )
 
 
-def _is_irregular(asked: list[Accelerator], kind: AcceleratorKind) -> bool:
-    parts = [each for each in asked if each.memory or each.cores]
+def _is_irregular(accelerators: list[Accelerator], kind: AcceleratorKind) -> bool:
+    parts = [each for each in accelerators if each.memory or each.cores]
     return (
-        any(each.profile and allocator(each, kind) == "dra" for each in asked)
+        any(each.profile and allocator(each, kind) == "dra" for each in accelerators)
         or len({each.portion for each in parts}) > 1
-        or (len(parts) < len(asked) and any(each.per_pod > 1 for each in parts))
+        or (len(parts) < len(accelerators) and any(each.per_pod > 1 for each in parts))
         or _has_unknown_size(parts, kind)
     )
 

@@ -14,11 +14,11 @@ from bayplan.model.workflow import Workflow
 
 
 def select_backend(
-    asked: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
+    requested: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
 ) -> Outcome[Backend]:
     """Command line, then workflow, then topology file."""
     named: list[tuple[str, Route]] = [
-        (asked, ("argument", "--scheduler")),
+        (requested, ("argument", "--scheduler")),
         (workflow.scheduler if workflow else "", ("workflow", "spec", "scheduler")),
         (topology.defaults.get("scheduler", ""), ("topology", "spec", "defaults", "scheduler")),
     ]
@@ -33,19 +33,19 @@ def select_backend(
     return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
 
 
-def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
+def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
     """The topology's versions, which are checked already, with the command line's over them.
 
     A version newer than known is the newest known; one between two that are known behaves like the earlier.
     """
-    versions = {**topology.versions, **asked}
-    found = tuple(d for name, version in asked.items() for d in _version(name, version))
-    known = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
+    versions = {**topology.versions, **requested}
+    diagnostics = tuple(d for name, version in requested.items() for d in _version(name, version))
+    versions = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
     capped = {
         name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
-        for name, version in known.items()
+        for name, version in versions.items()
     }
-    return Outcome(None if any(each.severity == "error" for each in found) else Target(capped), found)
+    return Outcome(None if any(each.severity == "error" for each in diagnostics) else Target(capped), diagnostics)
 
 
 LONGEST_VERSION = 32
@@ -67,18 +67,22 @@ def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
         names = ", ".join(KNOWN)
         hint = did_you_mean(component, list(KNOWN))
         return (error("A904", route, f'there is no component "{component}"; there are {names}', hint=hint),)
-    known = KNOWN[component]
+    versions = KNOWN[component]
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {known[-1]}"),)
-    if order(component, version) < order(component, known[0]):
-        return (error("A906", route, f"{component} {version} is older than {known[0]}, the oldest that bayplan knows"),)
+        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}"),)
+    if order(component, version) < order(component, versions[0]):
+        return (
+            error("A906", route, f"{component} {version} is older than {versions[0]}, the oldest that bayplan knows"),
+        )
     if _beyond(component, version):
-        message = f"{component} {version} is newer than {known[-1]}, the newest that bayplan knows, and is taken for it"
+        message = (
+            f"{component} {version} is newer than {versions[-1]}, the newest that bayplan knows, and is taken for it"
+        )
         return (warning("A907", route, message),)
-    if order(component, minor(version)) not in [order(component, each) for each in known]:
+    if order(component, minor(version)) not in [order(component, each) for each in versions]:
         message = f"bayplan knows no {component} {version}; it is taken for the release before it"
-        return (warning("A907", route, message, hint=f"known: {', '.join(known)}"),)
+        return (warning("A907", route, message, hint=f"known: {', '.join(versions)}"),)
     return ()
 
 
@@ -100,11 +104,11 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     """Only the gangs named; what waits for a gang that is left out starts at once."""
     if not names:
         return Outcome(plan)
-    there = {gang.gang.name for gang in plan.gangs}
-    unknown = [name for name in names if name not in there]
+    existing = {gang.gang.name for gang in plan.gangs}
+    unknown = [name for name in names if name not in existing]
     if unknown:
-        hint = did_you_mean(unknown[0], sorted(there))
-        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(there))}'
+        hint = did_you_mean(unknown[0], sorted(existing))
+        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(existing))}'
         return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
     kept = [gang for gang in plan.gangs if gang.gang.name in names]
     left = {gang.name for gang in kept}
@@ -117,14 +121,14 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     return Outcome(plan._replace(gangs=cut), loosened)
 
 
-def select_namespace(asked: str, workflow: Workflow) -> Outcome[Workflow]:
+def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
     """The workflow in the namespace that the command line names, if it names one."""
-    if not asked:
+    if not requested:
         return Outcome(workflow)
-    if is_label(asked):
-        return Outcome(workflow._replace(namespace=asked))
+    if is_label(requested):
+        return Outcome(workflow._replace(namespace=requested))
     hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
-    return Outcome(None, (error("A914", NAMESPACE, f'"{asked}" cannot be the name of a namespace', hint=hint),))
+    return Outcome(None, (error("A914", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
 
 
 NAMESPACE: Route = ("argument", "--namespace")
@@ -137,10 +141,10 @@ def is_label(name: str) -> bool:
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
-def reattribute_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def reattribute_namespace(requested: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """What is said of the workflow's namespace, said of the command line where that named it."""
     own = ("workflow", "metadata", "namespace")
-    return tuple(each._replace(route=NAMESPACE) if asked and each.route == own else each for each in found)
+    return tuple(each._replace(route=NAMESPACE) if requested and each.route == own else each for each in diagnostics)
 
 
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:

@@ -46,24 +46,24 @@ def elastic(spec: PodSet, least: int) -> bool:
 
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
     """A single node is a podSet whose pods work alone; as many as there are replicas, one that meets by itself."""
-    found = re.search(NODES, words(pods.spec))
+    match = re.search(NODES, words(pods.spec))
     total = pods.ranks.nodes if pods.ranks else 0
-    if not found or int(found[2]) == 1:
+    if not match or int(match[2]) == 1:
         return
-    least, most = int(found[1] or found[2]), int(found[2])
+    least, most = int(match[1] or match[2]), int(match[2])
     if not any(least <= number <= most for number in (total, pods.replicas)):
-        declared = f"{found[1]}:{found[2]}" if found[1] else found[2]
+        declared = f"{match[1]}:{match[2]}" if match[1] else match[2]
         why = "they wait for others forever" if least > total else "the others find no place"
         message = f"torchrun is to meet on {declared} nodes, and {count(total, 'pod')} of the workflow meet: {why}"
         yield warning("W587", _place(pods), message, hint=f"write --nnodes={total}, or change the number of replicas")
 
 
 def _processes(pods: Pods) -> Iterator[Diagnostic]:
-    found = re.search(PROCESSES, words(pods.spec))
+    match = re.search(PROCESSES, words(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
-    if found and cards and int(found[1]) > cards:
-        message = f"torchrun is to start {found[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
-        yield warning("W587", _place(pods), message, hint=f"write --nproc-per-node={cards}, or ask for {found[1]} GPUs")
+    if match and cards and int(match[1]) > cards:
+        message = f"torchrun is to start {match[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
+        yield warning("W587", _place(pods), message, hint=f"write --nproc-per-node={cards}, or ask for {match[1]} GPUs")
 
 
 def _place(pods: Pods) -> Route:
@@ -216,8 +216,8 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
     """For each podSet the fields of its template that leave out nodes which the proof counts; cards that are cut."""
     irregular = irregularly_shared(plan.workflow, plan.topology)
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
-        asked = pods.spec.accelerator
-        if asked and asked.name in irregular and not asked.whole:
+        accelerator = pods.spec.accelerator
+        if accelerator and accelerator.name in irregular and not accelerator.whole:
             message = (
                 f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
             )

@@ -81,8 +81,8 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
 
 def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
     """Where pods alone have a deadline: the gang's, or the template's where it is sooner. In a Job both would hold."""
-    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
-    return {"activeDeadlineSeconds": min(given)} if given else {}
+    deadlines = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {"activeDeadlineSeconds": min(deadlines)} if deadlines else {}
 
 
 def service_name(gang: GangPlan) -> str:

@@ -68,8 +68,8 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
     """One Job for each gang."""
     for gang in workload.gangs:
-        mine = [(pods, pieces[gang.name, pods.name]) for own, pods in instances(workload) if own is gang]
-        owner = mine[0][1].owner
+        tasks = [(pods, pieces[gang.name, pods.name]) for own, pods in instances(workload) if own is gang]
+        owner = tasks[0][1].owner
         ttl = gang.gang.ttl_seconds_after_finished
         yield {
             "apiVersion": API_VERSION,
@@ -80,7 +80,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
                 "plugins": {name: words for name, words in PLUGINS.items() if name != "svc" or service_name(gang)},
                 **_policies(gang),
-                "tasks": [_task(gang, pods, piece) for pods, piece in mine],
+                "tasks": [_task(gang, pods, piece) for pods, piece in tasks],
             },
         }
 

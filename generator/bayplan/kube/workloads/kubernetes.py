@@ -109,8 +109,8 @@ def _leader_and_workers(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """In the order of the pods' numbers. Copies are gangs here."""
     for key, called in {"leaderTemplate": "leader", "workerTemplate": "worker"}.items():
         if key == "workerTemplate" or mapping(one.data, *LWS_TEMPLATE, key):
-            found = slot(one, called, (*LWS_TEMPLATE, key))
-            yield found._replace(copies=1) if isinstance(found, TemplateSlot) else found
+            template_slot = slot(one, called, (*LWS_TEMPLATE, key))
+            yield template_slot._replace(copies=1) if isinstance(template_slot, TemplateSlot) else template_slot
 
 
 def _lws_in_order(one: Object) -> Iterator[Diagnostic]:

@@ -38,8 +38,9 @@ def _replica_slots(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]
     """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
-        found = slot(one, each.lower(), ("spec", key, each, "template"))
-        yield numbered(found, get(one.data, "spec", "runLauncherAsWorker") is not True)  # it is 0, and workers follow
+        template_slot = slot(one, each.lower(), ("spec", key, each, "template"))
+        # a launcher that is a worker too has the number 0, and the workers follow
+        yield numbered(template_slot, get(one.data, "spec", "runLauncherAsWorker") is not True)
 
 
 def _elastic(one: Object, slots: Found) -> Iterator[Diagnostic]:
@@ -81,9 +82,9 @@ def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield warning("W506", (*one.route, *spec, "enableInTreeAutoscaling"), message, hint=GROWS)
         return
     for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
-        least, asked = number_in(each, "minReplicas"), number_in(each, "replicas")
-        if least is not None and asked is not None and least < asked:
-            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {asked} are planned'
+        least, replicas = number_in(each, "minReplicas"), number_in(each, "replicas")
+        if least is not None and replicas is not None and least < replicas:
+            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {replicas} are planned'
             yield info("W506", (*one.route, *spec, "workerGroupSpecs", index, "minReplicas"), message)
 
 
@@ -117,8 +118,8 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
 
 def _reference(one: Object) -> tuple[str, str]:
     """Kind and name, as the API server completes them."""
-    asked = text(one.data, "spec", "runtimeRef", "kind")
-    return asked or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
+    kind_name = text(one.data, "spec", "runtimeRef", "kind")
+    return kind_name or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
 
 
 def _is_runtime(each: Object, one: Object) -> bool:
@@ -159,23 +160,23 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
         yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
 
 
-def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
+def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
     """The slot with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
-    if not isinstance(found, TemplateSlot) or found.job is None:
-        return found
+    if not isinstance(template_slot, TemplateSlot) or template_slot.job is None:
+        return template_slot
     # The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch). With MPI
     # the TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them, and the launcher's
     # own are as many as the runtime says (plugins/mpi and core/trainingruntime.go).
-    trains = text(runtime.data, *found.job, "metadata", "labels", STEP) == "trainer"
-    counted = found.name == "node" if get(runtime.data, *MPI) is not None else trains
+    trains = text(runtime.data, *template_slot.job, "metadata", "labels", STEP) == "trainer"
+    counted = template_slot.name == "node" if get(runtime.data, *MPI) is not None else trains
     for holder, path in (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ())):
         if get(holder.data, *path) is not None:
             nodes = number_in(holder.data, *path)
             if nodes is None or nodes < 0:
                 return unknown(holder, (*holder.route, *path))
             led = path == ASKED and get(runtime.data, *MPI, "runLauncherAsNode") is True
-            return found._replace(replicas=max(nodes - 1, 1) if led else nodes)
-    return found
+            return template_slot._replace(replicas=max(nodes - 1, 1) if led else nodes)
+    return template_slot
 
 
 # Volcano's Job (batch.volcano.sh): a podSet for each task.

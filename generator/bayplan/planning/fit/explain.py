@@ -63,9 +63,9 @@ def _others(why: Certificate) -> str:
 def _needs(why: Certificate) -> str:
     short = sorted(why.lacks, key=lambda lack: lack.held is None or lack.held >= lack.needed)
     more = [f"{len(short) - 3} more kinds"] if len(short) > 3 else []
-    asked = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
+    amounts = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
     verb = "need" if why.beside else "needs"
-    return f"{verb} {asked}" + (f", in one {why.level}" if why.level else "")
+    return f"{verb} {amounts}" + (f", in one {why.level}" if why.level else "")
 
 
 def _amount(lack: Lack, count: int) -> str:

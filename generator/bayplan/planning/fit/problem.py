@@ -78,9 +78,9 @@ def room(offered: Mapping[str, int], name: str) -> int | None:
     return offered.get(name, None if name in OPEN else 0)
 
 
-def per_node(asked: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
+def per_node(requested: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
     """How many pods that ask this one empty node holds, and which resource says so (the first in `demand`'s order)."""
-    limits = [(has // amount, name) for name, amount in asked.items() if (has := room(offered, name)) is not None]
+    limits = [(has // amount, name) for name, amount in requested.items() if (has := room(offered, name)) is not None]
     return min(limits, key=lambda limit: limit[0])
 
 
@@ -89,21 +89,21 @@ def _cards(pods: Pods, pool: Pool, topology: ClusterTopology, requests: Mapping[
 
     Shares count as the part of a card that the podSet's accelerator says.
     """
-    asked = {kind: requests.get(name, 0) for name, kind in _card_names(topology).items()}
+    cards = {kind: requests.get(name, 0) for name, kind in _card_names(topology).items()}
     if pods.spec.accelerator:
         kind = pods.spec.accelerator.name
-        asked[kind] = max(asked.get(kind, 0), pods.spec.accelerator.per_pod * pods.spec.accelerator.portion)
+        cards[kind] = max(cards.get(kind, 0), pods.spec.accelerator.per_pod * pods.spec.accelerator.portion)
     if pods.spec.whole_node and pool.node.accelerator:
         kind = pool.node.accelerator
-        asked[kind] = max(asked.get(kind, 0), pool.node.accelerators * ONE)
-    return asked
+        cards[kind] = max(cards.get(kind, 0), pool.node.accelerators * ONE)
+    return cards
 
 
 def _slices(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     """Slices of cards that have a resource of their own."""
-    asked = pods.spec.accelerator
-    kind = topology.accelerators.get(asked.name) if asked else None
-    return accelerators.amounts(asked, kind) if asked and kind else {}
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators.get(accelerator.name) if accelerator else None
+    return accelerators.amounts(accelerator, kind) if accelerator and kind else {}
 
 
 def _card_names(topology: ClusterTopology) -> dict[str, str]:
@@ -115,15 +115,17 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
     spec = pods.spec
     if not spec.template and not pool.template:
         return amounts(spec.resources)
-    made = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
-    steady, peak = _added(map(_requested, made.get("containers") or ())), dict[str, int]()
+    pod_spec = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
+    steady, peak = _added(map(_requested, pod_spec.get("containers") or ())), dict[str, int]()
     sidecars: dict[str, int] = {}
-    for container in made.get("initContainers") or ():
+    for container in pod_spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
             sidecars = _added((sidecars, _requested(container)))
         else:
             peak = _highest(peak, _added((sidecars, _requested(container))))
-    return _added((_highest(_added((steady, sidecars)), peak) | _requested(made), amounts(made.get("overhead") or {})))
+    return _added(
+        (_highest(_added((steady, sidecars)), peak) | _requested(pod_spec), amounts(pod_spec.get("overhead") or {}))
+    )
 
 
 def _requested(owner: Mapping[str, Any]) -> dict[str, int]:
@@ -293,11 +295,11 @@ class Problem(NamedTuple):
 
     def families(self, depth: int) -> tuple[tuple[int, ...], ...]:
         """Items of which a domain of that depth may hold one in all."""
-        found: dict[tuple[str, ...], tuple[int, ...]] = {}
+        items: dict[tuple[str, ...], tuple[int, ...]] = {}
         for kind in self.types:
             if kind.apart == depth:
-                found[kind.family] = (*found.get(kind.family, ()), kind.item)
-        return tuple(found.values())
+                items[kind.family] = (*items.get(kind.family, ()), kind.item)
+        return tuple(items.values())
 
     def wanted(self, depth: int) -> Vector:
         """How much of each item is asked for by units that close above `depth`, and by the root."""
@@ -314,9 +316,9 @@ def problem(
     the loose one has none there is none.
     """
     together = tuple(gangs)
-    asked = _asked(together, topology, space, channels)
-    deciding = _deciding(asked.values(), space)
-    builder = _Builder(space, asked, deciding, loose)
+    demands = _asked(together, topology, space, channels)
+    deciding = _deciding(demands.values(), space)
+    builder = _Builder(space, demands, deciding, loose)
     root = builder.root(together)
     types = tuple(builder.types.values())
     shapes = tuple(Shape(item, pool, asks) for (pool, asks), item in builder.shapes.items())
@@ -338,36 +340,36 @@ def key(pods: Pods) -> tuple[int, str, bool]:
 
 
 def _asked(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Asked:
-    found: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
+    demands: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
     for gang in gangs:
         for pods in all_pods(gang.root):
-            if key(pods) not in found:
+            if key(pods) not in demands:
                 asks = demand(pods, topology)
                 if not channels:
                     asks.pop(CHANNEL, None)
-                found[key(pods)] = (space.number(pods.pool), asks)
-    return found
+                demands[key(pods)] = (space.number(pods.pool), asks)
+    return demands
 
 
-def _deciding(asked: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
+def _deciding(demands: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
     """For each pool the resources that can run out first.
 
     A resource never does if every pod asks at least as large a share of some other one.
     """
     by_pool: list[list[Mapping[str, int]]] = [[] for _ in space.pools]
-    for pool, asks in asked:
+    for pool, asks in demands:
         if asks not in by_pool[pool]:
             by_pool[pool].append(asks)
     return tuple(_pool_deciding(asks, capacity(pool)) for asks, pool in zip(by_pool, space.pools, strict=True))
 
 
-def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
-    named = dict.fromkeys(name for asks in asked for name in asks)
+def _pool_deciding(demands: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
+    named = dict.fromkeys(name for asks in demands for name in asks)
     rooms = {name: has for name in named if (has := room(offered, name)) is not None}
     kept = list(rooms)
     for name in reversed(list(rooms)):
         others = (q for q in kept if q != name and rooms[q])
-        if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in asked) for q in others):
+        if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in demands) for q in others):
             kept.remove(name)
     return tuple(kept)
 
@@ -375,22 +377,22 @@ def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -
 class _Builder:
     """Numbers shapes, then units bottom-up. Units of one signature get one number."""
 
-    def __init__(self, space: Space, asked: Asked, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
+    def __init__(self, space: Space, demands: Asked, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
         self.space = space
         self.loose = loose
         self.strict = False
         self.shapes: dict[tuple[int, Vector], int] = {}
         self.item: dict[tuple[int, str, bool], int] = {}
-        for which, (pool, asks) in asked.items():
+        for which, (pool, asks) in demands.items():
             shape = (pool, tuple(asks.get(name, 0) for name in deciding[pool]))
             self.item[which] = self.shapes.setdefault(shape, len(self.shapes))
         self.types: dict[tuple[object, ...], Type] = {}
 
     def root(self, gangs: tuple[GangPlan, ...]) -> Part:
         """Everything that runs together."""
-        found = [self.flat(gang.root, gang.name, 0) for gang in gangs]
-        parts = tuple(part for parts, _ in found for part in parts)
-        return Part(-1, "", Unit("", ()), parts, tuple(each for _, pods in found for each in pods))
+        flattened = [self.flat(gang.root, gang.name, 0) for gang in gangs]
+        parts = tuple(part for parts, _ in flattened for part in parts)
+        return Part(-1, "", Unit("", ()), parts, tuple(each for _, pods in flattened for each in pods))
 
     def flat(
         self, unit: Unit, gang: str, outer: int | None, family: tuple[str, ...] = ()

@@ -296,14 +296,14 @@ class _Distributor:
 
     def shares(self, number: int, target: Vector) -> list[Vector]:
         """What each group of equal children takes."""
-        kind, sums, found = self.problem.space.kinds[number], self.solved[number].sums, list[Vector]()
+        kind, sums, shares = self.problem.space.kinds[number], self.solved[number].sums, list[Vector]()
         cap = self.problem.wanted(kind.depth + 1)
         for turn in range(len(kind.groups) - 1, -1, -1):
             child, count = kind.groups[turn]
             right = power(self.solved[child].out, count, cap, self.meter)
             target, share = halves(sums[turn], right, target, self.meter)
-            found.append(share)
-        return found[::-1]
+            shares.append(share)
+        return shares[::-1]
 
     def split(self, front: Front, count: int, target: Vector) -> tuple[tuple[Vector, int], ...]:
         """Shares of `count` equal domains, as (share, how many take it)."""
@@ -311,14 +311,14 @@ class _Distributor:
             return ((target, count),)
         if len(front) == 1:
             return tuple(_filled(front[0], count, target))
-        known = self.splits.get((front, count, target))
-        if known is None:
+        cached = self.splits.get((front, count, target))
+        if cached is None:
             small = count // 2
             fronts = [power(front, part, self.problem.totals, self.meter) for part in (small, count - small)]
             left, right = halves(fronts[0], fronts[1], target, self.meter)
             parts = (*self.split(front, small, left), *self.split(front, count - small, right))
-            known = self.splits[front, count, target] = _merged(parts)
-        return known
+            cached = self.splits[front, count, target] = _merged(parts)
+        return cached
 
     def on_nodes(
         self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Pending

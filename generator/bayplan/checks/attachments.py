@@ -128,7 +128,7 @@ def check_devices(
     rails = (rail for fabric in fabrics for rail in fabric.rails if rail.network and rail.resource)
     taking = {rail.network: rail.resource for rail in rails}
     needed = Counter(taking[title] for title in titles if title in taking)
-    requested = _given(place, topology, templates) if needed else {}
+    requested = _requested_devices(place, topology, templates) if needed else {}
     for resource, networks in needed.items():
         devices = requested.get(resource, 0)
         if devices < networks:
@@ -138,7 +138,7 @@ def check_devices(
             yield error("W547", route, message, hint=hint)
 
 
-def _given(place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]) -> Mapping[str, int]:
+def _requested_devices(place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]) -> Mapping[str, int]:
     """Extended resources that a pod asks for: the podSet's, its fabric's, and those of containers in templates."""
     total: Counter[str] = Counter(amounts(place.pods, topology))
     texts: list[Mapping[str, Any]] = [place.pods.resources]

@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.fabrics import FabricRequest
 from bayplan.fabrics.pods import pod
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import device_request, resource_api
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
@@ -49,7 +49,7 @@ def claim_template(request: FabricRequest, gpus: Manifest | None, target: Target
     singles = list(_singles(gpus)) if gpus else []
     devices = {
         "requests": [*singles, *cards],
-        **given(constraints=list(_pairs(request, len(singles))), config=list(_settings(request))),
+        **non_empty(constraints=list(_pairs(request, len(singles))), config=list(_settings(request))),
     }
     name = gpus["metadata"]["name"] if gpus else request.claim
     head = {"apiVersion": resource_api(target), "kind": "ResourceClaimTemplate", "metadata": {"name": name}}
@@ -70,7 +70,7 @@ def neighbours(pool: Pool) -> bool:
 def _request(request: FabricRequest, rail: Rail) -> dict[str, Any]:
     return {
         "deviceClassName": request.fabric.device_class or CLASS,
-        **given(selectors=[{"cel": {"expression": each}} for each in selectors(request, rail)]),
+        **non_empty(selectors=[{"cel": {"expression": each}} for each in selectors(request, rail)]),
         "allocationMode": "ExactCount",
         "count": 1,
     }
@@ -122,6 +122,6 @@ def _pairs(request: FabricRequest, gpus: int) -> Iterator[dict[str, Any]]:
 def _settings(request: FabricRequest) -> Iterator[dict[str, Any]]:
     """The name and the packet size of interfaces. The driver refuses keys that it does not know, as the pod starts."""
     for number, rail in enumerate(request.rails):
-        if interface := given(name=rail.interface, mtu=request.fabric.mtu):
+        if interface := non_empty(name=rail.interface, mtu=request.fabric.mtu):
             opaque = {"driver": DRIVER, "parameters": {"interface": interface}}
             yield {"requests": [f"{CLAIM}-{number}"], "opaque": opaque}

@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.fabrics import FabricRequest, dranet, pins
 from bayplan.fabrics.pods import pod
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import NETWORKS
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
@@ -53,7 +53,7 @@ def _entry(request: FabricRequest, number: int, rail: Rail) -> dict[str, Any]:
     namespace, _, name = rail.network.rpartition("/")
     return {
         "name": name,
-        **given(namespace=namespace, interface=rail.interface),
+        **non_empty(namespace=namespace, interface=rail.interface),
         **({} if number else {"ips": [request.attachment.address]}),
     }
 

@@ -148,6 +148,6 @@ def number(route: Route) -> int:
 # Optional fields of a manifest.
 
 
-def given(**fields: Any) -> dict[str, Any]:
+def non_empty(**fields: Any) -> dict[str, Any]:
     """The fields that hold something."""
     return {name: value for name, value in fields.items() if value}

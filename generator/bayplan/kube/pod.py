@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods
 from bayplan.model.target import Target
@@ -135,20 +135,20 @@ def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[st
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
     merged: dict[str, Any] = {
-        "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
+        "metadata": non_empty(labels=dict(parts.labels), annotations=dict(parts.annotations)),
         "spec": {
             **parts.spec,
-            **given(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
+            **non_empty(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
             "restartPolicy": spec.restart_policy,
             "containers": [_container(spec, parts, command)],
-            **given(volumes=list(parts.volumes)),
+            **non_empty(volumes=list(parts.volumes)),
         },
     }
     for patch in _patches(spec, pool):
         merged = overlay(merged, patch)
     own = merged["spec"].pop("tolerations", [])
     added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in own]
-    completed = {**merged["spec"], **given(tolerations=[*own, *added])}
+    completed = {**merged["spec"], **non_empty(tolerations=[*own, *added])}
     if "affinity" in parts.spec:
         completed["affinity"] = joined_affinity(completed.get("affinity") or {}, parts.spec["affinity"])
     if completed.get("hostNetwork"):
@@ -196,9 +196,9 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
     security |= {"privileged": True} if parts.privileged else {}
     return {
         "name": container_name(spec),
-        **given(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
-        **given(resources=given(requests=amounts, limits=limits, claims=claims)),
-        **given(volumeMounts=list(parts.mounts), securityContext=security),
+        **non_empty(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
+        **non_empty(resources=non_empty(requests=amounts, limits=limits, claims=claims)),
+        **non_empty(volumeMounts=list(parts.mounts), securityContext=security),
     }
 
 

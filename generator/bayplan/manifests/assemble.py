@@ -20,7 +20,7 @@ from bayplan.kube.kinds import (
     instances,
     service_name,
 )
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
     COMPUTE_DOMAIN_API,
     claim_template_name,
@@ -103,7 +103,7 @@ def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
     priority, service = plan.workflow.priority_class, service_name(gang) if context.kind.SERVICE else ""
     namespace = plan.topology.namespaces.get(plan.namespace)
     account = namespace.service_account if namespace else ""
-    return given(subdomain=service, priorityClassName=priority, serviceAccountName=account)
+    return non_empty(subdomain=service, priorityClassName=priority, serviceAccountName=account)
 
 
 def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
@@ -215,7 +215,7 @@ def config_maps(gang: GangPlan) -> Iterator[Manifest]:
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {"name": config_map_name(gang, pods)},
-                **given(
+                **non_empty(
                     data={key: content for key, content in contents.items() if isinstance(content, str)},
                     binaryData={key: each.base64 for key, each in contents.items() if isinstance(each, Binary)},
                 ),

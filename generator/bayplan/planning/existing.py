@@ -36,7 +36,7 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
         return
     what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
     message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
-    requesting = [unit for unit in walk(gang.root) if _asked(unit, gang)]
+    requesting = [unit for unit in walk(gang.root) if _requests_own_domain(unit, gang)]
     if requesting:
         at = (*requesting[0].route, "computeDomain")
         yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
@@ -54,7 +54,7 @@ def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
             yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
-def _asked(unit: Unit, gang: GangPlan) -> bool:
+def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:
     """Whether somebody wrote `computeDomain: group`."""
     node: Gang | Group = gang.gang
     for key in unit.route[len(gang.route) :]:

@@ -111,20 +111,20 @@ def _fitting(pod_set: PodSetPool, topology: ClusterTopology, name: str) -> str |
     pool = topology.pool(name)
     if pool and pod_set.spec.accelerator and not _able(pod_set.spec, pool):
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
-        message = f'podSet "{pod_set.spec.name}" asks for {_asked(pod_set.spec)}; pool "{name}" has {has}'
+        message = f'podSet "{pod_set.spec.name}" asks for {_requested(pod_set.spec)}; pool "{name}" has {has}'
         that = "that accelerator" if pod_set.spec.accelerator.name else "accelerators"
         return error("P502", (*pod_set.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
     return name
 
 
-def _asked(spec: PodSet) -> str:
+def _requested(spec: PodSet) -> str:
     if not spec.accelerator:
         return "no accelerator"
     return f'accelerator "{spec.accelerator.name}"' if spec.accelerator.name else "accelerators"
 
 
 def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
-    what = _asked(pod_set.spec)
+    what = _requested(pod_set.spec)
     if not able:
         message = f'podSet "{pod_set.spec.name}" asks for {what}; no pool has it'
         hint = "add it to a pool's node, or ask for another"

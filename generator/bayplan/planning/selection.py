@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
@@ -38,12 +38,11 @@ def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Ou
 
     A version newer than known is the newest known; one between two that are known behaves like the earlier.
     """
-    versions = {**topology.versions, **requested}
     diagnostics = tuple(d for name, version in requested.items() for d in _version(name, version))
-    versions = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
     capped = {
-        name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
-        for name, version in versions.items()
+        name: KNOWN[name][-1] if _beyond(name, version) else version
+        for name, version in {**topology.versions, **requested}.items()
+        if name in KNOWN and _numeric(version)
     }
     return Outcome(None if any(each.severity == "error" for each in diagnostics) else Target(capped), diagnostics)
 
@@ -61,29 +60,24 @@ def _beyond(component: str, version: str) -> bool:
     return order(component, version)[:-1] > order(component, KNOWN[component][-1])[:-1]
 
 
-def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
+def _version(component: str, version: str) -> Iterator[Diagnostic]:
     route: Route = ("argument", "--target")
     if component not in KNOWN:
-        names = ", ".join(KNOWN)
-        hint = did_you_mean(component, list(KNOWN))
-        return (error("A904", route, f'there is no component "{component}"; there are {names}', hint=hint),)
-    versions = KNOWN[component]
+        message = f'there is no component "{component}"; there are {", ".join(KNOWN)}'
+        yield error("A904", route, message, hint=did_you_mean(component, list(KNOWN)))
+        return
+    versions, what = KNOWN[component], f"{component} {version}"
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}"),)
-    if order(component, version) < order(component, versions[0]):
-        return (
-            error("A906", route, f"{component} {version} is older than {versions[0]}, the oldest that bayplan knows"),
-        )
-    if _beyond(component, version):
-        message = (
-            f"{component} {version} is newer than {versions[-1]}, the newest that bayplan knows, and is taken for it"
-        )
-        return (warning("A907", route, message),)
-    if order(component, minor(version)) not in [order(component, each) for each in versions]:
-        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
-        return (warning("A907", route, message, hint=f"known: {', '.join(versions)}"),)
-    return ()
+        yield error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}")
+    elif order(component, version) < order(component, versions[0]):
+        yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
+    elif _beyond(component, version):
+        message = f"{what} is newer than {versions[-1]}, the newest that bayplan knows, and is taken for it"
+        yield warning("A907", route, message)
+    elif order(component, minor(version)) not in [order(component, each) for each in versions]:
+        message = f"bayplan knows no {what}; it is taken for the release before it"
+        yield warning("A907", route, message, hint=f"known: {', '.join(versions)}")
 
 
 def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:

@@ -14,7 +14,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.phrases import suggest
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, given, items, mapping, text
+from bayplan.kube.objects import get, items, mapping, non_empty, text
 from bayplan.model.formats import Asked, Part, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
@@ -339,7 +339,7 @@ def _document(by_kind: Mapping[str, list[Found]], pools: list[dict[str, Any]]) -
         **({"topology": first} if len(by_kind["Topology"]) == 1 else {}),
         **({"clusterQueue": min(behind)} if len(behind) == 1 and all(behind) else {}),
     }
-    spec = {"defaults": defaults, **given(queues=queues, schedulers={"kueue": own} if own else {}), "pools": pools}
+    spec = {"defaults": defaults, **non_empty(queues=queues, schedulers={"kueue": own} if own else {}), "pools": pools}
     return native.document(dns_label(first) or "cluster", spec)
 
 

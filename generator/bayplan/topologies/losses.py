@@ -21,7 +21,7 @@ from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place
 from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import (
-    Laid,
+    Layout,
     name_rules,
     one_layout,
     plugin_of,
@@ -195,21 +195,21 @@ def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
     """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
     if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
         return topology
-    laid = one_layout(topology, target)
-    return topology._replace(pools=(_of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid),))
+    layout = one_layout(topology, target)
+    return topology._replace(pools=(_of_blocks(layout) if layout.plugin == BLOCK else _of_switches(layout),))
 
 
-def _of_blocks(laid: Laid) -> Pool:
-    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in laid.units if unit.nodes)
-    base = laid.base if laid.base < max((len(row.nodes) for row in rows), default=0) else None
+def _of_blocks(layout: Layout) -> Pool:
+    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in layout.units if unit.nodes)
+    base = layout.base if layout.base < max((len(row.nodes) for row in rows), default=0) else None
     return Pool(CONF, NodeShape(), (Level(BLOCK, f"{PLACEHOLDER}/{BLOCK}", plan=base),), rows)
 
 
-def _of_switches(laid: Laid) -> Pool:
+def _of_switches(layout: Layout) -> Pool:
     """A leaf less deep than others repeats its name."""
-    called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
-    above = {child: unit.name for unit in laid.units for child in unit.children}
-    paths = [(upwards(unit.name, above), unit.nodes) for unit in laid.units if unit.nodes]
+    called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in layout.units}
+    above = {child: unit.name for unit in layout.units for child in unit.children}
+    paths = [(upwards(unit.name, above), unit.nodes) for unit in layout.units if unit.nodes]
     depth = max((len(path) for path, _ in paths), default=0)
     rows = (Domain(tuple(called[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
     names = (f"switch-{depth - 1 - number}" for number in range(depth))

@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk
 from bayplan.model.target import Target
@@ -71,7 +71,7 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
             },
             "spec": {
                 "minMember": sum(pods.minimum for pods in members),
-                **given(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
+                **non_empty(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
             },
         }
 
@@ -122,7 +122,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
     own = plan.topology.schedulers.get("koordinator", {})
     return Marks(
         pod=PodParts(
-            labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **stated},
+            labels={POD_GROUP: pod_group_name(gang, pods), **non_empty(**{QUOTA: plan.queue}), **stated},
             spec={"schedulerName": own.get("schedulerName", "koord-scheduler")},
         ),
     )

@@ -17,7 +17,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.topologies.slurm import BLOCK, TREE
-from bayplan.topologies.slurm.layout import Laid, layout
+from bayplan.topologies.slurm.layout import Layout, layout
 
 # The parts of a job: equal nodes, and the pods that run on them in the order of their tasks
 
@@ -205,7 +205,7 @@ class Cluster(NamedTuple):
     """What a section must know of its pool."""
 
     pool: Pool
-    laid: Laid
+    laid: Layout
     target: Target
 
 

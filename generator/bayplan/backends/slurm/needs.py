@@ -17,7 +17,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies.slurm import BLOCK, FLAT
-from bayplan.topologies.slurm.layout import Laid, name_rules, plugin_of, settings, slurm_name, topology_name
+from bayplan.topologies.slurm.layout import Layout, name_rules, plugin_of, settings, slurm_name, topology_name
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
@@ -197,7 +197,7 @@ class PlannedPool(NamedTuple):
     """A pool as Slurm plans it."""
 
     pool: Pool
-    laid: Laid
+    laid: Layout
     unusable: frozenset[str]  # unusable nodes
 
 

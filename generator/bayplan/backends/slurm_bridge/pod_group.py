@@ -19,7 +19,7 @@ from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
@@ -91,7 +91,7 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
         "job-name": job.name,
-        **given(partition=partition(plan, gang)),
+        **non_empty(partition=partition(plan, gang)),
         **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
     }
 

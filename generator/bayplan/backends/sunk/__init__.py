@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
 from bayplan.core.diagnostics import Diagnostic, info
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (
     Backend,
     Declaration,
@@ -200,7 +200,7 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
     seconds = gang.gang.active_deadline_seconds
     told = {**({"timeout": seconds} if seconds else {}), **own}
     return {
-        **given(partition=partition(plan, gang)),
+        **non_empty(partition=partition(plan, gang)),
         **{annotation: str(told[key]) for key, annotation in OPTIONS.items() if key in told},
     }
 

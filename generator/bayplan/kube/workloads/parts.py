@@ -140,10 +140,10 @@ def _empty(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
         yield warning("W505", workload.object.route, message, hint=hint)
 
 
-Found = Sequence[TemplateSlot | Diagnostic]
+Slots = Sequence[TemplateSlot | Diagnostic]
 
 
-def fewer(one: Object, path: Path, slots: Found) -> Iterator[Diagnostic]:
+def fewer(one: Object, path: Path, slots: Slots) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
     least, every = number_in(one.data, *path), sum(each.total for each in slots if isinstance(each, TemplateSlot))
     if least is not None and 0 < least < every:

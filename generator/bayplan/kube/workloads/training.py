@@ -8,7 +8,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, war
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.workloads import kubernetes
-from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, slot, templates, unknown
+from bayplan.kube.workloads.parts import GROWS, Objects, Slots, fewer, numbered, one_by_one, slot, templates, unknown
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
@@ -43,7 +43,7 @@ def _replica_slots(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]
         yield numbered(template_slot, get(one.data, "spec", "runLauncherAsWorker") is not True)
 
 
-def _elastic(one: Object, slots: Found) -> Iterator[Diagnostic]:
+def _elastic(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     """W506."""
     if get(one.data, "spec", "elasticPolicy"):
         message = f"{title(one)} is elastic; only its `replicas` are planned, as one gang"
@@ -196,7 +196,7 @@ def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
         yield slot(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
 
 
-def _fewer(one: Object, slots: Found) -> Iterator[Diagnostic]:
+def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     """W506: of the Job, else of its tasks, whose numbers are added up."""
     if get(one.data, "spec", "minAvailable"):
         yield from fewer(one, ("spec", "minAvailable"), slots)

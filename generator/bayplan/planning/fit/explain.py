@@ -31,7 +31,7 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.pods is not None:
         return _one_pod(plan, why.pods)
     message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
-    hint = _or(tuple(_said(change) for change in why.changes[:3]))
+    hint = _or(tuple(_described(change) for change in why.changes[:3]))
     if why.channels:
         return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
     if why.policy:
@@ -97,7 +97,7 @@ def _or(ways: tuple[str, ...]) -> str:
     return ", or ".join(way for way in ways if way)
 
 
-def _said(change: Change) -> str:
+def _described(change: Change) -> str:
     if change.what == "level":
         wanted = f'require "{change.value}" instead of "{change.instead}"'
         return wanted if change.value else f"drop `required: {change.instead}`"

@@ -316,7 +316,7 @@ def problem(
     the loose one has none there is none.
     """
     together = tuple(gangs)
-    demands = _asked(together, topology, space, channels)
+    demands = _demands(together, topology, space, channels)
     deciding = _deciding(demands.values(), space)
     builder = _Builder(space, demands, deciding, loose)
     root = builder.root(together)
@@ -331,7 +331,7 @@ def problem(
     return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
 
 
-Asked = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
+Demands = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
 
 
 def key(pods: Pods) -> tuple[int, str, bool]:
@@ -339,7 +339,7 @@ def key(pods: Pods) -> tuple[int, str, bool]:
     return (id(pods.spec), pods.pool, bool(pods.compute_domain))
 
 
-def _asked(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Asked:
+def _demands(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Demands:
     demands: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
     for gang in gangs:
         for pods in all_pods(gang.root):
@@ -377,7 +377,7 @@ def _pool_deciding(demands: list[Mapping[str, int]], offered: Mapping[str, int])
 class _Builder:
     """Numbers shapes, then units bottom-up. Units of one signature get one number."""
 
-    def __init__(self, space: Space, demands: Asked, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
+    def __init__(self, space: Space, demands: Demands, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
         self.space = space
         self.loose = loose
         self.strict = False

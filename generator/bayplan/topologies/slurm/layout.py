@@ -20,7 +20,7 @@ from bayplan.topologies.slurm import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
 Path = tuple[str, ...]
 
 
-class LaidUnit(NamedTuple):
+class LayoutUnit(NamedTuple):
     """A block or switch to write. `original`: the path it stands for, where its name does not say it."""
 
     name: str
@@ -29,12 +29,12 @@ class LaidUnit(NamedTuple):
     original: str = ""
 
 
-class Laid(NamedTuple):
+class Layout(NamedTuple):
     """One topology to write. `planned`: level -> the size of a block that is as large as its domains."""
 
     name: str
     plugin: str
-    units: tuple[LaidUnit, ...] = ()
+    units: tuple[LayoutUnit, ...] = ()
     sizes: tuple[int, ...] = ()
     planned: Mapping[str, int] = {}
     comments: tuple[str, ...] = ()
@@ -118,22 +118,22 @@ class Names:
         return free
 
 
-def layouts(topology: ClusterTopology, target: Target) -> tuple[Laid, ...]:
+def layouts(topology: ClusterTopology, target: Target) -> tuple[Layout, ...]:
     """One for each pool: what a topology.yaml holds."""
     return tuple(layout(topology, pool, target) for pool in topology.pools)
 
 
-def layout(topology: ClusterTopology, pool: Pool, target: Target) -> Laid:
+def layout(topology: ClusterTopology, pool: Pool, target: Target) -> Layout:
     """The topology of one pool."""
     name = topology_name(topology, pool)
     plugin = plugin_of(topology, pool)
     if plugin == FLAT:
-        return Laid(name, FLAT)
+        return Layout(name, FLAT)
     rules = name_rules(topology)
     names = Names({pool.name: known_units(topology, pool)})
-    laid = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, name)
+    layout = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, name)
     levels = " ".join(f"{each.name}={each.label}{',nvlink' if each.nvlink else ''}" for each in pool.levels)
-    return laid._replace(name=name, comments=(f"# levels of {name}: {levels}",))
+    return layout._replace(name=name, comments=(f"# levels of {name}: {levels}",))
 
 
 def topology_name(topology: ClusterTopology, pool: Pool) -> str:
@@ -143,35 +143,35 @@ def topology_name(topology: ClusterTopology, pool: Pool) -> str:
     return str(own.get("pools", {}).get(pool.name, {}).get("topology") or shared or pool.name)
 
 
-def one_layout(topology: ClusterTopology, target: Target) -> Laid:
+def one_layout(topology: ClusterTopology, target: Target) -> Layout:
     """What a topology.conf holds: one topology for all pools.
 
     Several pools share the base size and nothing above; a pool without levels is one block or switch, because Slurm
     never uses nodes that its topology leaves out.
     """
-    laid = layouts(topology, target)
-    if len(laid) == 1 and laid[0].plugin != FLAT:
-        return laid[0]._replace(
-            comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),)
+    per_pool = layouts(topology, target)
+    if len(per_pool) == 1 and per_pool[0].plugin != FLAT:
+        return per_pool[0]._replace(
+            comments=(per_pool[0].comments[0].replace(f"levels of {per_pool[0].name}", "levels of default"),)
         )
-    plugin = next((each.plugin for each in laid if each.plugin != FLAT), BLOCK)
+    plugin = next((each.plugin for each in per_pool if each.plugin != FLAT), BLOCK)
     rules, names = name_rules(topology), Names({pool.name: known_units(topology, pool) for pool in topology.pools})
-    units: list[LaidUnit] = []
+    units: list[LayoutUnit] = []
     for pool in topology.pools:
         each = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, pool.name)
         units += (unit for unit in each.units if unit.nodes or unit.children)
     bases = [len(unit.nodes) for unit in units if unit.nodes]
-    known = [each.base for each in laid if each.base]
+    known = [each.base for each in per_pool if each.base]
     base = min([*known, *bases]) if not target.since("slurm", "25.05") else max(known, default=max(bases, default=1))
-    return Laid("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
+    return Layout("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
 
 
-def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Laid:
+def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Layout:
     placeholders = target.since("slurm", "25.05")
     rows = siblings_together(pool.domains)
     base = _base(pool, rows, placeholders)
     slots, padded = _slots(pool, rows)
-    units: list[LaidUnit] = []
+    units: list[LayoutUnit] = []
     for before, row in zip([None, *rows], rows, strict=False):
         if placeholders and before:
             units += _filler(before.path, row.path, slots, len(units), names)
@@ -181,7 +181,7 @@ def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Targe
     planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
     sizes = tuple(sorted({base, *planned.values()}))
     finest = {pool.levels[-1].name: base} if pool.levels else {}
-    return Laid("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
+    return Layout("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
 
 
 def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
@@ -220,20 +220,20 @@ def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
     return slots, padded
 
 
-def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, names: Names) -> Iterator[LaidUnit]:
+def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, names: Names) -> Iterator[LayoutUnit]:
     """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine
     missing = -made % steps[differ] if differ < len(steps) else 0
     stem = "-".join(before[: differ + 1])
     for number in range(missing):
-        yield LaidUnit(names.free(f"{stem}-none{number + 1}"))
+        yield LayoutUnit(names.free(f"{stem}-none{number + 1}"))
 
 
-def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
+def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LayoutUnit:
     name = names.of(pool, path)
     whole = "/".join(path)
-    return LaidUnit(name, nodes, original=whole if whole != name else "")
+    return LayoutUnit(name, nodes, original=whole if whole != name else "")
 
 
 def unit_name(text: str) -> str:
@@ -245,7 +245,7 @@ def unit_name(text: str) -> str:
     return f"{name}_" if len(name) - len(name.rstrip("0123456789")) > 18 else name
 
 
-def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Laid:
+def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Layout:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one. Slurm takes no switch without anything below it."""
     leaves = {row.path or (pool.name,): row for row in siblings_together(pool.domains) if row.nodes}
@@ -256,9 +256,9 @@ def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: st
             names[path] = units_of.of(pool, path)
             below.setdefault(path[:-1], []).append(names[path])
     tops = tuple(below[()])
-    units = [LaidUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
+    units = [LayoutUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
     for path, switch in names.items():
         held = tuple(slurm_name(node, rules) for node in leaves[path].nodes) if path in leaves else ()
         whole = "/".join(path)
-        units.append(LaidUnit(switch, held, tuple(below.get(path, ())), whole if whole != switch else ""))
-    return Laid("", TREE, tuple(units))
+        units.append(LayoutUnit(switch, held, tuple(below.get(path, ())), whole if whole != switch else ""))
+    return Layout("", TREE, tuple(units))

@@ -16,7 +16,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, TREE, UNCUT, Line, Network, Unit, judged, lines, names_in, reading
-from bayplan.topologies.slurm.layout import Laid, one_layout
+from bayplan.topologies.slurm.layout import Layout, one_layout
 
 FILE = "topology.conf"
 POOL = "default"
@@ -141,14 +141,14 @@ def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
     return (File(FILE, "".join(f"{line}\n" for line in _written(topology, one_layout(topology, target)))),)
 
 
-def _written(topology: ClusterTopology, laid: Laid) -> Iterator[str]:
-    yield f"# Slurm's topology.conf of {topology.name}, TopologyPlugin=topology/{laid.plugin}."
-    yield from laid.comments
-    if laid.plugin == BLOCK:
-        yield f"BlockSizes={','.join(map(str, laid.sizes))}"
-    for unit in laid.units:
+def _written(topology: ClusterTopology, layout: Layout) -> Iterator[str]:
+    yield f"# Slurm's topology.conf of {topology.name}, TopologyPlugin=topology/{layout.plugin}."
+    yield from layout.comments
+    if layout.plugin == BLOCK:
+        yield f"BlockSizes={','.join(map(str, layout.sizes))}"
+    for unit in layout.units:
         if unit.original:
             yield f"# {unit.name}={unit.original}"
         nodes = f" Nodes={hostlist.compress(unit.nodes)}" if unit.nodes else ""
         children = f" Switches={','.join(unit.children)}" if unit.children else ""
-        yield f"{'BlockName' if laid.plugin == BLOCK else 'SwitchName'}={unit.name}{children}{nodes}"
+        yield f"{'BlockName' if layout.plugin == BLOCK else 'SwitchName'}={unit.name}{children}{nodes}"

@@ -15,7 +15,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
-from bayplan.topologies.slurm.layout import Laid, layouts
+from bayplan.topologies.slurm.layout import Layout, layouts
 
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
@@ -114,22 +114,22 @@ def _units(data: Any, route: Route, keys: tuple[str, str, str], found: list[Diag
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
     """One topology.yaml with one topology for each pool."""
     lines = [f"# Slurm's topology.yaml of {topology.name}, for Slurm 25.05 and later."]
-    for number, laid in enumerate(layouts(topology, target)):
-        lines += [*laid.comments, f"- topology: {_quoted(laid.name)}"]
-        lines += [f"  cluster_default: {'false' if number else 'true'}", *_body(laid)]
+    for number, layout in enumerate(layouts(topology, target)):
+        lines += [*layout.comments, f"- topology: {_quoted(layout.name)}"]
+        lines += [f"  cluster_default: {'false' if number else 'true'}", *_body(layout)]
     return (File(FILE, "".join(f"{line}\n" for line in lines)),)
 
 
-def _body(laid: Laid) -> Iterator[str]:
-    if laid.plugin == FLAT:
+def _body(layout: Layout) -> Iterator[str]:
+    if layout.plugin == FLAT:
         yield "  flat: true"
         return
-    unit_key, list_key = ("block", "blocks") if laid.plugin == BLOCK else ("switch", "switches")
-    yield f"  {laid.plugin}:"
-    if laid.plugin == BLOCK:
-        yield f"    block_sizes: [{', '.join(map(str, laid.sizes))}]"
+    unit_key, list_key = ("block", "blocks") if layout.plugin == BLOCK else ("switch", "switches")
+    yield f"  {layout.plugin}:"
+    if layout.plugin == BLOCK:
+        yield f"    block_sizes: [{', '.join(map(str, layout.sizes))}]"
     yield f"    {list_key}:"
-    for unit in laid.units:
+    for unit in layout.units:
         if unit.original:
             yield f"    # {unit.name}={unit.original}"
         below = f", children: {_quoted(','.join(unit.children))}" if unit.children else ""

@@ -12,7 +12,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 
-# GPUs, or slices of them, as an extended resource of a device plugin.
+# GPUs or MIG slices as an extended resource of a device plugin.
 
 DEVICE_PLUGIN = "device-plugin"
 
@@ -29,7 +29,7 @@ def counted_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     return kind.resources.get("count", "nvidia.com/gpu")
 
 
-# GPUs through Dynamic Resource Allocation: one ResourceClaimTemplate a podSet, one claim a pod.
+# GPUs through Dynamic Resource Allocation: a ResourceClaimTemplate for each podSet, a claim for each pod.
 
 DRA = "dra"
 CLAIM = "gpu"
@@ -95,7 +95,7 @@ def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
     return tuple(filter(None, (own.memory, own.percentage, own.cores)))
 
 
-# Slices of NVIDIA's GPUs (MIG): what they are called, and how much of a card they are at least.
+# Slices of NVIDIA's GPUs (MIG): their names, and the smallest part of a card that each can be.
 #
 # The device plugin has two strategies (NVIDIA/k8s-device-plugin 0.17, README): `mixed` offers each profile as a
 # resource of its own, `single` offers slices as `nvidia.com/gpu`. The DRA driver has a device class for them, and each

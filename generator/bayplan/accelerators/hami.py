@@ -11,7 +11,7 @@ from bayplan.model.manifest import PodParts
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 
-# Which nodes and cards are liked best: annotations of HAMi.
+# Annotations of HAMi that state a policy for nodes and cards.
 #
 # HAMi 2.10.0: `pkg/util/types.go`, `pkg/scheduler/policy/`, `pkg/device/metax/{device,sdevice,protocol}.go`.
 
@@ -56,7 +56,7 @@ def linked_by_node(kind: AcceleratorKind) -> bool:
     return kind.vendor == "metax" and names(kind).cards != SGPU
 
 
-# Parts of cards: what is asked of memory and cores, in the units of the vendor, and how much of a card that is.
+# Parts of cards: requested memory and cores in the vendor's units, and the share of a card that they are.
 
 WHOLE = 1000
 PERCENT = 100

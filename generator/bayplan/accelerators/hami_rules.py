@@ -32,7 +32,7 @@ from bayplan.kube.vendors import METAX, ROLES, SGPU, VOLCANO, Names, names, role
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 
-# A pod as HAMi sees it: the cards that its containers ask for, and whether it is HAMi's at all.
+# A pod as HAMi sees it: the cards that its containers request, and whether HAMi handles it at all.
 
 Path = tuple[str | int, ...]
 SCHEDULERS = ("", "default-scheduler", SCHEDULER)
@@ -385,7 +385,7 @@ def _unknown(pod: HamiPod) -> Iterator[Fault]:
                     yield Fault("unknown", "warning", ("spec", key, number, *place), message, hint)
 
 
-# What single vendors demand (HAMi 2.10.0: pkg/device/{ascend,mthreads}/device.go, the chart's device-configmap).
+# Rules of single vendors (HAMi 2.10.0: pkg/device/{ascend,mthreads}/device.go, the chart's device-configmap).
 
 SIZES = (2, 4, 8, 16, 32, 64, 96)
 """What `mthreads.com/sgpu-memory` may be."""
@@ -438,7 +438,7 @@ def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
         yield Fault("chip", "error", ask.at["memory"], message, f"ask for one card, or remove {ask.names.memory}")
 
 
-# Cards of MetaX: how they go together in a pod, and which node is best (2.10.0, pkg/device/metax/).
+# Cards of MetaX: which kinds a pod can combine, and which node is best (2.10.0, pkg/device/metax/).
 
 
 def check_metax(pod: HamiPod) -> Iterator[Fault]:

@@ -200,8 +200,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
         if accelerator and kind and allocator(accelerator, kind) == HAMI:
             network = _network(spec, topology, pool)
             parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](accelerator, kind, ""), network)
-            data = template(spec, pool, parts, ())
-            for fault in faults(hami_pod(data, topology.accelerators.values(), target)):
+            for fault in faults(hami_pod(template(spec, pool, parts, ()), topology.accelerators.values(), target)):
                 if fault.rule == "choice" and accelerator.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):

@@ -27,7 +27,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from dict.fromkeys(asked.check_fabric_pods(workflow, topology))
 
 
-# Of every podSet, on a fabric or not: networks attached by hand, extended resources, Gloo's interface.
+# Checks of every podSet, on a fabric or not: networks in templates, extended resources, Gloo's interface.
 
 NATIVE = ("kubernetes.io/",)
 """Resources that are no extended ones: Kubernetes itself counts them (Kubernetes, "Extended resources")."""
@@ -115,7 +115,7 @@ def _dns(
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")
 
 
-# Networks that a template attaches by hand, against the devices that its pods ask for.
+# Networks that a template attaches itself, compared with the devices that its pods request.
 
 
 def check_devices(

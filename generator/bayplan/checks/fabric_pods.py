@@ -22,7 +22,7 @@ from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
-# What the checks of podSets on a fabric look at.
+# The input of the checks of podSets on a fabric.
 
 
 class FabricPods(NamedTuple):
@@ -120,7 +120,7 @@ def _aligned(attached: FabricPods) -> Iterator[Diagnostic]:
         yield error("W539", attached.route, message, hint="add `numa:` to its rails, or take whole nodes", notes=notes)
 
 
-# What a podSet says itself of what its fabric brings: a second word for one thing.
+# Settings of a podSet that repeat or override what its fabric sets.
 
 OURS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(NETWORKED, (NETWORKS,)),
@@ -174,7 +174,7 @@ def _host_network(attached: FabricPods) -> Iterator[Diagnostic]:
         yield error("W536", route, message, hint="remove `hostNetwork`, or use a fabric of kind hostnetwork")
 
 
-# Which rails a podSet has, and how their interfaces are called.
+# The rails of a podSet, and the names of their interfaces.
 
 
 def numbers(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -227,7 +227,7 @@ def _host_interface(attached: FabricPods) -> Iterator[Diagnostic]:
         yield info("W544", attached.route, message, hint=hint)
 
 
-# Where processes meet.
+# Rendezvous over a fabric.
 #
 # Services and DNS know a pod by its primary address alone, so a rendezvous over a fabric needs an address that is
 # known beforehand: a fixed one of rank 0.
@@ -312,7 +312,7 @@ def _refused(route: Route, why: str, hint: str = "leave `address` out: rank 0 is
     return error("W533", route, f"no rendezvous over the fabric: {why}", hint=hint)
 
 
-# What NCCL and Gloo are told, against what is attached (NCCL 2.30, `env.rst`).
+# Variables of NCCL and Gloo, compared with the attached interfaces and devices (NCCL 2.30, `env.rst`).
 
 SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
 

@@ -150,7 +150,7 @@ def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
         yield warning("T621", (*route, "ipcLock"), message, hint=hint)
 
 
-# Names of extended resources and of interfaces, by whoever defines them.
+# Names of extended resources and of interfaces, by the rules of the component that defines them.
 #
 # Sources: Network Operator 26.7 api/v1alpha1/validator (its webhook is off by default, so that a bad name shows up
 # only when pods wait), k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin 3.11 pkg/utils (ValidResourceName),
@@ -233,7 +233,7 @@ def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:
         yield error("T611", route, f'the interface "{name}" {why}', hint="such as net1")
 
 
-# Rails of one fabric against each other: devices twice, resources that do not tell cards apart.
+# Rails of one fabric compared with each other: repeated devices, resources that do not distinguish cards.
 
 
 def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -303,7 +303,7 @@ def _order(fabric: Fabric) -> Iterator[Diagnostic]:
             yield info("T609", route, message, hint=hint)
 
 
-# Fabrics and the nodes that hang on them: names, numbers of GPUs, and one card in two fabrics.
+# Fabrics and their nodes: names, numbers of GPUs, and cards in two fabrics.
 
 GLOBAL = ("default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv")
 """Namespaces whose networks all pods of OpenShift may use (namespaceIsolation, on by default)."""

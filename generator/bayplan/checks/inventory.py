@@ -132,7 +132,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
         yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")
 
 
-# What the topology says of cards: their memory, their slices, how they hang together.
+# Accelerators of the topology: memory, MIG profiles, links.
 
 
 def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -180,7 +180,7 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
             seen.add(card)
 
 
-# What is worth knowing of a topology, and only said when one asks for it.
+# Infos about a topology that only `topology check` reports.
 
 ISOLATING_LABELS = frozenset({"crusoe.ai/ib.partition.id"})
 """Labels of levels whose domains no network of jobs joins (Crusoe: InfiniBand partitions)."""

@@ -160,7 +160,7 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
             return
 
 
-# FAB11 of a workflow: addresses that its pods take at once, out of one range or of the blocks of nodes.
+# FAB11 of a workflow: the addresses that its pods take at the same time, from one range or from the blocks of nodes.
 
 FROM_RANGE, FROM_BLOCKS = "whereabouts", "nv-ipam"
 

@@ -72,7 +72,7 @@ def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
         yield error("W328", (*place.route, "fabric"), f'there is no fabric "{attachment.name}"', hint=hint)
 
 
-# Levels that a workflow names: they exist, and go from coarse to fine on the way in.
+# Levels that a workflow names: they must exist, and go from coarse to fine from gangs to inner groups.
 
 
 def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -133,7 +133,7 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
     return bool(both) and all(pool.depth(one) < pool.depth(other) for pool in both)
 
 
-# What the formats can say and bayplan cannot carry out yet: refused, never dropped.
+# What the formats can express and bayplan does not support yet: refused, never dropped silently.
 
 WORKLOADS = ("lws",)
 

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from bayplan.model.augment import WorkloadTemplates
 
 
-# Values in a template that would make no pod: amounts that are none, cards counted twice, nulls that delete ours.
+# Values in a template that make no valid pod: invalid quantities, accelerators counted twice, nulls that delete fields
+# of bayplan.
 
 SPEC = ("containers", "resourceClaims", "volumes", "nodeSelector", "affinity")
 MAIN = ("name", "env", "resources", "volumeMounts")
@@ -326,7 +327,7 @@ def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnos
         yield error("W314", route, message, hint=f'call the main container "{pods.name}"')
 
 
-# Users' `template`s against the fields that Kubernetes has in the target's version.
+# Users' `template`s, compared with the fields of the target's Kubernetes version.
 
 
 def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
@@ -342,8 +343,8 @@ def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: T
             yield from faults(fields, template, route)
 
 
-# Pod templates that others wrote: nothing has judged them yet. The proof adds up their amounts, and a scheduler has to
-# be free to place their pods.
+# Pod templates of existing workloads, which nothing has validated yet. The proof adds up their amounts, and a scheduler
+# must be free to place their pods.
 
 HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
@@ -404,7 +405,7 @@ def _wrong(name: str, value: Any, route: Route, hint: str) -> Diagnostic:
     return error("W513", route, message, hint=hint)
 
 
-# Quantities, and the files that travel in a ConfigMap.
+# Quantities, and files that are mounted from a ConfigMap.
 
 CONFIG_MAP_LIMIT = 2**20
 """Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds

@@ -10,7 +10,7 @@ from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.schemas import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
 
-# Node names: each once, spelled as Kubernetes spells them, and known where they are called unusable.
+# Node names: unique, valid in Kubernetes, and listed in a domain where `unusable` names them.
 
 POOLS: Route = ("topology", "spec", "pools")
 
@@ -237,7 +237,7 @@ def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
                     yield report("T413", route, message, hint="use labels without dots", notes=notes)
 
 
-# NVLink partitions against the levels that claim to be them, and against the hardware that is known.
+# NVLink partitions, compared with the level marked `nvlink` and with known hardware.
 
 LARGEST_NODES = 18
 LARGEST_CARDS = 72

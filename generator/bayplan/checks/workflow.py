@@ -91,7 +91,7 @@ def _count(node: Gang | Group) -> int:
     return below * (1 if isinstance(node, Group) and node.size else node.replicas)
 
 
-# Names among siblings, and names that are joined from others.
+# Names of siblings, and names that are joined from several parts.
 
 MOST_NAMES = 300_000
 """So many names are compared here; the documents of a larger workflow are compared when they are made."""
@@ -154,7 +154,7 @@ def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, R
             yield from _below(group, below, instance)
 
 
-# Gangs that wait for others, and the podSet that speaks for its gang.
+# Dependencies between gangs, and the lead podSet of a gang.
 
 
 def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -200,7 +200,7 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W307", (*GANGS, index, "lead"), message, hint=hint)
 
 
-# Texts that stand for pods: there is such a pod, and the text occurs.
+# `hosts`: the pod must exist, and the text must occur.
 
 MOST_HOST_NAMES = 1000
 """So many podSet instances are compared with a name that is none of them."""

@@ -136,7 +136,7 @@ def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
     return pool._replace(node=pool.node._replace(resources=dict(sorted({**implied, **pool.node.resources}.items()))))
 
 
-# Which nodes hang on which fabric, and what the kinds of fabrics have in common.
+# The nodes on each fabric, and properties of the kinds of fabrics.
 
 NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
 """Kinds whose rails are networks of Multus."""

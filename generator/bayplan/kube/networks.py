@@ -268,7 +268,7 @@ def _dumped(ipam: Any) -> str | None:
     return json.dumps(ipam)
 
 
-# Addresses of secondary networks: subnets, what of them can be given out, and who gives it out.
+# Addresses of secondary networks: subnets, and the addresses that pods can get from them.
 
 Address = IPv4Address | IPv6Address
 Subnet = IPv4Network | IPv6Network

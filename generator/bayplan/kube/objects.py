@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.model.manifest import Object
 
-# Reading objects that others wrote, in which anything may stand anywhere: a wrong type reads as nothing.
+# Read objects of any shape: a value of the wrong type reads as a missing one.
 
 
 def get(data: Any, *path: str | int) -> Any:
@@ -143,9 +143,6 @@ def flattened(one: Object) -> Iterator[Object]:
 def number(route: Route) -> int:
     """N of a route into `manifest:N`."""
     return int(str(route[0]).partition(":")[2])
-
-
-# Optional fields of a manifest.
 
 
 def non_empty(**fields: Any) -> dict[str, Any]:

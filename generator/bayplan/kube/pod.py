@@ -224,7 +224,7 @@ def file_key(path: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))
 
 
-# What bayplan writes into pods itself, so that nobody else may.
+# What bayplan writes into pods itself, and templates must not set.
 
 OWN_FIELDS: Mapping[str, str] = {
     "schedulerName": "the scheduler is chosen by `spec.scheduler`",

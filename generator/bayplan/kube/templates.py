@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 
-# How many pods a controller makes of a pod template, kind by kind: the one place that knows.
+# How many pods each kind of controller makes from a pod template.
 
 CountPath = tuple[str | int, ...]
 

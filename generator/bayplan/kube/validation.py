@@ -72,7 +72,7 @@ def references(spec: Mapping[str, Any]) -> Iterator[Refused]:
             yield Refused(("volumes", number, "persistentVolumeClaim", "claimName"), wrong, CLAIM_HINT)
 
 
-# CEL expressions, as far as a look at their quotes and brackets goes (cel-spec, "Lexis").
+# CEL expressions: only quotes and brackets are checked (cel-spec, "Lexis").
 
 PIECE = re.compile(
     r"""

@@ -115,8 +115,7 @@ def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
 
 
 def _fabric_request(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
-    claim = network_claim_name(gang, pods)
-    return fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, claim)
+    return fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
 
 
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
@@ -163,7 +162,7 @@ def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
     return (pods.ranks.first if pods.ranks else 0) if pods.total == 1 else kind.INDEX
 
 
-# The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.
+# The objects that a gang needs under every scheduler: ComputeDomains, claim templates and ConfigMaps.
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:

@@ -132,7 +132,7 @@ def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
     return {"backoffLimit": 20, "ttlSecondsAfterFinished": WAIT, "template": {"spec": pod}}
 
 
-# The order in which the objects of a workflow go: workloads first, then what they held on to.
+# The order in which the objects of a workflow are deleted: workloads first, then the objects that they refer to.
 
 
 def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-# What a plan can need of a scheduler, and how a backend declares what it supports.
+# What a plan can need of a scheduler, and how a backend declares its support.
 
 Fidelity = Literal["exact", "approximate", "absent"]
 Word = Literal["", "not yet here", "not yet upstream", "never"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 
-# Secondary networks: what the topology file says of the cards that carry a job's traffic.
+# Secondary networks: the network cards that carry a job's traffic.
 
 SHARING = ("macvlan", "ipoib")
 """Kinds whose pods share a card unless the file says otherwise: the others hand the whole card, or a part of it that is

@@ -12,7 +12,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
 from bayplan.planning.pools import gang_pools
 
-# Names of everything that is derived: nothing random, no time, no version of ours.
+# Names of all derived objects. They hold nothing random, no time and no version of bayplan.
 #
 # A gang is called after its workflow, with `-<gang>` where there are several and the copy's number where it has any.
 # What it holds adds `-<group>-<i>` for each group around it, and `-<podSet>`.
@@ -165,7 +165,7 @@ def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield error("P509", (*pods.route, "accelerator", "count"), message, hint=hint)
 
 
-# The one function that numbers pods: all that meet in a rendezvous, in the order in which the file lists them.
+# Ranks: all pods of a rendezvous are numbered in the order in which the file lists them.
 
 
 def assign_ranks(plan: Plan) -> Plan:

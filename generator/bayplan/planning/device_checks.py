@@ -117,7 +117,7 @@ SWITCHES = {
 """What volcano-scheduler.conf must say (Volcano 1.14)."""
 
 
-# PodSets on fabrics once ranks and ComputeDomains are known: who is attached, where rank 0 is, what NVLink is told.
+# PodSets on fabrics, once ranks and ComputeDomains are known: attachments, rank 0, ports and NVLink variables.
 
 MNNVL = "NCCL_MNNVL_ENABLE"
 

@@ -123,7 +123,7 @@ def shares(unit: Unit) -> bool:
     return any(each.copies > 1 for each in walk(unit))
 
 
-# A plan under another name: what is alike but for its name is planned and proven once.
+# Rename a plan: workloads that differ only in their name are planned and proven once.
 
 
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:

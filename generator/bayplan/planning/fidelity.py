@@ -63,7 +63,7 @@ def _severity(need: Need, row: Support | None) -> Severity:
     return "warning" if need.preferred and mild == "error" else mild
 
 
-# What a plan needs of a scheduler and of a workload kind, as amounts with a place.
+# What a plan needs of a scheduler and of a workload kind: amounts, each with its route.
 
 
 def plan_needs(plan: Plan) -> tuple[Need, ...]:

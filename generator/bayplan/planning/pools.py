@@ -143,7 +143,7 @@ def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -
     return _undecided(pod_set, sorted(leaders) or [pool.name for pool in topology.pools])
 
 
-# How much of a card the pods of each podSet take, made out once for the whole workflow.
+# How much of a card the pods of each podSet take, computed once for the whole workflow.
 #
 # On cards that equal shares fill, each counts as the nth part where n of them find room: shares of 40% count as a
 # half. Shares of different sizes count as what they are, for one may fill what the others leave; then the sum is right

@@ -21,7 +21,8 @@ from bayplan.model.workflow import PodSet
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
-# What a command tells torchrun of a rendezvous, against the pods that meet (PyTorch, torch/distributed/run.py).
+# The rendezvous options of torchrun in a command, compared with the pods of the rendezvous (PyTorch,
+# torch/distributed/run.py).
 
 NODES = r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])"
 PROCESSES = r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])"
@@ -106,7 +107,7 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
     for gang in (each for each in plan.gangs if each.copy == 0):
         units = {unit.name: unit for unit in walk(gang.root)}
         for domain in once(reversed(gang.compute_domains)):
-            least = minimum(units[domain.unit], lambda pods, name=domain.name: pods.compute_domain == name)  # type: ignore[misc]
+            least = minimum(units[domain.unit], partial(_claims, domain.name))
             if least < domain.nodes:
                 message = (
                     f"its ComputeDomain has {domain.nodes} pods, and {least} of them may start alone, but DRA driver"
@@ -114,6 +115,10 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
                 message += " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come"
                 hint = "target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`"
                 yield error("P517", (*domain.route, "name"), message, hint=hint)
+
+
+def _claims(domain: str, pods: Pods) -> bool:
+    return pods.compute_domain == domain
 
 
 def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
@@ -201,7 +206,7 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     return names
 
 
-# What narrows the choice of nodes and is not part of the proof: a warning each, since the fit is then only likely.
+# Constraints on nodes that the proof does not model: a warning each, because the fit is then only likely.
 
 KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 """Fields of a pod's spec by which Kubernetes leaves out nodes (Kubernetes, "Assigning Pods to Nodes")."""
@@ -243,7 +248,7 @@ def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
             yield key
 
 
-# Preferences that no placement can meet: a warning each, since the scheduler will fall back without a word.
+# Preferences that no placement can meet: a warning each, because the scheduler falls back silently.
 
 
 def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:

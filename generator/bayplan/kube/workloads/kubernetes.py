@@ -50,7 +50,7 @@ def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
 
 
-# A Pod alone: a gang of one.
+# A single Pod is a gang of one.
 
 
 def pod(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:

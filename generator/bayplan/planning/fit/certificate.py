@@ -14,7 +14,7 @@ from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, ca
 from bayplan.planning.fit.search import BUDGET, QUICK, surely_fits, surely_too_large
 from bayplan.planning.fit.witness import solve
 
-# Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.
+# Plans that request less: a coarser level, fewer instances, fewer pods, or only what must start.
 
 
 def at_route(route: Route, edit: Callable[[Any], Any]) -> Callable[[Any], Any]:

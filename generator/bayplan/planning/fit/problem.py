@@ -233,7 +233,7 @@ def _build_place(branch: Mapping[Any, Any], path: tuple[Step, ...], kinds: dict[
     return Place(path, children, hosts, kinds.setdefault(Kind(len(path), groups), len(kinds)))
 
 
-# The gangs as numbered items.
+# Gangs as a packing problem over numbered items.
 
 Vector = tuple[int, ...]
 Content = tuple[tuple[int, int], ...]  # item, how many of it: sorted

@@ -10,7 +10,7 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
-# Decide whether gangs that run together fit a space, and say where: fronts first, then first fit, then a solver.
+# Decide whether gangs that run together fit a space, and where: by Pareto fronts, then by first fit, then by a solver.
 
 SEARCH_LIMIT = 300_000
 BUDGET = 4_000_000
@@ -88,7 +88,7 @@ def _nodes(place: Place, pool: int) -> int:
     return here + sum(_nodes(child, pool) for child in place.children)
 
 
-# Check a placement against the plan, by the words of the contract and without a thought to how it was found.
+# Verify a placement against the plan, independently of the search that found it.
 #
 # Shares only `demand` and `capacity` with the search.
 
@@ -205,7 +205,7 @@ def _domain(node: str, level: str, layout: _Layout) -> object:
     return path[: names.index(level) + 1] if level in names else ("no such level", node)
 
 
-# Which gangs run together: those that no chain of `dependsOn` puts one after the other.
+# Which gangs may run at the same time: those that no chain of `dependsOn` orders.
 
 MOST = 64
 """So many different sets at most; a workflow with more is proven as if everything ran at once."""

@@ -216,7 +216,6 @@ def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
     return {name: amount * cards for name, amount in each if name}
 
 
-NAME = "hami"
 SCHEDULER = "hami-scheduler"
 """Its webhook gives it to pods of the default scheduler anyway, unless it is out of reach."""
 

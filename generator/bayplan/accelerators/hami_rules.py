@@ -395,21 +395,17 @@ def check_chips(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
     for ask in pod.asks:
         if ask.names.vendor == "mthreads":
-            yield from _mthreads(ask)
+            memory = ask.amounts.get("memory", "")
+            if ask.cards > 1 and ask.shared:
+                message = "HAMi gives several cards of Moore Threads as a whole, whatever part of them is asked for"
+                place = ask.at.get("memory") or ask.at["cores"]
+                yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
+            elif memory and memory not in map(str, SIZES):
+                unit = quantity.show(ask.names.unit * 1000)
+                message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
+                yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
         if ask.names.cards.startswith(ASCEND):
             yield from _ascend(ask, pod.annotations.get(VNPU_MODE) == SOFT)
-
-
-def _mthreads(ask: Ask) -> Iterator[Fault]:
-    memory = ask.amounts.get("memory", "")
-    if ask.cards > 1 and ask.shared:
-        message = "HAMi gives several cards of Moore Threads as a whole, whatever part of them is asked for"
-        place = ask.at.get("memory") or ask.at["cores"]
-        yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
-    elif memory and memory not in map(str, SIZES):
-        unit = quantity.show(ask.names.unit * 1000)
-        message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
-        yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
 
 
 def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:

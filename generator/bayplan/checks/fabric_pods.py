@@ -271,7 +271,12 @@ def _fixed(attached: FabricPods) -> Iterator[Diagnostic]:
             route, f"{attached.title} has {attached.place.pods.replicas} pods, and an address is one pod's", hint
         )
     yield from _in_subnet(attached, route)
-    yield from _backend(attached, route)
+    # Which process hosts a c10d store is found by comparing the endpoint with the host's own names and addresses, and
+    # those of a second network are missed (PyTorch, torch/distributed/elastic/rendezvous/utils.py)
+    words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
+    if DYNAMIC.search(words) and "is_host" not in words:
+        message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
+        yield _refused(route, message, "leave the backend out: torchrun's static one is given all that it needs")
 
 
 def _in_subnet(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
@@ -285,15 +290,6 @@ def _in_subnet(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
         yield _refused(route, f"{own} is not an address that a pod of {rail.subnet} can have", "choose another")
     elif own == networks.address(rail.gateway):
         yield _refused(route, f"{own} is the gateway of rail 0", "choose another")
-
-
-def _backend(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
-    """Which process hosts a c10d store is found by comparing the endpoint with the host's own names and addresses, and
-    those of a second network are missed (PyTorch, torch/distributed/elastic/rendezvous/utils.py)."""
-    words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
-    if DYNAMIC.search(words) and "is_host" not in words:
-        message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
-        yield _refused(route, message, "leave the backend out: torchrun's static one is given all that it needs")
 
 
 def _masters(attached: FabricPods) -> Iterator[Diagnostic]:

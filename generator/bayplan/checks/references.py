@@ -81,7 +81,11 @@ def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diag
         pool = topology.pool(nearest_pool(workflow, owner))
         pools = (pool,) if pool and not _names_pools_below(owner.node) else topology.pools
         yield from _known(owner, pools)
-        yield from _preferred(owner, pools)
+        required, preferred = owner.node.placement
+        if _coarser(preferred, required, pools):
+            message = f'{owner.title()} prefers one "{preferred}" and requires one "{required}", which is always inside'
+            route: Route = (*owner.route, "placement", "preferred")
+            yield error("W326", route, message, hint=f'remove it, or prefer a level finer than "{required}"')
         yield from _nested(owner, pools)
 
 
@@ -103,14 +107,6 @@ def _known(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
         if name and name not in levels:
             where = f'pool "{pools[0].name}"' if len(pools) == 1 else "the topology"
             yield error("W324", route, f'{where} has no level "{name}"', hint=suggest(name, levels, "levels"))
-
-
-def _preferred(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
-    required, preferred = owner.node.placement
-    if _coarser(preferred, required, pools):
-        message = f'{owner.title()} prefers one "{preferred}" and requires one "{required}", which is always inside'
-        route: Route = (*owner.route, "placement", "preferred")
-        yield error("W326", route, message, hint=f'remove it, or prefer a level finer than "{required}"')
 
 
 def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:

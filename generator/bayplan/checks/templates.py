@@ -212,7 +212,15 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         generated["nic"] = pods.fabric is not None
         yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
-        yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+        # Mounts merge by their path, so one in the place of ours would take another volume for it
+        ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+        for index, container in enumerate(spec.get("containers") or []):
+            main = container.get("name", container_name(pods)) == container_name(pods)
+            for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
+                if isinstance(path := mount["mountPath"], str) and path in ours:
+                    message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
+                    at = (*(*route, "spec", "containers"), index, "volumeMounts", number, "mountPath")
+                    yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 
 def _own_shm(pods: PodSet) -> bool:
@@ -301,18 +309,6 @@ def _entries(
             if each["name"] in names and generated[each["name"]]:
                 message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
                 yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
-
-
-def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
-    """Mounts merge by their path, so one in the place of ours would take another volume for it."""
-    ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
-    for index, container in enumerate(containers):
-        main = container.get("name", container_name(pods)) == container_name(pods)
-        for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
-            if isinstance(path := mount["mountPath"], str) and path in ours:
-                message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
-                at = (*route, index, "volumeMounts", number, "mountPath")
-                yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:

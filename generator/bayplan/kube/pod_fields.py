@@ -74,13 +74,8 @@ def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diag
                 yield from _value(fields, kind["*"], each, (*route, key))
     elif is_object:
         yield from _object(fields, kind, value, route)
-    elif kind in TYPES and not _is(value, kind):
-        yield _wrong(fields, f"a {kind}", value, route)
-
-
-def _is(value: Any, kind: str) -> bool:
-    """Python's True is an int; Kubernetes' is not."""
-    return isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)
+    elif kind in TYPES and not (isinstance(value, TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")):
+        yield _wrong(fields, f"a {kind}", value, route)  # Python's True is an int; Kubernetes' is not
 
 
 def _wrong(fields: Fields, expected: str, value: Any, route: Route) -> Diagnostic:

@@ -71,10 +71,6 @@ def of_replicated_job(data: Any, path: CountPath) -> Amount:
     return Amount(of_job(data, path).replicas, _default(data, *path[:-3], "replicas"))
 
 
-def _jobset(data: Any, path: CountPath) -> Amount:
-    return of_replicated_job(data, path) if len(path) == 6 else UNKNOWN
-
-
 def _lws(data: Any, path: CountPath) -> Amount:
     """A leader and size - 1 workers a group; without a template of its own the leader is made of the workers'."""
     sets, size = _default(data, "spec", "replicas"), _default(data, "spec", "leaderWorkerTemplate", "size")
@@ -112,7 +108,7 @@ COUNTS: Mapping[tuple[str, str], Count] = {
     ("apps", "Deployment"): _replicas,
     ("apps", "ReplicaSet"): _replicas,
     ("apps", "StatefulSet"): _replicas,
-    ("jobset.x-k8s.io", "JobSet"): _jobset,
+    ("jobset.x-k8s.io", "JobSet"): lambda data, path: of_replicated_job(data, path) if len(path) == 6 else UNKNOWN,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
     ("batch.volcano.sh", "Job"): partial(_replicas, default=0),  # Volcano 1.15, `TaskSpec.Replicas`
     ("kubeflow.org", "MPIJob"): _mpi,

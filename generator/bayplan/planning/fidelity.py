@@ -113,7 +113,14 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
-    yield from _compute_domain_needs(gang, subject)
+    # Several that were asked for one by one are another need than several that came of `auto`
+    count = len(gang.compute_domains)
+    if count:
+        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
+    if count > 1:
+        requested = next((path for path in _asking(gang.gang, gang.route)), None)
+        route = requested or gang.compute_domains[0].route
+        yield Need("compute-domain-each" if requested else "several-compute-domains", count, route, subject=subject)
     yield from _placement_needs(plan, gang)
     yield from _size_needs(gang)
     for pods in once(all_pods(gang.root)):
@@ -142,17 +149,6 @@ def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
         yield Need("network-cards", counted, at, subject=subject)
     if request.attachment.address:
         yield Need("fixed-address", 1, (*at, "address"), subject=subject)
-
-
-def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:
-    """Several that were asked for one by one are another need than several that came of `auto`."""
-    count = len(gang.compute_domains)
-    if count:
-        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
-    if count > 1:
-        requested = next((path for path in _asking(gang.gang, gang.route)), None)
-        route = requested or gang.compute_domains[0].route
-        yield Need("compute-domain-each" if requested else "several-compute-domains", count, route, subject=subject)
 
 
 def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:

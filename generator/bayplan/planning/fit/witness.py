@@ -121,7 +121,7 @@ def _fillings(problem: Problem, pool: int, cap: Vector, meter: Meter) -> list[Ve
             most = min([cap[shape.item], *(f // a for f, a in zip(free, shape.asks, strict=True) if a)])
             for count in range(most if turn == len(shapes) else 0, most + 1):
                 left = tuple(f - count * a for f, a in zip(free, shape.asks, strict=True))
-                grown.append((_set(counts, shape.item, count), left))
+                grown.append(((*counts[: shape.item], count, *counts[shape.item + 1 :]), left))
             meter.spend(most + 1)
         open_ = grown
     return [counts for counts, _ in open_]
@@ -157,10 +157,6 @@ def _closed(vector: Vector, kind: Type, above: Vector, greedy: bool, meter: Mete
 
 def _uses(types: tuple[Type, ...], item: int) -> bool:
     return any(item == each for kind in types for each, _ in kind.content)
-
-
-def _set(vector: Vector, item: int, amount: int) -> Vector:
-    return (*vector[:item], amount, *vector[item + 1 :])
 
 
 AMPLE = 1 << 60

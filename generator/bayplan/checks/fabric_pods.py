@@ -271,8 +271,8 @@ def _fixed(attached: FabricPods) -> Iterator[Diagnostic]:
             route, f"{attached.title} has {attached.place.pods.replicas} pods, and an address is one pod's", hint
         )
     yield from _in_subnet(attached, route)
-    # Which process hosts a c10d store is found by comparing the endpoint with the host's own names and addresses, and
-    # those of a second network are missed (PyTorch, torch/distributed/elastic/rendezvous/utils.py)
+    # A process learns that it hosts the c10d store by comparing the endpoint with its host's names and addresses, which
+    # leave out those of a second network (PyTorch, torch/distributed/elastic/rendezvous/utils.py).
     words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
     if DYNAMIC.search(words) and "is_host" not in words:
         message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"

@@ -212,14 +212,14 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         generated["nic"] = pods.fabric is not None
         yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
-        # Mounts merge by their path, so one in the place of ours would take another volume for it
-        ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+        # Mounts merge by their path, so a template's mount at a path of bayplan's would replace the volume there
+        mounted = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
         for index, container in enumerate(spec.get("containers") or []):
             main = container.get("name", container_name(pods)) == container_name(pods)
             for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
-                if isinstance(path := mount["mountPath"], str) and path in ours:
+                if isinstance(path := mount["mountPath"], str) and path in mounted:
                     message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
-                    at = (*(*route, "spec", "containers"), index, "volumeMounts", number, "mountPath")
+                    at = (*route, "spec", "containers", index, "volumeMounts", number, "mountPath")
                     yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 

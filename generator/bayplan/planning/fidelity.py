@@ -113,7 +113,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
-    # Several that were asked for one by one are another need than several that came of `auto`
+    # several that `computeDomain: group` requests are another need than several that `auto` results in
     count = len(gang.compute_domains)
     if count:
         yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)

@@ -240,9 +240,10 @@ def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
     """T603, T609, T622."""
     yield from _selectors(fabric)
     rails: Route = (*FABRICS, fabric.name, "rails")
-    for key, what in (("hca", "two rails have the RDMA device"), ("interface", "two rails have the interface")):
-        values, hint = [getattr(rail, key) for rail in fabric.rails], f"each rail has its own `{key}`"
-        yield from duplicates(values, rails, key, "T603", what, hint, "the other is here")
+    for key, what in (("hca", "RDMA device"), ("interface", "interface")):
+        values = [getattr(rail, key) for rail in fabric.rails]
+        message, hint = f"two rails have the {what}", f"each rail has its own `{key}`"
+        yield from duplicates(values, rails, key, "T603", message, hint, "the other is here")
     yield from _ports(fabric)
     yield from _claimed(fabric)
     yield from _order(fabric)

@@ -8,9 +8,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
-from bayplan.kube.networks import NETWORKS, bad_interface, unknown_keys
+from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
-from bayplan.kube.pod import HOST_DNS
+from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, RESTRICTED, Breach, added, as_root, breaches
 from bayplan.kube.templates import Path, PodTemplate, containers
 from bayplan.linting.network_index import (

@@ -11,8 +11,9 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
 from bayplan.kube import networks as ip
-from bayplan.kube.networks import LONGEST, NETWORKS, read
+from bayplan.kube.networks import LONGEST, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
+from bayplan.kube.pod import NETWORKS
 from bayplan.kube.templates import PodTemplate, containers
 from bayplan.linting.claims import devices_path
 from bayplan.linting.network_index import AttachedPods, NetworkIndex, device_requests

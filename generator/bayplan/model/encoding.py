@@ -61,11 +61,11 @@ def encode(value: Any) -> Any:
 
 
 def _encode_fields(value: Any) -> Any:
-    defaults, found = value._field_defaults, fields(value.__class__)
-    given = ((each, getattr(value, each.name)) for each in found if each.key)
-    made = {each.key: encode(own) for each, own in given if own != defaults.get(each.name)}
-    first = found[0]
-    return made[first.key] if first.alone and set(made) == {first.key} else made
+    defaults, own_fields = value._field_defaults, fields(value.__class__)
+    present = ((each, getattr(value, each.name)) for each in own_fields if each.key)
+    encoded = {each.key: encode(own) for each, own in present if own != defaults.get(each.name)}
+    first = own_fields[0]
+    return encoded[first.key] if first.alone and set(encoded) == {first.key} else encoded
 
 
 @cache

@@ -165,9 +165,8 @@ def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
     """The fewest pods with which a unit may start, of those that count."""
-    own = sum(pods.minimum for pods in unit.pods if counted(pods))
     groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
-    return own + sum(map(sum, groups))
+    return sum(pods.minimum for pods in unit.pods if counted(pods)) + sum(map(sum, groups))
 
 
 def has_several_minimums(unit: Unit) -> bool:
@@ -188,8 +187,8 @@ def title(gang: GangPlan, unit: Unit) -> str:
 
 def instance(root: Unit, name: str) -> tuple[Pods, int]:
     """The podSet instance of that name, or what it was folded into, and which copy it is there."""
-    found = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
-    return found, found.instances.index(name) if name in found.instances else 0
+    holder = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
+    return holder, holder.instances.index(name) if name in holder.instances else 0
 
 
 Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)
@@ -200,13 +199,13 @@ def once(instances: Iterable[Placed]) -> list[Placed]:
     return list({each.route: each for each in instances}.values())
 
 
-def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
+def allocator(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The allocator asked for, else the accelerator's first."""
-    return asked.allocator or kind.allocators[0]
+    return accelerator.allocator or kind.allocators[0]
 
 
 def uses_dra(pods: Pods, topology: ClusterTopology) -> bool:
     """Whether the pods' accelerators are claimed through DRA."""
-    asked = pods.spec.accelerator
-    kind = topology.accelerators.get(asked.name) if asked else None
-    return bool(asked and kind and allocator(asked, kind) == "dra")
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators.get(accelerator.name) if accelerator else None
+    return bool(accelerator and kind and allocator(accelerator, kind) == "dra")

@@ -10,7 +10,7 @@ from bayplan.model.encoding import Encoded, decode_named
 Name = Annotated[str, Encoded("")]
 """A name that stands before the mapping that holds the other fields."""
 
-# Secondary networks: what the topology file says of the cards that carry a job's traffic.
+# Secondary networks: the network cards that carry a job's traffic.
 
 SHARING = ("macvlan", "ipoib")
 """Kinds whose pods share a card unless the file says otherwise: the others hand the whole card, or a part of it that is
@@ -201,8 +201,8 @@ class ClusterTopology(NamedTuple):
 
     def level_label(self, pool: str, level: str) -> str:
         """The node label of a pool's level; empty for no level."""
-        found = self.pool(pool)
-        rank = found.level(level) if found and level else None
+        own_pool = self.pool(pool)
+        rank = own_pool.level(level) if own_pool and level else None
         return rank.label if rank else ""
 
     def scheduler_name(self, scheduler: str, default: str) -> str:
@@ -211,5 +211,5 @@ class ClusterTopology(NamedTuple):
 
     def gates(self, scheduler: str) -> Mapping[str, bool]:
         """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
-        found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
-        return found
+        gates: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
+        return gates

@@ -10,7 +10,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple, grouped
-from bayplan.kube.objects import flattened, given, mapping
+from bayplan.kube.objects import flattened, mapping, non_empty
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
@@ -172,7 +172,7 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
 def toleration(key: str, value: str, effect: str) -> dict[str, str]:
     """A toleration of the taint."""
     operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    return {"key": key, **operator, **given(effect=effect)}
+    return {"key": key, **operator, **non_empty(effect=effect)}
 
 
 def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.fabrics import pools_of
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.topology import ClusterTopology, Fabric, Level, Pool
 from bayplan.topologies import hostlist
 
@@ -176,7 +176,7 @@ def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) 
         "topology": topology.name,
         **_amount_data(total_of([each.amount for each in counted])),
         "pools": [_pool_data(each, level) for each in counted],
-        **given(fabrics=[_fabric_data(topology, each) for each in topology.fabrics.values()]),
+        **non_empty(fabrics=[_fabric_data(topology, each) for each in topology.fabrics.values()]),
     }
 
 
@@ -236,6 +236,6 @@ def _unit_data(unit: Unit, depth: int) -> dict[str, Any]:
         "level": unit.level or None,
         "path": "/".join(unit.path),
         **_amount_data(unit.amount),
-        **given(nvlinkDomain=unit.nvlink_domain, nodeNames=hostlist.compress(unit.members)),
-        **given(domains=[_unit_data(each, depth) for each in below]),
+        **non_empty(nvlinkDomain=unit.nvlink_domain, nodeNames=hostlist.compress(unit.members)),
+        **non_empty(domains=[_unit_data(each, depth) for each in below]),
     }

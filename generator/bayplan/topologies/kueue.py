@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, given, group, items, kind, mapping, name, namespace, text
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, non_empty, text
 from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Manifest, Object
@@ -63,7 +63,7 @@ def _flavors(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
             "metadata": {"name": flavor_name(topology, pool.name)},
             "spec": {
                 "nodeLabels": dict(node_labels(pool)),
-                **given(tolerations=list(map(dict, pool.node.tolerations))),
+                **non_empty(tolerations=list(map(dict, pool.node.tolerations))),
                 "topologyName": topology_name(topology, pool.name),
             },
         }
@@ -140,7 +140,7 @@ def _local_queues(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
             yield {
                 "apiVersion": api,
                 "kind": "LocalQueue",
-                "metadata": {"name": queue, **given(namespace=where)},
+                "metadata": {"name": queue, **non_empty(namespace=where)},
                 "spec": {"clusterQueue": cluster_queue_name(topology)},
             }
 
@@ -309,15 +309,15 @@ def _topology(topologies: Sequence[Object], pools: tuple[Pool, ...], queues: Seq
     namespaces = {namespace(each) for each in queues}
     cluster_queues = {text(each.data, "spec", "clusterQueue") for each in queues}
     first = name(topologies[0])
-    defaults = given(
+    defaults = non_empty(
         scheduler="kueue",
         namespace=min(namespaces) if len(namespaces) == 1 else "",
         queue=names[0] if len(names) == 1 else "",
     )
-    own = given(
+    own = non_empty(
         topology=first if len(topologies) == 1 else "",
         clusterQueue=min(cluster_queues) if len(cluster_queues) == 1 else "",
     )
     return ClusterTopology(
-        dns_label(first) or "cluster", pools, defaults=defaults, queues=names or None, schedulers=given(kueue=own)
+        dns_label(first) or "cluster", pools, defaults=defaults, queues=names or None, schedulers=non_empty(kueue=own)
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import decode, encode, ordered
 from bayplan.model.formats import Context, Part, Read, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
@@ -149,18 +149,18 @@ def pool_document(pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "node": node_document(pool.node),
-        **given(template=encode(pool.template), levels=encode(pool.levels)),
+        **non_empty(template=encode(pool.template), levels=encode(pool.levels)),
         "domains": [domain_document(domain) for domain in pool.domains],
-        **given(unusable={reason: hostlist.compress(names) for reason, names in pool.unusable.items()}),
+        **non_empty(unusable={reason: hostlist.compress(names) for reason, names in pool.unusable.items()}),
     }
 
 
 def domain_document(domain: Domain) -> dict[str, Any]:
     """A domain as the native format holds it."""
     return {
-        **given(path="/".join(domain.path)),
+        **non_empty(path="/".join(domain.path)),
         "nodes": hostlist.compress(domain.nodes),
-        **given(nvlinkDomain=domain.nvlink_domain, leaves=hostlist.compress(domain.leaves)),
+        **non_empty(nvlinkDomain=domain.nvlink_domain, leaves=hostlist.compress(domain.leaves)),
     }
 
 
@@ -173,4 +173,4 @@ def node_document(node: NodeShape) -> dict[str, Any]:
         own["pods"] = node.resources["pods"] // 1000
     amounts.pop("pods", None)
     head: dict[str, Any] = {key: fields.pop(key) for key in ("accelerator", "count") if key in fields}
-    return {**head, **own, **given(resources=amounts), **fields}
+    return {**head, **own, **non_empty(resources=amounts), **fields}

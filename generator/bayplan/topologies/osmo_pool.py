@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.text.document import Document
@@ -73,7 +73,7 @@ def _defaults(configs: Sequence[PoolConfig]) -> dict[str, str]:
     """KAI is the only scheduler that OSMO 6.4 takes; the queue is named after the backend's namespace and the pool."""
     namespaces = {config.namespace for config in configs}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
-    return given(scheduler="kai", namespace=namespace, queue=_queue(configs[0]) if len(configs) == 1 else "")
+    return non_empty(scheduler="kai", namespace=namespace, queue=_queue(configs[0]) if len(configs) == 1 else "")
 
 
 def _queue(config: PoolConfig) -> str:
@@ -87,7 +87,7 @@ def _schedulers(configs: Sequence[PoolConfig]) -> dict[str, Any]:
     config = configs[0] if len(configs) == 1 else PoolConfig("")
     topology = f"{_queue(config)}-topology" if config.keys and _queue(config) else ""
     scheduler_name = config.scheduler if config.scheduler != "kai-scheduler" else ""
-    return given(kai=given(topology=topology, schedulerName=scheduler_name))
+    return non_empty(kai=non_empty(topology=topology, schedulerName=scheduler_name))
 
 
 def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.kube.kinds import instances
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
@@ -105,7 +105,7 @@ def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:
     pool = next(all_pods(unit)).pool
     required, preferred = _levels(plan, unit, pool)
     topology = topology_of(plan, gang, pool) if preferred else ""
-    return given(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
+    return non_empty(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
 
 
 def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, str]:
@@ -114,7 +114,7 @@ def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, s
     return {
         TOPOLOGY: topology_of(plan, gang, pods.pool),
         SEGMENT: str(pods.replicas),
-        **given(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
+        **non_empty(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
     }
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, uses_dra, walk
@@ -83,12 +83,12 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
         },
         "spec": {
             "queue": plan.queue,
-            **given(priorityClassName=plan.workflow.priority_class),
+            **non_empty(priorityClassName=plan.workflow.priority_class),
             **_preemptibility(gang),
             **_own_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **given(
+            **non_empty(
                 subGroups=[
                     _without_younger_fields(group, target) for group in _sub_groups(gang.root, leaves, constraints)
                 ]
@@ -131,13 +131,13 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
     for units in unit.groups:
         above = parent
         if units.optional:
-            yield {"name": units.name, **given(parent=parent), "minSubGroup": units.minimum}
+            yield {"name": units.name, **non_empty(parent=parent), "minSubGroup": units.minimum}
             above = units.name
         for member in units.members:
             yield from _unit(member, leaves, constraints, above)
     if unit.name not in leaves:
         for pods in unit.pods:
-            yield {"name": pods.name, **given(parent=parent), "minMember": pods.minimum}
+            yield {"name": pods.name, **non_empty(parent=parent), "minMember": pods.minimum}
 
 
 def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
@@ -148,7 +148,7 @@ def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
 def _unit(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str) -> Iterator[Manifest]:
     """One group instance: a leaf, or a group with leaves below."""
     minimum_of_leaf = {"minMember": unit.pods[0].minimum} if unit.name in leaves else {}
-    yield {"name": unit.name, **given(parent=parent), **minimum_of_leaf, **constraints(unit)}
+    yield {"name": unit.name, **non_empty(parent=parent), **minimum_of_leaf, **constraints(unit)}
     yield from _sub_groups(unit, leaves, constraints, unit.name)
 
 
@@ -185,7 +185,7 @@ def _topology_constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit)
     return {
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),
-            **given(
+            **non_empty(
                 requiredTopologyLevel=plan.topology.level_label(pool, unit.required),
                 preferredTopologyLevel=plan.topology.level_label(pool, preferred),
             ),
@@ -205,7 +205,7 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(
-            labels={**queue, **given(**{SUBGROUP: subgroup})},
+            labels={**queue, **non_empty(**{SUBGROUP: subgroup})},
             annotations={POD_GROUP: pod_group_name(plan, gang, target), **skip},
             spec={"schedulerName": plan.topology.scheduler_name("kai", SCHEDULER)},
         ),
@@ -215,7 +215,7 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
 def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
     own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
-    return given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
+    return non_empty(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
 
 
 # Cluster-scoped objects

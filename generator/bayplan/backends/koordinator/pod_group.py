@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, uses_dra, walk
 from bayplan.model.target import Target
@@ -66,7 +66,7 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
             },
             "spec": {
                 "minMember": sum(pods.minimum for pods in members),
-                **given(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
+                **non_empty(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
             },
         }
 
@@ -116,7 +116,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
     preemptible = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
     return Marks(
         pod=PodParts(
-            labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **preemptible},
+            labels={POD_GROUP: pod_group_name(gang, pods), **non_empty(**{QUOTA: plan.queue}), **preemptible},
             spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
         ),
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import NUMBER_COLUMN, instances
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
@@ -58,16 +58,16 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
     # A WorkloadPriorityClass orders the queue and no pod; without one the pods' own class does both
-    priority_class = given(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
+    priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **priority_class}, spec=given(suspend=kind != "pods")),
+        owner=Meta({QUEUE: plan.queue, **priority_class}, spec=non_empty(suspend=kind != "pods")),
         pod=group._replace(annotations={**group.annotations, **topology_annotations(request)}),
     )
 
 
 def topology_annotations(request: Request) -> dict[str, str]:
     """A podSet's request in Kueue's annotations."""
-    return given(
+    return non_empty(
         **{
             REQUIRED: request.required,
             PREFERRED: request.preferred,

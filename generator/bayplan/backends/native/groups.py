@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import (
     GangPlan,
@@ -74,7 +74,7 @@ def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Low
 def _marks(plan: Plan, group: Mapping[str, Any]) -> Marks:
     """All pods of a tree have one scheduler, which needs no name by default, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
-    spec = given(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
+    spec = non_empty(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
     return Marks(pod=PodParts(spec={**spec, **group}))
 
 
@@ -88,7 +88,7 @@ class _Manifests:
         self.api = f"{GROUP}/v1beta1" if self.trees else f"{GROUP}/v1alpha2"
         # While its gate is off (the default), 1.36 drops these fields once and refuses them when applied again
         self.preemption = self.trees or plan.topology.gates("native").get("WorkloadAwarePreemption") is True
-        self.priority = given(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
+        self.priority = non_empty(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
 
     def name(self, node: Node) -> str:
         """The object of a group: the gang's name, and the group's."""
@@ -101,7 +101,7 @@ class _Manifests:
     def _lists(self, templates_by_key: Any) -> dict[str, Any]:
         composites = [self._template(each) for each in templates_by_key if each.node.children]
         pods = [self._template(each) for each in templates_by_key if each.node.pods]
-        return given(compositePodGroupTemplates=composites, podGroupTemplates=pods)
+        return non_empty(compositePodGroupTemplates=composites, podGroupTemplates=pods)
 
     def _template(self, template: Template) -> dict[str, Any]:
         inside = self._lists(template.inside.values())
@@ -113,7 +113,7 @@ class _Manifests:
         """The groups themselves, parents first."""
         for node in nodes:
             template = templates_by_key[template_key(node)]
-            spec = {**given(parentCompositePodGroupName=parent), **self._from(template.name), **self._rules(node)}
+            spec = {**non_empty(parentCompositePodGroupName=parent), **self._from(template.name), **self._rules(node)}
             kind, api = ("CompositePodGroup", f"{GROUP}/v1alpha3") if node.children else ("PodGroup", self.api)
             yield self._object(api, kind, self.name(node), spec)
             yield from self.groups(node.children, template.inside, self.name(node))
@@ -132,7 +132,7 @@ class _Manifests:
         count = "minGroupCount" if node.children else "minCount"
         return {
             "schedulingPolicy": {"gang": {count: node.minimum}},
-            **given(schedulingConstraints=node.key and {"topology": [{"key": node.key}]}),
+            **non_empty(schedulingConstraints=node.key and {"topology": [{"key": node.key}]}),
             **self._disruption(node),
             **self.priority,
         }

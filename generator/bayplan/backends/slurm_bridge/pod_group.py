@@ -19,7 +19,7 @@ from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, has_placed_groups, once, title, walk
@@ -92,7 +92,7 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
         "job-name": job.name,
-        **given(partition=partition(plan, gang, "slurm-bridge")),
+        **non_empty(partition=partition(plan, gang, "slurm-bridge")),
         **{
             OPTIONS[key]: str(value).lower() if isinstance(value, bool) else str(value)
             for key, value in {**limit, **settings}.items()

@@ -16,7 +16,7 @@ from bayplan.backends.slurm_bridge.pod_group import (
     template_fields,
 )
 from bayplan.core.diagnostics import Diagnostic, info
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (
     Backend,
     Declaration,
@@ -204,7 +204,7 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
     seconds = gang.gang.active_deadline_seconds
     settings = {**({"timeout": seconds} if seconds else {}), **own}
     return {
-        **given(partition=partition(plan, gang, "sunk")),
+        **non_empty(partition=partition(plan, gang, "sunk")),
         **{annotation: str(settings[key]) for key, annotation in OPTIONS.items() if key in settings},
     }
 

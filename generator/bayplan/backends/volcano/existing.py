@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.kube.kinds.jobset import JOB_INDEX
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape
@@ -67,7 +67,7 @@ def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
     policies_by_label = [
         {**policy, "matchLabelKeys": [keys[policy["name"]]]} for policy in spec.get("subGroupPolicy", ())
     ]
-    return {**document, "spec": {**spec, **given(subGroupPolicy=policies_by_label)}}
+    return {**document, "spec": {**spec, **non_empty(subGroupPolicy=policies_by_label)}}
 
 
 def _marks(plan: Plan, gang: GangPlan, from_one_template: list[Policy]) -> Iterator[tuple[tuple[str, str], Marks]]:
@@ -88,7 +88,7 @@ def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]
     owner = Meta(
         spec={
             "schedulerName": plan.topology.scheduler_name("volcano", pod_group.SCHEDULER),
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             **network_topology(plan, gang.root),
         }
     )

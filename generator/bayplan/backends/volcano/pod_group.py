@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, minimum
 from bayplan.model.target import Target
@@ -55,14 +55,14 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
         "metadata": {
             "name": gang.name,
             "labels": gang_labels(plan, gang),
-            **given(annotations=preemptable(gang)),
+            **non_empty(annotations=preemptable(gang)),
         },
         "spec": {
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minMember": minimum(gang.root),
-            **given(minTaskMember=task_minimums(gang.root)),
+            **non_empty(minTaskMember=task_minimums(gang.root)),
             **network_topology(plan, gang.root),
-            **given(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
+            **non_empty(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
         },
     }
 
@@ -93,7 +93,7 @@ def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
             POD_GROUP: gang.name,
             **({ROLE: pods.name} if pods.name in minimums else {}),
             **preemptable(gang),
-            **given(**{NUMA: pods.spec.numa}),
+            **non_empty(**{NUMA: pods.spec.numa}),
         }
         labels = _subgroup_labels(*subgroup_of[pods.name]) if pods.name in subgroup_of else {}
         spec = {"schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER)}
@@ -118,7 +118,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
         annotations=preemptable(gang),
         spec={
             "schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER),
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minAvailable": _total_minimum(gang.root),
             **network_topology(plan, gang.root),
         },
@@ -127,7 +127,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
     for pods in all_pods(gang.root):
         own = {
             "minAvailable": pods.minimum * pods.copies,
-            **given(topologyPolicy=pods.spec.numa),
+            **non_empty(topologyPolicy=pods.spec.numa),
             **policies_of_tasks.get(pods.name, {}),
         }
         yield (gang.name, pods.name), Marks(owner, Meta(spec=own))

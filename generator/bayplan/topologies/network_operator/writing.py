@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
 from bayplan.fabrics import NETWORKED, network_of, shares_verbs
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Fabric, Rail
@@ -34,7 +34,7 @@ def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest
     """The policy, if any fabric needs a part of it."""
     common, own = list(map(_shared, shared(topology))), list(map(_exclusive, exclusive(topology)))
     nv_ipam = any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
-    spec = given(
+    spec = non_empty(
         rdmaSharedDevicePlugin=_plugin("k8s-rdma-shared-dev-plugin", "configList", common),
         sriovDevicePlugin=_plugin("sriov-network-device-plugin", "resourceList", own),
         secondaryNetwork=_secondary(topology),
@@ -57,7 +57,7 @@ def _secondary(topology: ClusterTopology) -> dict[str, Any]:
     """Multus and its plugins. OpenShift brings its own; the plugin for IPoIB is in none of them."""
     kinds = {each.kind for each in topology.fabrics.values()} & set(NETWORKED)
     own = kinds and topology.platform != "openshift"
-    return given(
+    return non_empty(
         cniPlugins={"image": "plugins"} if own else {},
         ipoib={"image": "ipoib-cni"} if "ipoib" in kinds else {},
         multus={"image": "multus-cni"} if own else {},
@@ -99,7 +99,7 @@ def _shared_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, Any
         return {"ifNames": names}
     return {
         "vendors": list(fabric.vendor_ids or (VENDOR,)),
-        **given(deviceIDs=list(fabric.device_ids), linkTypes=[LINKS[fabric.link_type]] if fabric.link_type else []),
+        **non_empty(deviceIDs=list(fabric.device_ids), linkTypes=[LINKS[fabric.link_type]] if fabric.link_type else []),
     }
 
 
@@ -115,7 +115,7 @@ def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, 
     ports = list(dict.fromkeys(rail.device for rail in rails if rail.device))
     return {
         "vendors": list(fabric.vendor_ids or (VENDOR,)),
-        **given(
+        **non_empty(
             devices=list(fabric.device_ids),
             pciAddresses=[port for port in ports if ":" in port],
             pfNames=[port for port in ports if ":" not in port],

@@ -11,7 +11,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
@@ -65,7 +65,7 @@ def _topology(networks: Sequence[Network], comments: Comments, source: str) -> O
         name = _word(network.name)
         pools.append(_pool(name, tree))
         topology = network.name if network.name != name else ""
-        settings[name] = given(plugin=network.plugin, topology=topology, units=ordered(dict(tree.units)))
+        settings[name] = non_empty(plugin=network.plugin, topology=topology, units=ordered(dict(tree.units)))
     alone = {**next(iter(settings.values())), "topology": networks[0].name} if len(settings) == 1 else {}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     schedulers = {"slurm": alone or {"pools": settings}}

@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Placement
 from bayplan.workflows.osmo.pool.levels import near
@@ -335,9 +335,9 @@ def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
     """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
     return {
         "name": node.name,
-        **given(placement=given(**node.placement._asdict()), computeDomain="" if channel else "never"),
-        **given(groups=[data(each, channel=channel) for each in node.nodes]),
-        **given(podSets=[_pod_set(each) for each in node.pods]),
+        **non_empty(placement=non_empty(**node.placement._asdict()), computeDomain="" if channel else "never"),
+        **non_empty(groups=[data(each, channel=channel) for each in node.nodes]),
+        **non_empty(podSets=[_pod_set(each) for each in node.pods]),
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
@@ -48,13 +48,13 @@ def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[s
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
     context = {"privileged": True} if task.data.get("privileged") else {}
-    container = given(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
+    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **given(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
+        **non_empty(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
     }
-    return laid_over(allocation.template, given(spec=spec))
+    return laid_over(allocation.template, non_empty(spec=spec))
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, warning
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Workflow
@@ -240,7 +240,7 @@ def _document(
     partial: Collection[str],
 ) -> NativeData:
     """The native document and its origins. `partial`: the groups that get no ComputeDomain."""
-    metadata = {"name": name, **given(labels=dict(spec.get("labels") or {}))}
+    metadata = {"name": name, **non_empty(labels=dict(spec.get("labels") or {}))}
     origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
     origins[GANGS] = (*ROOT, "groups" if spec.get("groups") else "tasks")
     bodies = []
@@ -254,11 +254,11 @@ def _document(
         bodies.append(
             {
                 "name": body.pop("name"),
-                **given(dependsOn=list(awaited)),
+                **non_empty(dependsOn=list(awaited)),
                 "rendezvous": "none",
-                **given(lead=lead and lowering.pod_set_of(gang.node, lead)),
+                **non_empty(lead=lead and lowering.pod_set_of(gang.node, lead)),
                 **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-                **given(hosts=hosts(gang)),
+                **non_empty(hosts=hosts(gang)),
                 **body,
             }
         )

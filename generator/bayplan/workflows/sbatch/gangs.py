@@ -8,7 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Outcome, Route, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import GANGS, Workflow
@@ -37,7 +37,7 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     reported = tuple(each for each in findings.all()[:MOST_FINDINGS] if not (ours and each.severity == "info"))
     if script is None or gangs is None or has_errors(reported):
         return Outcome(None, reported)
-    native_data = native.document({"name": script.name}, {**given(queue=script.queue), "gangs": gangs.data})
+    native_data = native.document({"name": script.name}, {**non_empty(queue=script.queue), "gangs": gangs.data})
     origins: dict[Route, Route] = {("workflow", "spec"): Position().route, ("workflow", "metadata"): Position().route}
     origins |= {(*GANGS, *route): spot.route for route, spot in gangs.places.items()}
     for route, name in ((("spec", "queue"), "partition"), (("metadata", "name"), "job-name")):
@@ -149,11 +149,11 @@ def _gang(
     body.pop("name", None) if single else None
     data = {
         "name": name,
-        **given(dependsOn=waits, replicas=copies if copies > 1 else 0),
+        **non_empty(dependsOn=waits, replicas=copies if copies > 1 else 0),
         **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
-        **given(backends=_backends(script, findings)),
-        **given(hosts=dict(_hosts(members, single or ours, texts, findings))),
+        **non_empty(backends=_backends(script, findings)),
+        **non_empty(hosts=dict(_hosts(members, single or ours, texts, findings))),
         **body,
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(members):
@@ -219,7 +219,7 @@ def _limits(script: Script, findings: Findings) -> dict[str, Any]:
         message = f'--time: "{option.value}" is not a time such as 30, 1:30:00 or 2-12'
         findings.error("W602", option.spot, message, "Slurm would refuse it too")
     restarts = script.remarks.restarts if script.remarks else 0
-    return given(activeDeadlineSeconds=limit, maxRestarts=restarts)
+    return non_empty(activeDeadlineSeconds=limit, maxRestarts=restarts)
 
 
 def _pod_sets(
@@ -234,7 +234,7 @@ def _pod_sets(
         )
         findings.warning("W617", step.spot, message, "let one task use all GPUs of its node, as torchrun does")
     common = {
-        **given(pool=part.pool),
+        **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
         **container(part.options, script.image, findings, step.spot),
     }
@@ -251,7 +251,7 @@ def _pod_sets(
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
             ("args" if "container-entrypoint" in part.options else "command"): [texts.plain(word) for word in words],
-            **given(env=_env(step, ranks.single, texts, findings)),
+            **non_empty(env=_env(step, ranks.single, texts, findings)),
         }
     ]
 
@@ -266,7 +266,7 @@ def _branch(
 
     env = {key: resolved(value) for key, value in branch.env.items()}
     command = [resolved(word) for word in branch.command]
-    fields = given(env=env, files=dict(part.files))
+    fields = non_empty(env=env, files=dict(part.files))
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
@@ -378,7 +378,7 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     }
     if "partition" in options and script.first.pool and not script.remarks:
         kept["partition"] = options["partition"].value
-    kept |= given(gres=script.first.shape.by_gres, gpuType=script.first.shape.kind)
+    kept |= non_empty(gres=script.first.shape.by_gres, gpuType=script.first.shape.kind)
     if "switches" in options and "@" in options["switches"].value:
         kept["switchesTimeout"] = options["switches"].value.partition("@")[2]
     if "requeue" in options and not (script.remarks and script.remarks.restarts):
@@ -386,7 +386,7 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
         message = "--requeue: Slurm starts the job again when a node fails; here a gang that fails is done"
         hint = "import the script, and set `maxRestarts` of the gang"
         findings.warning("W604", options["requeue"].spot, message, hint)
-    return given(slurm=kept)
+    return non_empty(slurm=kept)
 
 
 def _hosts(members: Sequence[Part], flat: bool, texts: MarkResolver, findings: Findings) -> Iterator[tuple[str, str]]:

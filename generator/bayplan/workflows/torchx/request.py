@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import get, given, is_kind, items, mapping, text
+from bayplan.kube.objects import get, is_kind, items, mapping, non_empty, text
 from bayplan.text.document import Document, Path
 from bayplan.workflows.torchx import reading
 from bayplan.workflows.torchx.marks import BROKEN, INSTANCE, LABEL
@@ -152,12 +152,12 @@ def _overlay(replica: Replica) -> dict[str, Any]:
     names = {text(each, "name") for each in volumes}
     mounts = [each for each in mappings(replica.container, "volumeMounts") if text(each, "name") in names]
     security = {k: v for k, v in mapping(replica.container, "securityContext").items() if k != "privileged"}
-    main = given(volumeMounts=mounts, securityContext=security)
+    main = non_empty(volumeMounts=mounts, securityContext=security)
     containers = [*([main] if main else []), *map(dict, mappings(replica.spec, "containers")[1:])]
     spec = {"nodeSelector": selector, "volumes": volumes, "__join__:containers:name": containers, **fields}
     labels = {k: v for k, v in replica.labels.items() if not k.startswith(OWN_LABELS)}
-    metadata = given(labels=labels, annotations=_annotations(replica))
-    pod = given(metadata=metadata, spec=given(**spec))
+    metadata = non_empty(labels=labels, annotations=_annotations(replica))
+    pod = non_empty(metadata=metadata, spec=non_empty(**spec))
     return {"kubernetes": {"V1Pod": pod}} if pod else {}
 
 
@@ -196,7 +196,7 @@ def sniff(data: Any) -> bool:
 def scheduler_args(data: Any) -> dict[str, str]:
     """What `-cfg` said, as far as the object holds it."""
     spec = next((each.spec for each in _replicas(data)), {})
-    return given(
+    return non_empty(
         queue=text(data, "spec", "queue"),
         namespace=text(data, "metadata", "namespace"),
         priority_class=text(data, "spec", "priorityClassName") or text(spec, "priorityClassName"),
@@ -258,7 +258,7 @@ def _roles(data: Any) -> dict[str, list[Replica]]:
 def _counts(replicas: list[Replica], data: Any) -> dict[str, Any]:
     """A role's counts: replicas, those it cannot do without, and how often it starts again."""
     needed = sum(whole(each.task["minAvailable"]) for each in replicas if "minAvailable" in each.task)
-    counts = {**given(min_replicas=needed), "num_replicas": len(replicas)}
+    counts = {**non_empty(min_replicas=needed), "num_replicas": len(replicas)}
     if is_kind(data, *MCAD):
         retries = whole(get(data, "spec", "schedulingSpec", "requeuing", "maxNumRequeuings"))
         return {"max_retries": retries, **counts}

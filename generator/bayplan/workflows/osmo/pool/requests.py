@@ -11,7 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.objects import given, items, mapping
+from bayplan.kube.objects import items, mapping, non_empty
 from bayplan.kube.pod import OWN_FIELDS, REQUIRED
 from bayplan.model.topology import NodeShape
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered, Value, of_node
@@ -255,8 +255,8 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
 
 def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
     """The user's container without what has a field of its own, unless nothing but its name is left."""
-    resources = {**amounts.differing, **given(claims=(own.get("resources") or {}).get("claims"))}
-    main = {**_without(own, *MANAGED, "resources"), **given(resources=resources)}
+    resources = {**amounts.differing, **non_empty(claims=(own.get("resources") or {}).get("claims"))}
+    main = {**_without(own, *MANAGED, "resources"), **non_empty(resources=resources)}
     return [main] if main.keys() - {"name"} else []
 
 

@@ -162,7 +162,9 @@ def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), "$NODE_RANK"),
         **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"), "$NNODES"),
         **dict.fromkeys(("SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES"), "$NNODES"),
-        **{"SLURM_LOCALID": "0", "SLURM_NTASKS_PER_NODE": "1", "SLURM_TASKS_PER_NODE": "1"},
+        "SLURM_LOCALID": "0",
+        "SLURM_NTASKS_PER_NODE": "1",
+        "SLURM_TASKS_PER_NODE": "1",
     }
     for name, value in values.items():
         found = pods(f"{HEAD}srun {IMAGE} bash -c 'run ${name}'\n")
@@ -173,7 +175,10 @@ def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
     ("commands", "codes"),
     [
         ("true false : wait set shopt test [ shift", []),
-        ("echo printf date hostname pwd env printenv whoami id uname uptime lscpu free df du ls cat nvidia-smi", ["W613"]),
+        (
+            "echo printf date hostname pwd env printenv whoami id uname uptime lscpu free df du ls cat nvidia-smi",
+            ["W613"],
+        ),
         ("nvcc which type sleep squeue sinfo sacct sstat scontrol sattach scancel trap clear nproc ibstat", ["W613"]),
         ("ibv_devinfo lsof ps top grep rocm-smi ulimit stat wc tail head sort times logger unalias", ["W613"]),
         ("hash alias kill jobs disown", ["W613"]),

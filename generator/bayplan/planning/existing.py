@@ -74,7 +74,9 @@ def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], templates))
-    return Outcome(None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), given=True), wrong)
+    return Outcome(
+        None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), existing=True), wrong
+    )
 
 
 def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:

@@ -299,7 +299,7 @@ def _interleaved_pods(shape: Shape) -> Iterator[Diagnostic]:
     """F665: pods of one group between those of another, by the names that their controller gives them."""
     workload = shape.workloads[0]
     gang = workload.gangs[0]
-    for level in group_sizes(gang) if shape.given else ():
+    for level in group_sizes(gang) if shape.existing else ():
         if _is_interleaved(gang, level, workload.kind):
             unit = next(unit for unit in placed_groups(gang) if unit.required == level)
             message = (

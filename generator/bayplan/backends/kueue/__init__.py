@@ -385,7 +385,7 @@ def _channels(plan: Plan, target: Target) -> Iterator[Diagnostic]:
 
 def _integrations(shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """Of a workload that exists already: an integration that is not on by default."""
-    if shape.given:
+    if shape.existing:
         from bayplan.backends.kueue.existing import switched_off
 
         yield from switched_off(shape, target)

@@ -11,7 +11,7 @@ import yaml
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors
 from bayplan.manifests.order import head
-from bayplan.model.formats import Asked, SourceFile
+from bayplan.model.formats import ReadOptions, SourceFile
 from bayplan.model.manifest import File, Item
 from bayplan.text import document
 from bayplan.text.emit import emit
@@ -196,5 +196,5 @@ def _sum(expression: str, env: Mapping[str, str]) -> str:
 
 def brought(format_: Any, source: SourceFile) -> Outcome[dict[str, Any]]:
     """What a format of other systems makes of a file, as a native document."""
-    made = format_.new(source, Asked())
+    made = format_.new(source, ReadOptions())
     return Outcome(made.value and native_topology.write(made.value.topology), made.diagnostics)

@@ -182,7 +182,8 @@ def test_shares_in_the_units_of_the_vendor(count: str, asked: Accelerator, said:
 
 
 def test_slices() -> None:
-    assert mig.resource("1g.10gb+me") == "nvidia.com/mig-1g.10gb.me"
+    asked = Accelerator("gpu", profile="1g.10gb+me")
+    assert mig.slice_resource(asked, AcceleratorKind("gpu")) == "nvidia.com/mig-1g.10gb.me"
     assert [mig.portion(each) for each in ("1g.10gb", "2g.20gb", "3g.40gb", "4g.40gb", "7g.80gb", "1c.3g.40gb")] == [
         142,
         333,

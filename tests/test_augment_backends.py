@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import judges
-import random_given
+import random_existing
 import support
 import workloads
 from bayplan.augment import augment
@@ -571,7 +571,7 @@ def test_what_the_pool_asks_for_is_no_choice_of_the_pods(monkeypatch: pytest.Mon
 def test_whatever_is_asked_for(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused, or taken upstream and read as it was meant; and a second run has nothing to do."""
     chance = Random(seed)
-    kind, objects, policy = random_given.case(chance)
+    kind, objects, policy = random_existing.case(chance)
     for backend, every in VERSIONS.items():
         at = chance.choice(every)
         plans = watched(backend, monkeypatch)

@@ -15,7 +15,7 @@ from bayplan.kube.workloads import read
 from bayplan.model.augment import Augmented, AugmentRequest
 from bayplan.model.manifest import Object
 from bayplan.text.document import Document
-from foreign_workloads import RUNTIME, TEXTS, data, parsed
+from workload_kinds import RUNTIME, TEXTS, data, parsed
 
 TOPOLOGY = Document("topology.yaml", json.dumps(support.TOPOLOGY), 0, support.TOPOLOGY)
 ASKED = {"bayplan.dev/placement": "required=spine", "bayplan.dev/queue": "research"}

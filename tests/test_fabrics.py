@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import fabric_texts
 from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Pool
 from bayplan.text.document import Document
 from bayplan.topologies.fabric_managers import ibnetdiscover, netq, nmx, ufm
@@ -51,7 +51,7 @@ def source(data: Any) -> SourceFile:
 def read(module: Any, data: Any, **asked: Any) -> Outcome[Part]:
     given_ = source(data)
     assert module.sniff(given_)
-    made: Outcome[Part] = module.new(given_, Asked(**asked))
+    made: Outcome[Part] = module.new(given_, ReadOptions(**asked))
     return made
 
 
@@ -122,7 +122,7 @@ class Chunks(SourceFile):
 
 def test_pieces_of_a_file_are_the_file() -> None:
     text = fabric_texts.ibnetdiscover(hall(3, 2))
-    made = ibnetdiscover.new(Chunks("fabric.txt", text), Asked())
+    made = ibnetdiscover.new(Chunks("fabric.txt", text), ReadOptions())
     assert pools(made) == pools(read(ibnetdiscover, text))
 
 
@@ -344,7 +344,7 @@ def test_nothing_in_a_file_stops_the_reader(data: st.DataObject) -> None:
             spot[key] = data.draw(anything())
             break
         spot = spot[key]
-    made = module.new(source(whole), Asked())
+    made = module.new(source(whole), ReadOptions())
     assert (made.value is None) == any(each.severity == "error" for each in made.diagnostics)
 
 
@@ -363,7 +363,7 @@ def test_no_text_stops_the_reader(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(whole)))
     end = data.draw(st.integers(start, min(len(whole), start + 40)))
     broken = whole[:start] + data.draw(st.text(max_size=8)) + whole[end:]
-    made = ibnetdiscover.new(source(broken), Asked())
+    made = ibnetdiscover.new(source(broken), ReadOptions())
     assert (made.value is None) == any(each.severity == "error" for each in made.diagnostics)
 
 

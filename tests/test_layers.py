@@ -102,8 +102,8 @@ def test_a_backend_is_known_to_its_table_only() -> None:
     assert named == []
 
 
-MOST = {"lines": 66_500, "files": 450, "rooms": 26, "floors": 12, "arrows": 120, "members of a backend": 8}
-"""What the product may measure at most. Remove code before you raise a number; the lines are to fall to 64,000."""
+MOST = {"lines": 64_000, "files": 330, "rooms": 26, "floors": 12, "arrows": 120, "members of a backend": 8}
+"""What the product may measure at most. Remove code before you raise a number."""
 
 
 def test_the_house_stays_small() -> None:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import everywhere
+import all_backends
 import random_workflows
 from bayplan.backends import BACKENDS
 from bayplan.text.emit import emit
@@ -38,7 +38,7 @@ LEVELS = [
 
 def topology(spines: int = 2) -> Data:
     """Two zones of so many spines of two racks, in which every word of the cluster's own begins with `qqq`."""
-    made = deepcopy(everywhere.TOPOLOGY)
+    made = deepcopy(all_backends.TOPOLOGY)
     made["spec"]["pools"][0] |= {
         "levels": LEVELS,
         "domains": [
@@ -70,15 +70,15 @@ def renamed(text: str) -> str:
     return re.sub(r"\b[0-9a-f]{8}\b", "<hash>", other)
 
 
-def written(flow: Data, cluster: Data, at: everywhere.At) -> str | None:
+def written(flow: Data, cluster: Data, at: all_backends.At) -> str | None:
     """What is written for the workflow; None where it is refused."""
-    result = everywhere.run(flow, at, cluster)
+    result = all_backends.run(flow, at, cluster)
     return "".join(emit(result.compiled.documents)) if result.compiled else None
 
 
-def exported(cluster: Data, at: everywhere.At) -> list[str]:
+def exported(cluster: Data, at: all_backends.At) -> list[str]:
     """The cluster's own objects, without the order of anything in them."""
-    return sorted(json.dumps(unordered(each)) for each in everywhere.cluster_objects(at, cluster))
+    return sorted(json.dumps(unordered(each)) for each in all_backends.cluster_objects(at, cluster))
 
 
 def unordered(value: Any) -> Any:
@@ -90,13 +90,13 @@ def unordered(value: Any) -> Any:
     return sorted(value.splitlines()) if isinstance(value, str) and "\n" in value else value
 
 
-def cases(backend: str, check: Callable[[everywhere.At, Data], bool]) -> None:
+def cases(backend: str, check: Callable[[all_backends.At, Data], bool]) -> None:
     """Random workflows that a backend carries, at any version."""
     carried = []
 
     @settings(max_examples=examples(5, 12), deadline=None, suppress_health_check=SLOW)
-    @given(at=everywhere.at_any_version(backend), flow=random_workflows.even(), seed=st.integers(0, 9))
-    def run(at: everywhere.At, flow: Data, seed: int) -> None:
+    @given(at=all_backends.at_any_version(backend), flow=random_workflows.even(), seed=st.integers(0, 9))
+    def run(at: all_backends.At, flow: Data, seed: int) -> None:
         carried.append(check(at, worded(flow)))
 
     run()
@@ -109,7 +109,7 @@ def test_names_are_only_names(backend: str) -> None:
     before = topology()
     after = json.loads(WORD.sub(lambda m: renamed(m[0]), json.dumps(before)))
 
-    def check(at: everywhere.At, flow: Data) -> bool:
+    def check(at: all_backends.At, flow: Data) -> bool:
         text = written(flow, before, at)
         other = written(json.loads(renamed(json.dumps(flow))), after, at)
         assert (text is None) == (other is None)
@@ -117,8 +117,8 @@ def test_names_are_only_names(backend: str) -> None:
         return text is not None
 
     cases(backend, check)
-    for version in everywhere.versions(backend):
-        at = everywhere.At(backend, version)
+    for version in all_backends.versions(backend):
+        at = all_backends.At(backend, version)
         ours = [renamed(each) for each in exported(before, at)]
         assert reordered(ours) == reordered([masked(each) for each in exported(after, at)])
 
@@ -137,7 +137,7 @@ def reordered(texts: list[str]) -> list[str]:
 def test_a_spine_that_nobody_asked_for_changes_no_workload(backend: str) -> None:
     small, large = topology(), topology(spines=3)
 
-    def check(at: everywhere.At, flow: Data) -> bool:
+    def check(at: all_backends.At, flow: Data) -> bool:
         text = written(flow, small, at)
         assert text == written(flow, large, at)
         return text is not None
@@ -145,23 +145,23 @@ def test_a_spine_that_nobody_asked_for_changes_no_workload(backend: str) -> None
     cases(backend, check)
 
 
-@pytest.mark.parametrize("at", everywhere.NEWEST, ids=str)
-def test_the_order_of_rows_nodes_and_keys_changes_nothing(at: everywhere.At) -> None:
+@pytest.mark.parametrize("at", all_backends.NEWEST, ids=str)
+def test_the_order_of_rows_nodes_and_keys_changes_nothing(at: all_backends.At) -> None:
     for name, flow, cluster in shipped(at):
         random = Random(name)
         mixed = reversed_nodes(shuffled(cluster, random))
         assert written(shuffled(flow, random), mixed, at) == written(flow, cluster, at), name
 
 
-@pytest.mark.parametrize("at", everywhere.NEWEST, ids=str)
-def test_the_order_of_rows_and_keys_changes_nothing_of_the_cluster(at: everywhere.At) -> None:
+@pytest.mark.parametrize("at", all_backends.NEWEST, ids=str)
+def test_the_order_of_rows_and_keys_changes_nothing_of_the_cluster(at: all_backends.At) -> None:
     cluster = topology()
     assert exported(shuffled(cluster, Random(1)), at) == exported(cluster, at)
 
 
-def shipped(at: everywhere.At) -> Iterator[tuple[str, Data, Data]]:
+def shipped(at: all_backends.At) -> Iterator[tuple[str, Data, Data]]:
     """The workflows and topologies of the repository's examples; by default a quarter of them for each backend."""
-    for name in sample(golden.examples(), 4, everywhere.NEWEST.index(at)):
+    for name in sample(golden.examples(), 4, all_backends.NEWEST.index(at)):
         flow, cluster = golden.sources(name)
         if isinstance(flow, dict) and flow.get("kind") == "Workflow":
             yield name, flow, cluster
@@ -183,8 +183,8 @@ def reversed_nodes(cluster: Data) -> Data:
 DIGEST = """
 import hashlib, sys
 sys.path[:0] = ["generator", "tests"]
-import everywhere, test_metamorphic
-for at in everywhere.NEWEST:
+import all_backends, test_metamorphic
+for at in all_backends.NEWEST:
     for name, flow, cluster in test_metamorphic.shipped(at):
         text = test_metamorphic.written(flow, cluster, at)
         print(at, name, text and hashlib.sha256(text.encode()).hexdigest())
@@ -199,4 +199,4 @@ def test_hash_seeds_change_nothing() -> None:
         runs.append(subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True))
     first, second = (run.communicate()[0] for run in runs)
     assert first == second
-    assert first.count("\n") == sum(len(list(shipped(at))) for at in everywhere.NEWEST)
+    assert first.count("\n") == sum(len(list(shipped(at))) for at in all_backends.NEWEST)

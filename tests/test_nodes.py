@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bayplan import pipeline
 from bayplan.core.diagnostics import AT, Diagnostic
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.text.document import Document, read
 from bayplan.topologies import native
@@ -139,14 +139,18 @@ def source(text: str, name: str = "nodes.json") -> SourceFile:
     return SourceFile(name, text, documents or ())
 
 
-def brought(text: str, asked: Asked = Asked(), name: str = "nodes.json") -> tuple[Part | None, tuple[Diagnostic, ...]]:  # noqa: B008
+def brought(
+    text: str,
+    asked: ReadOptions = ReadOptions(),  # noqa: B008
+    name: str = "nodes.json",
+) -> tuple[Part | None, tuple[Diagnostic, ...]]:
     given = source(text, name)
     assert nodes.sniff(given)
     part, found = nodes.new(given, asked)
     return part, tuple(each for each in found if (each.code, each.severity) != ("T592", "info"))
 
 
-def told(found: Iterable[Node], asked: Asked = Asked()) -> tuple[Part | None, list[str], str]:  # noqa: B008
+def told(found: Iterable[Node], asked: ReadOptions = ReadOptions()) -> tuple[Part | None, list[str], str]:  # noqa: B008
     """The part, the codes, and all that is said."""
     part, diagnostics = brought(as_json(found), asked)
     assert all(each.route[0] == "source:0:0" for each in diagnostics)
@@ -160,7 +164,7 @@ def pools(part: Part | None) -> tuple[Pool, ...]:
 
 
 RACKS = [*rack("r1"), *rack("r2")]
-LEVELS = Asked(levels=(Level("zone", ZONE), Level("rack", RACK)))
+LEVELS = ReadOptions(levels=(Level("zone", ZONE), Level("rack", RACK)))
 TREE = (Level("zone", ZONE), Level("leaf", LEAF), Level("rack", RACK))
 
 
@@ -222,7 +226,7 @@ class Piecewise(SourceFile):
 @pytest.mark.parametrize("write", [as_json, as_lines])
 def test_a_text_in_pieces_is_the_same_text(write: Any, size: int) -> None:
     text = write(RACKS)
-    whole, pieces = nodes.new(SourceFile("nodes", text), Asked()), nodes.new(Piecewise(text, size), Asked())
+    whole, pieces = nodes.new(SourceFile("nodes", text), ReadOptions()), nodes.new(Piecewise(text, size), ReadOptions())
     assert whole == pieces
 
 
@@ -259,39 +263,39 @@ def test_other_names_of_nodes_are_known_unless_they_are_doubtful() -> None:
 
 
 def test_labels_that_others_ask_for() -> None:
-    asked = Asked(labels=frozenset({DOMAIN, HOSTNAME_LABEL, "none"}))
+    asked = ReadOptions(labels=frozenset({DOMAIN, HOSTNAME_LABEL, "none"}))
     part, *_ = told(relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "other"}), asked)
     assert part
     assert part.labels["r1-n0"] == {DOMAIN: "r1", HOSTNAME_LABEL: "other"}
     assert part.labels["r2-n0"] == {DOMAIN: "r2", HOSTNAME_LABEL: "r2-n0"}
 
 
-CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
+CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
     "an amount that is none": (
         [node("a", allocatable={"cpu": "lots"})],
-        Asked(),
+        ReadOptions(),
         ["T501"],
         '"lots" is no amount of "cpu"',
     ),
-    "a node without a name": ([node("")], Asked(), ["T501"], "has no name"),
-    "listed twice": ([*RACKS, RACKS[0]], Asked(), ["T502"], '"r1-n0" is listed twice'),
-    "no label": (relabelled(RACKS, "r1-n0", domain=None), Asked(), ["T503"], f'"r1-n0" has no label "{DOMAIN}"'),
-    "an empty label": (relabelled(RACKS, "r1-n0", domain=""), Asked(), ["T503"], "unlike"),
+    "a node without a name": ([node("")], ReadOptions(), ["T501"], "has no name"),
+    "listed twice": ([*RACKS, RACKS[0]], ReadOptions(), ["T502"], '"r1-n0" is listed twice'),
+    "no label": (relabelled(RACKS, "r1-n0", domain=None), ReadOptions(), ["T503"], f'"r1-n0" has no label "{DOMAIN}"'),
+    "an empty label": (relabelled(RACKS, "r1-n0", domain=""), ReadOptions(), ["T503"], "unlike"),
     "left out": (
         relabelled(RACKS, "r1-n0", domain=None),
-        Asked(exclude_incomplete=True),
+        ReadOptions(exclude_incomplete=True),
         ["T504", "T591"],
         "1 left out",
     ),
     "a leaf in two zones": (
         [placed(f"n{n}", "z1" if n < 3 else "z2", f"leaf{n // 4}", "r") for n in range(12)],
-        Asked(levels=TREE[:2]),
+        ReadOptions(levels=TREE[:2]),
         ["T505"],
         'leaf "leaf0" lies in zone "z1", as 3 nodes say, and in "z2", as node "n3" says',
     ),
     "a rack on two leaves": (
         relabelled([*rack("r1", above={LEAF: "1"}), *rack("r2", above={LEAF: "2"})], "r1-n0", leaf="2"),
-        Asked(levels=(Level("leaf", LEAF), Level("rack", DOMAIN, nvlink=True))),
+        ReadOptions(levels=(Level("leaf", LEAF), Level("rack", DOMAIN, nvlink=True))),
         ["T505"],
         'and in "2", as node "r1-n0" says',
     ),
@@ -301,11 +305,16 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
         ["T506"],
         "unique: parent",
     ),
-    "a clique of zeros": (relabelled(RACKS, "r1-n0", clique=ZERO), Asked(), ["T507"], "1 counted as unhealthy"),
-    "no clique": (relabelled(RACKS, "r2-n0", clique=None), Asked(), ["T507"], '"r2-n0" is in no NVLink partition'),
+    "a clique of zeros": (relabelled(RACKS, "r1-n0", clique=ZERO), ReadOptions(), ["T507"], "1 counted as unhealthy"),
+    "no clique": (
+        relabelled(RACKS, "r2-n0", clique=None),
+        ReadOptions(),
+        ["T507"],
+        '"r2-n0" is in no NVLink partition',
+    ),
     "no place without a clique": (
         [each if n else node("r1-n0") for n, each in enumerate(relabelled(RACKS, "r1-n0"))],
-        Asked(preset="clique"),
+        ReadOptions(preset="clique"),
         ["T507", "T591"],
         "1 left out",
     ),
@@ -318,7 +327,7 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
     "one each": ([placed(f"n{n}", f"z{n // 2}", "", f"r{n}") for n in range(4)], LEVELS, ["T509"], "left out"),
     "hosts alone": (
         [placed(f"n{n}", f"n{n}") for n in range(4)],
-        Asked(levels=(Level("zone", ZONE),)),
+        ReadOptions(levels=(Level("zone", ZONE),)),
         ["T509"],
         "holds the names of the nodes",
     ),
@@ -330,20 +339,20 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
             )
             for n in range(8)
         ],
-        Asked(),
+        ReadOptions(),
         ["T510"],
         '"tier-1" left out',
     ),
     "nothing is left": (
         [node("a", labels={"crusoe.ai/pod.id": "p"}), node("b", labels={"crusoe.ai/ib.partition.id": "i"})],
-        Asked(exclude_incomplete=True),
+        ReadOptions(exclude_incomplete=True),
         ["T504", "T504", "T516"],
         "no node is left",
     ),
-    "another host name": (relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "h"}), Asked(), ["T511"], 'such as "h"'),
+    "another host name": (relabelled(RACKS, "r1-n0", **{HOSTNAME_LABEL: "h"}), ReadOptions(), ["T511"], 'such as "h"'),
     "a hash of Topograph": (
         [node(f"n{n}", labels={DOMAIN: "x0123456789abcdef"}) for n in range(4)],
-        Asked(),
+        ReadOptions(),
         ["T512"],
         "x0123456789abcdef",
     ),
@@ -354,73 +363,75 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
                 "x", labels=RACKS[0]["metadata"]["labels"] | {HOSTNAME_LABEL: "x"}, allocatable={"nvidia.com/gpu": "3"}
             ),
         ],
-        Asked(),
+        ReadOptions(),
         ["T513"],
         'node "x" has 4 GPUs and can give 3',
     ),
     "shared GPUs": (
         [node("x", allocatable={"nvidia.com/gpu": "16"})],
-        Asked(),
+        ReadOptions(),
         ["T528"],
         'accelerator "gb200-shared"',
     ),
     "two makes in a frame": (
         [placed("a", "z"), *RACKS],
-        Asked(frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"})),)),
+        ReadOptions(frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"})),)),
         ["T514"],
         'pool "all" takes nodes with NVIDIA-GB200 on arm64, such as "r1-n0", and nodes with NVIDIA-H100-80GB-HBM3',
     ),
-    "no GPUs": ([*RACKS, node("cpu-1", 0)], Asked(), ["T515"], '"cpu-1" is without GPUs, unlike others'),
+    "no GPUs": ([*RACKS, node("cpu-1", 0)], ReadOptions(), ["T515"], '"cpu-1" is without GPUs, unlike others'),
     "no GPUs in a frame": (
         [*RACKS, node("cpu-1", 0)],
-        Asked(frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"}), (Level("r", DOMAIN),)),)),
+        ReadOptions(
+            frames=(Pool("all", NodeShape(node_selector={"kubernetes.io/arch": "arm64"}), (Level("r", DOMAIN),)),)
+        ),
         ["T515"],
         'the selector of pool "all" takes them',
     ),
     "a control plane": (
         [*RACKS, node("cp", 0, labels={"node-role.kubernetes.io/control-plane": ""})],
-        Asked(),
+        ReadOptions(),
         ["T515"],
         "of the control plane",
     ),
-    "no preset": (RACKS, Asked(preset="gcp"), ["T517"], "presets:"),
-    "not that preset": (RACKS, Asked(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
-    "not that label": (RACKS, Asked(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
+    "no preset": (RACKS, ReadOptions(preset="gcp"), ["T517"], "presets:"),
+    "not that preset": (RACKS, ReadOptions(preset="gke"), ["T517"], 'no node carries a label of "gke"'),
+    "not that label": (RACKS, ReadOptions(levels=(Level("r", f"{DOMAIN}s"),)), ["T517"], f'did you mean "{DOMAIN}"'),
     "no product": (
         [*RACKS, node("new", product="")],
-        Asked(),
+        ReadOptions(),
         ["T527", "T503"],
         f'no label "{DOMAIN}", unlike "r1-n0"',
     ),
-    "flat": ([placed("a"), placed("b")], Asked(), ["T518"], "flat"),
+    "flat": ([placed("a"), placed("b")], ReadOptions(), ["T518"], "flat"),
     "two networks": (
         [node(f"n{n}", labels={DOMAIN: f"d{n // 2}", "crusoe.ai/pod.id": f"p{n // 2}"}) for n in range(4)],
-        Asked(),
+        ReadOptions(),
         ["T519"],
         "--preset crusoe",
     ),
-    "unequal cliques": (relabelled(RACKS, "r1-n0", clique="other.1"), Asked(), ["T520"], 'as node "r1-n0" says'),
+    "unequal cliques": (relabelled(RACKS, "r1-n0", clique="other.1"), ReadOptions(), ["T520"], 'as node "r1-n0" says'),
     "a clique in two racks": (
         relabelled(RACKS, "r1-n0", clique="uuid-r2.1")[0:1] + RACKS[4:],
-        Asked(),
+        ReadOptions(),
         ["T521"],
         'in domain "r2", as 4 nodes say, and in "r1", as node "r1-n0" says',
     ),
     "two halves": (
         [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2)), *rack("r2")],
-        Asked(),
+        ReadOptions(),
         ["T522"],
         "2 NVLink partitions",
     ),
     "two halves of a given level": (
         [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2))],
-        Asked(levels=(Level("rack", DOMAIN, nvlink=True),)),
+        ReadOptions(levels=(Level("rack", DOMAIN, nvlink=True),)),
         ["T522"],
         f'name "{CLIQUE}"',
     ),
     "fewer cards": (
         [placed(f"n{n}", "z", allocatable={"rdma/ib": "7" if n == 3 else "8"}) for n in range(8)],
-        Asked(levels=TREE[:1]),
+        ReadOptions(levels=TREE[:1]),
         ["T523"],
         'node "n3" has 7 of "rdma/ib" in status.allocatable, the nodes beside 8',
     ),
@@ -429,18 +440,23 @@ CASES: Mapping[str, tuple[list[Node], Asked, list[str], str]] = {
             placed(f"n{n}", "z", taints=[{"key": "team", "value": "x", "effect": "NoSchedule"}] if n == 3 else [])
             for n in range(8)
         ],
-        Asked(levels=TREE[:1]),
+        ReadOptions(levels=TREE[:1]),
         ["T524"],
         'node "n3" has the taint team=x:NoSchedule',
     ),
-    "a label that is none": (relabelled(RACKS, "r1-n0", domain="r/1"), Asked(), ["T526"], '"r/1" in the label'),
-    "a clique that is none": (relabelled(RACKS, "r1-n0", clique="ü"), Asked(), ["T526"], '"ü" in the label'),
-    "a resource that is none": ([node("a", allocatable={"a b": "1"})], Asked(), ["T526"], 'a resource "a b"'),
-    "a taint that is none": ([placed("a", taints=[{"key": "ä", "value": " "}])], Asked(), ["T526"] * 2, 'a taint "ä"'),
-    "GPUs without end": ([node("a", allocatable={"nvidia.com/gpu": "5k"})], Asked(), ["T526"], "5000 of"),
+    "a label that is none": (relabelled(RACKS, "r1-n0", domain="r/1"), ReadOptions(), ["T526"], '"r/1" in the label'),
+    "a clique that is none": (relabelled(RACKS, "r1-n0", clique="ü"), ReadOptions(), ["T526"], '"ü" in the label'),
+    "a resource that is none": ([node("a", allocatable={"a b": "1"})], ReadOptions(), ["T526"], 'a resource "a b"'),
+    "a taint that is none": (
+        [placed("a", taints=[{"key": "ä", "value": " "}])],
+        ReadOptions(),
+        ["T526"] * 2,
+        'a taint "ä"',
+    ),
+    "GPUs without end": ([node("a", allocatable={"nvidia.com/gpu": "5k"})], ReadOptions(), ["T526"], "5000 of"),
     "DRA": (
         [placed(f"n{n}", "z", allocatable={"nvidia.com/gpu": "0"}) for n in range(2)],
-        Asked(levels=TREE[:1]),
+        ReadOptions(levels=TREE[:1]),
         ["T525"],
         "DRA",
     ),
@@ -456,7 +472,7 @@ def test_what_is_wrong_is_said(case: str) -> None:
 
 
 def test_no_node() -> None:
-    _, found = nodes.new(source('{"apiVersion": "v1", "kind": "List", "items": []}'), Asked())
+    _, found = nodes.new(source('{"apiVersion": "v1", "kind": "List", "items": []}'), ReadOptions())
     assert [each.code for each in found] == ["T516"]
 
 
@@ -464,7 +480,7 @@ def test_no_node() -> None:
 @pytest.mark.parametrize("write", [as_json, lambda found: json.dumps(json.loads(as_json(found)), indent=2), as_lines])
 def test_a_text_that_is_cut_off_is_refused(write: Any, end: int) -> None:
     text = write(RACKS)[:end]
-    part, found = nodes.new(SourceFile("nodes", text), Asked())
+    part, found = nodes.new(SourceFile("nodes", text), ReadOptions())
     assert part is None
     assert {"T501", "T516"} & {each.code for each in found}
     line = next(each.route[2] for each in found if each.code == "T501") if "T501" in str(found) else 1
@@ -496,7 +512,7 @@ def test_states_are_reasons() -> None:
         placed("theirs", "z", taints=[taint, {"key": "theirs", "effect": "NoExecute"}]),
         placed("slow", "z", allocatable={"cpu": "8"}, unschedulable=True),
     ]
-    part, codes, _ = told(found, Asked(levels=TREE[:1], plan=3))
+    part, codes, _ = told(found, ReadOptions(levels=TREE[:1], plan=3))
     (pool,) = pools(part)
     assert codes == ["T524"]
     assert pool.unusable == {"cordoned": ("cordoned", "slow"), "notReady": ("down", "lost"), "reserved": ("theirs",)}
@@ -507,14 +523,14 @@ def test_states_are_reasons() -> None:
 
 def test_nodes_of_other_equipment_on_racks_of_their_own_are_another_pool() -> None:
     found = [placed(f"n{n}", f"z{n // 4}", allocatable={"rdma/ib": "4" if n > 3 else "8"}) for n in range(8)]
-    part, codes, _ = told(found, Asked(levels=TREE[:1]))
+    part, codes, _ = told(found, ReadOptions(levels=TREE[:1]))
     assert codes == []
     assert [(pool.name, pool.node.resources["rdma/ib"]) for pool in pools(part)] == [("h100", 4000), ("h100-2", 8000)]
 
 
 def test_cpu_and_memory_are_the_least_of_all() -> None:
     found = [placed(f"n{n}", "z", allocatable={"memory": f"{960 * 2**20 - n}Ki"}) for n in range(9)]
-    part, *_ = told(found, Asked(levels=TREE[:1]))
+    part, *_ = told(found, ReadOptions(levels=TREE[:1]))
     assert pools(part)[0].node.resources["memory"] == (960 * 2**20 - 8) * 1024 * 1000
 
 
@@ -530,7 +546,7 @@ def test_frames_sort_nodes() -> None:
         Pool("rest", NodeShape(accelerator="gb200", accelerators=4), (Level("e", DOMAIN),)),
     )
     found = [*rack("r1", team="blue"), *rack("r2"), placed("h", "z")]
-    part, codes, _ = told(found, Asked(frames=frames))
+    part, codes, _ = told(found, ReadOptions(frames=frames))
     assert [(pool.name, len(pool.levels), len(pool.domains)) for pool in pools(part)] == [
         ("blue", 1, 1),
         ("h100", 0, 1),
@@ -542,7 +558,7 @@ def test_frames_sort_nodes() -> None:
 
 def test_a_frame_may_have_levels_whose_labels_are_yet_to_come() -> None:
     levels = (Level("spine", "topology.bayplan.dev/spine", apply=True), Level("rack", DOMAIN, nvlink=True))
-    part, codes, _ = told(RACKS, Asked(frames=(Pool("hall", NodeShape(), levels),)))
+    part, codes, _ = told(RACKS, ReadOptions(frames=(Pool("hall", NodeShape(), levels),)))
     assert codes == []
     assert [(pool.name, pool.levels) for pool in pools(part)] == [("hall", levels[1:])]
 
@@ -552,7 +568,7 @@ def test_nodes_behind_other_objects_are_found() -> None:
     mixed = source(as_json([*others, *RACKS]))
     assert len(mixed.text) > 100_000
     assert nodes.sniff(mixed)
-    part, _ = nodes.new(mixed, Asked())
+    part, _ = nodes.new(mixed, ReadOptions())
     assert part
     assert len(part.places) == len(RACKS)
 
@@ -564,11 +580,11 @@ def test_every_preset_is_documented() -> None:
 
 
 def test_the_finest_level_of_others_is_that_of_nvlink_if_its_domains_are_the_cliques() -> None:
-    part, codes, _ = told(RACKS, Asked(frames=(Pool("hall", NodeShape(), (Level("rack", DOMAIN),)),)))
+    part, codes, _ = told(RACKS, ReadOptions(frames=(Pool("hall", NodeShape(), (Level("rack", DOMAIN),)),)))
     assert codes == []
     assert pools(part)[0].levels == (Level("rack", DOMAIN, nvlink=True),)
     zones = [*rack("r1", above={ZONE: "z"}), *rack("r2", above={ZONE: "z"})]
-    part, *_ = told(zones, Asked(levels=(Level("zone", ZONE),)))
+    part, *_ = told(zones, ReadOptions(levels=(Level("zone", ZONE),)))
     assert pools(part)[0].levels == (Level("zone", ZONE),)
 
 
@@ -596,9 +612,9 @@ def test_the_kind_of_a_product(product: str, kind: str) -> None:
 def test_any_tree_comes_back_in_any_order(sizes: list[int], random: Random) -> None:
     tree = {(f"z{r // 4}", f"l{r // 2}", f"r{r}"): [f"n{r}-{n}" for n in range(size)] for r, size in enumerate(sizes)}
     found = [placed(name, *path) for path, names in tree.items() for name in names]
-    ordered, *_ = told(found, Asked(levels=TREE))
+    ordered, *_ = told(found, ReadOptions(levels=TREE))
     random.shuffle(found)
-    shuffled, *_ = told(found, Asked(levels=TREE))
+    shuffled, *_ = told(found, ReadOptions(levels=TREE))
     assert shuffled
     assert shuffled.topology == (ordered and ordered.topology)
     assert {domain.path: list(domain.nodes) for domain in pools(shuffled)[0].domains} == tree
@@ -611,7 +627,7 @@ LABELS = st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=5)
 @given(st.lists(LABELS, min_size=1, max_size=6))
 def test_any_labels_are_read_alike_from_lines_and_from_json(labels: list[dict[str, str]]) -> None:
     found = [node(f"n{number}", labels=each) for number, each in enumerate(labels)]
-    asked = Asked(labels=frozenset(key for each in labels for key in each))
+    asked = ReadOptions(labels=frozenset(key for each in labels for key in each))
     lines, objects = nodes.new(source(as_lines(found)), asked), nodes.new(source(as_json(found)), asked)
     assert lines.value
     assert objects.value
@@ -624,7 +640,7 @@ def test_any_labels_are_read_alike_from_lines_and_from_json(labels: list[dict[st
 def test_no_text_breaks_it(place: int, text: str, write: Any) -> None:
     whole = write(RACKS)
     broken = whole[: place % len(whole)] + text + whole[place % len(whole) + len(text) :]
-    part, found = nodes.new(SourceFile("nodes", broken), Asked())
+    part, found = nodes.new(SourceFile("nodes", broken), ReadOptions())
     assert (part is None) == any(each.severity == "error" for each in found)
     assert part is None or sound(part)
 
@@ -651,7 +667,7 @@ JSON = st.recursive(
 @given(JSON, JSON, JSON)
 def test_no_object_breaks_it(metadata: Any, spec: Any, status: Any) -> None:
     odd = {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": spec, "status": status}
-    part, _ = nodes.new(source(as_json([*RACKS, odd])), Asked())
+    part, _ = nodes.new(source(as_json([*RACKS, odd])), ReadOptions())
     assert part is None or sound(part)
 
 

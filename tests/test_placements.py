@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import asked
-import everywhere
-import placer
+import all_backends
 import random_workflows
+import reference_scheduler
 import support
+import workflow_oracle
 from bayplan.backends import BACKENDS
 from bayplan.model.backend import FEATURES, Backend
 from bayplan.model.plan import GangPlan, all_pods
@@ -57,18 +57,18 @@ RANDOM = 4
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 Verdicts = list[tuple[bool, bool]]
-Spoil = Callable[[dict[asked.Pod, str], Random], None]
+Spoil = Callable[[dict[workflow_oracle.Pod, str], Random], None]
 
 
 @pytest.mark.parametrize("backend", ORACLES)
 def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: str) -> None:
-    tally, verdicts = everywhere.Tally(), Verdicts()
+    tally, verdicts = all_backends.Tally(), Verdicts()
 
     @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
-    @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
-    def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
+    @given(case=all_backends.flows(backend), seed=st.integers(0, 1 << 32))
+    def check(case: tuple[all_backends.At, dict[str, Any]], seed: int) -> None:
         at, flow = case
-        result = everywhere.run(flow, at)
+        result = all_backends.run(flow, at)
         if not tally.refused(result):
             verdicts.extend(compared(at, flow, result, Random(seed)))
 
@@ -79,19 +79,19 @@ def test_a_scheduler_takes_a_placement_exactly_when_the_workflow_does(backend: s
 
 
 def compared(
-    at: everywhere.At, flow: Mapping[str, Any], result: support.Result, random: Random
+    at: all_backends.At, flow: Mapping[str, Any], result: support.Result, random: Random
 ) -> Iterator[tuple[bool, bool]]:
     """What the workflow and the manifests say of each placement of each gang."""
-    where, words, wanted = _nodes(), _words(at), asked.gangs(flow)
+    where, words, wanted = _nodes(), _words(at), workflow_oracle.gangs(flow)
     read, told = read_gangs(at, result, wanted), told_of(LOST, result, BACKENDS[at.backend])
     stricter = at.backend in STRICTER or told_of(OPTIONAL, result)
     counts = FEATURES["gang"].code not in result.codes  # a lost gang starts pod by pod: then only levels are compared
     for placement in placements(good(result), wanted, SPOILS if counts else (move,), random):
         for gang, unit in wanted.items():
-            own = placer.of_gang(placement, gang)
-            plan = list(asked.faults(gang, unit, where, own, counts))
+            own = reference_scheduler.of_gang(placement, gang)
+            plan = list(workflow_oracle.faults(gang, unit, where, own, counts))
             intents, instances = read[gang]
-            found = (placer.faults(intent, words, instances, own, counts=counts) for intent in intents)
+            found = (reference_scheduler.faults(intent, words, instances, own, counts=counts) for intent in intents)
             scheduler = [fault for faults in found for fault in faults]
             loose = told or may_take_more(at, intents)
             allowed = stricter if scheduler else loose
@@ -106,47 +106,47 @@ def told_of(features: Collection[str], result: support.Result, backend: Backend 
     return bool(({FEATURES[feature].code for feature in features} | own) & set(result.codes))
 
 
-def may_take_more(at: everywhere.At, intents: list[GangIntent]) -> bool:
+def may_take_more(at: all_backends.At, intents: list[GangIntent]) -> bool:
     """Whether that is declared above."""
     word, _ = LOOSER.get(at.backend, ("no word", ""))
     return any(word in (each.required, "") for intent in intents for each in units(intent.root))
 
 
 @cache
-def _nodes() -> asked.Where:
-    return asked.nodes(everywhere.TOPOLOGY)
+def _nodes() -> workflow_oracle.Where:
+    return workflow_oracle.nodes(all_backends.TOPOLOGY)
 
 
 @cache
-def _few() -> asked.Where:
+def _few() -> workflow_oracle.Where:
     """Some nodes of each rack."""
-    return asked.nodes(everywhere.TOPOLOGY, most=3)
+    return workflow_oracle.nodes(all_backends.TOPOLOGY, most=3)
 
 
 @cache
-def _words(at: everywhere.At) -> asked.Where:
-    objects = everywhere.cluster_objects(at, everywhere.TOPOLOGY)
-    return placer.lexicon(objects, asked.labels(everywhere.TOPOLOGY))
+def _words(at: all_backends.At) -> workflow_oracle.Where:
+    objects = all_backends.cluster_objects(at, all_backends.TOPOLOGY)
+    return reference_scheduler.lexicon(objects, workflow_oracle.labels(all_backends.TOPOLOGY))
 
 
 def read_gangs(
-    at: everywhere.At, result: support.Result, wanted: Mapping[str, asked.Unit]
-) -> dict[str, tuple[list[GangIntent], placer.Instances]]:
+    at: all_backends.At, result: support.Result, wanted: Mapping[str, workflow_oracle.Unit]
+) -> dict[str, tuple[list[GangIntent], reference_scheduler.Instances]]:
     """What was read of each gang, and the podSet instances behind each name."""
     read = ORACLES[at.backend].read(result.documents)
     assert read.diagnostics == ()
-    found = everywhere.by_gang(read.value or (), wanted)
+    found = all_backends.by_gang(read.value or (), wanted)
     assert result.compiled is not None
     shaped = {gang.name: gang for each in result.compiled.planned.shape.workloads for gang in each.gangs}
     planned = {gang.name: gang for gang in result.compiled.planned.plan.gangs}
     implied = IMPLIED.get(at.backend, "")
     return {
-        name: ([placer.implied(i, implied) for i in found[name]], _instances(planned[name], shaped[name]))
+        name: ([reference_scheduler.implied(i, implied) for i in found[name]], _instances(planned[name], shaped[name]))
         for name in wanted
     }
 
 
-def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:
+def _instances(planned: GangPlan, shaped: GangPlan) -> reference_scheduler.Instances:
     """Every podSet instance under its own name, under that of what it was folded into, and under that without the
     numbers of groups; all of them under no name."""
     made = {pods.name: [(pods.name, pods.replicas)] for pods in all_pods(planned.root)}
@@ -159,12 +159,12 @@ def _instances(planned: GangPlan, shaped: GangPlan) -> placer.Instances:
     return made | {name[:-1]: found for name, found in made.items() if name.endswith("/")}
 
 
-def good(result: support.Result) -> dict[asked.Pod, str]:
+def good(result: support.Result) -> dict[workflow_oracle.Pod, str]:
     """The placement that proves that everything fits."""
     assert result.compiled is not None
     proof = prove(result.compiled.planned.plan)
     assert isinstance(proof, Fits)
-    placed: dict[asked.Pod, str] = {}
+    placed: dict[workflow_oracle.Pod, str] = {}
     count: Counter[tuple[str, str]] = Counter()
     for run in (run for stage in proof.witness for run in stage.runs):
         for node in (node for node in run.nodes for _ in range(run.each)):
@@ -174,8 +174,11 @@ def good(result: support.Result) -> dict[asked.Pod, str]:
 
 
 def placements(
-    witness: asked.Placement, wanted: Mapping[str, asked.Unit], spoils: Sequence[Spoil], random: Random
-) -> Iterator[asked.Placement]:
+    witness: workflow_oracle.Placement,
+    wanted: Mapping[str, workflow_oracle.Unit],
+    spoils: Sequence[Spoil],
+    random: Random,
+) -> Iterator[workflow_oracle.Placement]:
     """The good one, some that are nearly as good, and some that are none."""
     yield witness
     for _ in range(SPOILED):
@@ -184,13 +187,13 @@ def placements(
             random.choice(spoils)(spoiled, random)
         yield spoiled
     for _ in range(RANDOM):
-        made: dict[asked.Pod, str] = {}
+        made: dict[workflow_oracle.Pod, str] = {}
         for gang, unit in wanted.items():
             made |= _scattered(gang, unit, sorted(_few()), random)
         yield made
 
 
-def move(placed: dict[asked.Pod, str], random: Random) -> None:
+def move(placed: dict[workflow_oracle.Pod, str], random: Random) -> None:
     """One pod over a border of some level, and as far as need be."""
     if not placed:
         return
@@ -205,20 +208,20 @@ def move(placed: dict[asked.Pod, str], random: Random) -> None:
     placed[pod] = random.choice(near or sorted(_few()))
 
 
-def swap(placed: dict[asked.Pod, str], random: Random) -> None:
+def swap(placed: dict[workflow_oracle.Pod, str], random: Random) -> None:
     """Two pods."""
     if len(placed) > 1:
         one, other = random.sample(sorted(placed), 2)
         placed[one], placed[other] = placed[other], placed[one]
 
 
-def lose(placed: dict[asked.Pod, str], random: Random) -> None:
+def lose(placed: dict[workflow_oracle.Pod, str], random: Random) -> None:
     """One pod does not start."""
     if placed:
         del placed[random.choice(sorted(placed))]
 
 
-def lose_all(placed: dict[asked.Pod, str], random: Random) -> None:
+def lose_all(placed: dict[workflow_oracle.Pod, str], random: Random) -> None:
     """No pod of one podSet instance starts, or of one group instance."""
     if placed:
         gang, name, _ = random.choice(sorted(placed))
@@ -230,7 +233,9 @@ def lose_all(placed: dict[asked.Pod, str], random: Random) -> None:
 SPOILS: tuple[Spoil, ...] = (move, move, swap, lose, lose_all)
 
 
-def _scattered(gang: str, unit: asked.Unit, among: list[str], random: Random) -> dict[asked.Pod, str]:
+def _scattered(
+    gang: str, unit: workflow_oracle.Unit, among: list[str], random: Random
+) -> dict[workflow_oracle.Pod, str]:
     """Pods somewhere; mostly in one domain of the level that their unit requires, or of one that it does not."""
     level = random.choice([unit.required, unit.required, unit.required, "", "spine"])
     if level:

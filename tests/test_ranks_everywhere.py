@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-import everywhere
+import all_backends
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.plan import GangPlan, all_pods
@@ -57,13 +57,13 @@ def emitted(result: support.Result) -> Iterator[Place]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_pods_learn_their_ranks(backend: str) -> None:
-    tally = everywhere.Tally()
+    tally = all_backends.Tally()
 
     @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
-    @given(case=everywhere.flows(backend))
-    def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
+    @given(case=all_backends.flows(backend))
+    def check(case: tuple[all_backends.At, dict[str, Any]]) -> None:
         at, flow = case
-        result = everywhere.run(flow, at)
+        result = all_backends.run(flow, at)
         if not tally.refused(result):
             assert result.compiled is not None
             if not any(each.kind in WITHOUT_PODS for each in result.compiled.planned.shape.workloads):
@@ -74,15 +74,15 @@ def test_pods_learn_their_ranks(backend: str) -> None:
     assert tally.enough(), tally
 
 
-KINDS = [(at, kind) for at in everywhere.NEWEST for kind in everywhere.kinds(at) if kind not in WITHOUT_PODS]
+KINDS = [(at, kind) for at in all_backends.NEWEST for kind in all_backends.kinds(at) if kind not in WITHOUT_PODS]
 
 
 @pytest.mark.parametrize(("at", "kind"), KINDS, ids=lambda value: str(value))
 @pytest.mark.parametrize("rendezvous", ["gang", "group", "none"])
-def test_the_64_pods_have_the_same_ranks_in_every_kind(at: everywhere.At, kind: str, rendezvous: str) -> None:
+def test_the_64_pods_have_the_same_ranks_in_every_kind(at: all_backends.At, kind: str, rendezvous: str) -> None:
     worker = {"resources": {"cpu": "8", "memory": "64Gi"}}
     gang = {**support.pretrain(**worker), "workload": kind, "rendezvous": rendezvous, "computeDomain": "never"}
-    result = everywhere.run(support.workflow(gang, queue="research"), at, support.TOPOLOGY)
+    result = all_backends.run(support.workflow(gang, queue="research"), at, support.TOPOLOGY)
     if result.compiled is None:
         gaps = {each.code for each in result.diagnostics if each.severity == "error"}
         assert all(code.startswith("F") for code in gaps), result.diagnostics

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import everywhere
+import all_backends
 import support
 from bayplan.backends import BACKENDS
 from bayplan.model.backend import FEATURES
@@ -24,13 +24,13 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 
 @pytest.mark.parametrize("backend", ORACLES)
 def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
-    tally = everywhere.Tally()
+    tally = all_backends.Tally()
 
     @settings(max_examples=examples(8, 40), derandomize=True, deadline=None, suppress_health_check=SLOW)
-    @given(case=everywhere.flows(backend), seed=st.integers(0, 1 << 32))
-    def check(case: tuple[everywhere.At, dict[str, Any]], seed: int) -> None:
+    @given(case=all_backends.flows(backend), seed=st.integers(0, 1 << 32))
+    def check(case: tuple[all_backends.At, dict[str, Any]], seed: int) -> None:
         at, flow = case
-        result = everywhere.run(flow, at)
+        result = all_backends.run(flow, at)
         if not tally.refused(result):
             reads_back(at, result)
             tells_what_it_drops(at, result)
@@ -40,7 +40,7 @@ def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
     assert tally.enough(), tally
 
 
-def reads_back(at: everywhere.At, result: support.Result) -> None:
+def reads_back(at: all_backends.At, result: support.Result) -> None:
     """The manifests say what the backend says that the plan means, of every pod."""
     assert result.compiled is not None
     planned, oracle = result.compiled.planned, ORACLES[at.backend]
@@ -70,7 +70,7 @@ def podsets(unit: UnitIntent) -> Iterator[PodsIntent]:
         yield from each.pods
 
 
-def reads_in_any_order(at: everywhere.At, result: support.Result, random: Random) -> None:
+def reads_in_any_order(at: all_backends.At, result: support.Result, random: Random) -> None:
     """A cluster keeps no order of documents."""
     oracle, documents = ORACLES[at.backend], list(result.documents)
     before = sorted(oracle.read(documents).value or (), key=_order)
@@ -83,13 +83,13 @@ MINIMUM = ("optional-pods", "optional-groups", "optional-pods-placed")
 DOMAINS = ("several-compute-domains", "compute-domain-each", "compute-domain")
 
 
-def tells_what_it_drops(at: everywhere.At, result: support.Result) -> None:
+def tells_what_it_drops(at: all_backends.At, result: support.Result) -> None:
     """A gang's wish that its manifests do not carry is a diagnostic of one of the features that are about it."""
     assert result.compiled is not None
     planned, backend = result.compiled.planned, BACKENDS[at.backend]
     told = set(result.codes)
     plans = {gang.name: gang for gang in planned.plan.gangs}
-    for name, said in everywhere.by_gang(ORACLES[at.backend].intent(planned.plan, planned.target), plans).items():
+    for name, said in all_backends.by_gang(ORACLES[at.backend].intent(planned.plan, planned.target), plans).items():
         meant = gang_intent(planned.plan, plans[name])
         for words, before, after in _wishes(meant, said):
             own = {feature.code for feature in backend.declared.features.values()}
@@ -114,7 +114,7 @@ def _wishes(meant: GangIntent, said: list[GangIntent]) -> Iterator[tuple[tuple[s
     yield ("gang", *MINIMUM), *(sum(p.minimum for g in gangs for p in podsets(g.root)) for gangs in ([meant], said))
 
 
-LABELS = ["", *(level["label"] for level in everywhere.TOPOLOGY["spec"]["pools"][0]["levels"])]
+LABELS = ["", *(level["label"] for level in all_backends.TOPOLOGY["spec"]["pools"][0]["levels"])]
 
 
 def wishes(unit: UnitIntent, held: int = 0) -> bool:

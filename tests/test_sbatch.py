@@ -157,6 +157,39 @@ def test_a_task_finds_its_rank() -> None:
     assert found.command[2].splitlines() == ["export SLURM_PROCID=$NODE_RANK", "run --rank=$SLURM_PROCID"]
 
 
+def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
+    values = {
+        **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID"), "$NODE_RANK"),
+        **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NNODES", "SLURM_JOB_NUM_NODES"), "$NNODES"),
+        **dict.fromkeys(("SLURM_STEP_NUM_TASKS", "SLURM_STEP_NUM_NODES"), "$NNODES"),
+        "SLURM_LOCALID": "0",
+        "SLURM_NTASKS_PER_NODE": "1",
+        "SLURM_TASKS_PER_NODE": "1",
+    }
+    for name, value in values.items():
+        found = pods(f"{HEAD}srun {IMAGE} bash -c 'run ${name}'\n")
+        assert found.command[2].splitlines() == [f"export {name}={value}", f"run ${name}"]
+
+
+@pytest.mark.parametrize(
+    ("commands", "codes"),
+    [
+        ("true false : wait set shopt test [ shift", []),
+        (
+            "echo printf date hostname pwd env printenv whoami id uname uptime lscpu free df du ls cat nvidia-smi",
+            ["W613"],
+        ),
+        ("nvcc which type sleep squeue sinfo sacct sstat scontrol sattach scancel trap clear nproc ibstat", ["W613"]),
+        ("ibv_devinfo lsof ps top grep rocm-smi ulimit stat wc tail head sort times logger unalias", ["W613"]),
+        ("hash alias kill jobs disown", ["W613"]),
+        ("module ml source . conda mamba micromamba spack lmod eval activate enroot", ["W612"]),
+        ("mpirun mpiexec mpiexec.hydra orterun prun pdsh clush ssh parallel", ["W611"]),
+    ],
+)
+def test_commands_beside_steps(commands: str, codes: list[str]) -> None:
+    assert {name: told(f"{HEAD}{name} a\n{RUN}") for name in commands.split()} == dict.fromkeys(commands.split(), codes)
+
+
 def test_what_is_exported_is_there() -> None:
     found = pods(HEAD + "export A=1 B='x y'\nC=3\nD=4 " + RUN)
     assert found.env == {"A": "1", "B": "x y", "D": "4"}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import support
 from bayplan import pipeline
-from bayplan.model.formats import Asked, SourceFile
+from bayplan.model.formats import ReadOptions, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.text import document
@@ -213,7 +213,7 @@ def test_names_that_case_tells_apart() -> None:
 
 
 def test_places_are_those_of_the_units() -> None:
-    part = slurm_conf.new(source("SwitchName=a Switches=b\nSwitchName=b Nodes=n[1-2]"), Asked()).value
+    part = slurm_conf.new(source("SwitchName=a Switches=b\nSwitchName=b Nodes=n[1-2]"), ReadOptions()).value
     assert part
     assert part.places == {"n1": ("source:0:0", "\x00at", 2, 1), "n2": ("source:0:0", "\x00at", 2, 1)}
 

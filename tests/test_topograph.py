@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bayplan.cli.run import run
 from bayplan.core.diagnostics import Diagnostic, Outcome
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Level, Pool
 from bayplan.text.document import Document
@@ -39,7 +39,7 @@ def source(text: str) -> SourceFile:
 def read(module: Any, text: str, **asked: Any) -> Outcome[Part]:
     given_ = source(text)
     assert module.sniff(given_)
-    made: Outcome[Part] = module.new(given_, Asked(**asked))
+    made: Outcome[Part] = module.new(given_, ReadOptions(**asked))
     return made
 
 
@@ -355,7 +355,7 @@ def test_nothing_in_a_file_stops_the_reader(data: st.DataObject) -> None:
             spot[key] = data.draw(anything())
             break
         spot = spot[key]
-    made = module.new(SourceFile("x", "", (Document("x", "", 0, whole),)), Asked())
+    made = module.new(SourceFile("x", "", (Document("x", "", 0, whole),)), ReadOptions())
     assert (made.value is None) == any(each.severity == "error" for each in made.diagnostics)
 
 

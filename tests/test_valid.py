@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from ruamel.yaml import YAML
 
-import everywhere
+import all_backends
 from bayplan.backends import BACKENDS
 from judges import UPSTREAM, builtin, judge, judge_all, targets_for
 from tools.effort import LONG, examples
@@ -131,15 +131,15 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 @written
 def test_the_judges_take_what_is_written_for_random_workflows(backend: str) -> None:
     """At the versions that it is written for, by the CRDs of these versions where `judges/prepare` has fetched them."""
-    tally = everywhere.Tally()
+    tally = all_backends.Tally()
 
     @settings(max_examples=examples(8, 30), derandomize=True, deadline=None, suppress_health_check=SLOW)
-    @given(case=everywhere.flows(backend))
-    def check(case: tuple[everywhere.At, dict[str, Any]]) -> None:
+    @given(case=all_backends.flows(backend))
+    def check(case: tuple[all_backends.At, dict[str, Any]]) -> None:
         at, flow = case
-        result = everywhere.run(flow, at)
+        result = all_backends.run(flow, at)
         if not tally.refused(result):
-            lowest = next(targets_for({**everywhere.TOPOLOGY["spec"]["versions"], **at.target}))
+            lowest = next(targets_for({**all_backends.TOPOLOGY["spec"]["versions"], **at.target}))
             objects = [document for document in result.documents if document["kind"] != "File"]
             assert judge_all(objects, lowest) == []
 
@@ -148,8 +148,8 @@ def test_the_judges_take_what_is_written_for_random_workflows(backend: str) -> N
 
 
 @needs_upstream
-@pytest.mark.parametrize("at", everywhere.ALL, ids=str)
-def test_the_judges_take_the_objects_of_the_cluster(at: everywhere.At) -> None:
-    lowest = next(targets_for({**everywhere.TOPOLOGY["spec"]["versions"], **at.target}))
-    objects = everywhere.cluster_objects(at, everywhere.TOPOLOGY)
+@pytest.mark.parametrize("at", all_backends.ALL, ids=str)
+def test_the_judges_take_the_objects_of_the_cluster(at: all_backends.At) -> None:
+    lowest = next(targets_for({**all_backends.TOPOLOGY["spec"]["versions"], **at.target}))
+    objects = all_backends.cluster_objects(at, all_backends.TOPOLOGY)
     assert judge_all([each for each in objects if each["kind"] != "File"], lowest) == []

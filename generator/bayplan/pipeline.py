@@ -306,27 +306,24 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
     if read.value is None:
         return Outcome(None, read.diagnostics), origins
     target = select_target(request.target, read.value)
-    asked = select_backend(request.scheduler, None, read.value, BACKENDS) if request.scheduler else Outcome(None)
-    found = (*read.diagnostics, *target.diagnostics, *asked.diagnostics)
+    backend = select_backend(request.scheduler, None, read.value, BACKENDS) if request.scheduler else Outcome(None)
+    found = (*read.diagnostics, *target.diagnostics, *backend.diagnostics)
     if target.value is None or has_errors(found):
         return Outcome(None, found), origins
     objects, foreign = collect(request.manifests)
     context = lint_context(objects, read.value, target.value)
-    names = (asked.value.declared.name,) if asked.value else tuple(BACKENDS)
+    names = (backend.value.declared.name,) if backend.value else tuple(BACKENDS)
     findings = [*foreign, *linting.lint(context)]
     findings += [each for name in names for each in backends.lint(name, context)]
-    shown = (_shown(each, request.accept) for each in findings)
-    return Outcome(objects, (*found, *dict.fromkeys(shown))), origins
+    accepted = (
+        each._replace(severity="warning") if each.severity == "error" and each.code in request.accept else each
+        for each in findings
+    )
+    return Outcome(objects, (*found, *dict.fromkeys(map(single_line, accepted)))), origins
 
 
 UNKNOWN = ClusterTopology("", ())
-"""The cluster of which nobody has said anything."""
-
-
-def _shown(found: Diagnostic, accepted: frozenset[str]) -> Diagnostic:
-    """The finding as a warning where its code is accepted, and fit for one line whatever names were put into it."""
-    taken = found.severity == "error" and found.code in accepted
-    return single_line(found._replace(severity="warning" if taken else found.severity))
+"""A cluster whose topology no file describes."""
 
 
 def cluster_objects(

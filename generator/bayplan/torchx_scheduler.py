@@ -24,7 +24,12 @@ LABEL = "bayplan.dev/workflow"
 KINDS = "jobsets,jobs.batch,jobs.batch.volcano.sh,pods,services,configmaps,podgroups,workloads"
 """What may belong to a workflow; kinds that a cluster does not have are asked for one by one."""
 
-RUN_OPTIONS = ("topology", "scheduler", "target", "arguments")
+RUN_OPTIONS: Mapping[str, str] = {
+    "topology": "the cluster topology file",
+    "scheduler": "kai, volcano, kueue, ...: else the topology's default",
+    "target": "versions, such as kubernetes=1.34;jobset=0.12",
+    "arguments": "further arguments of `bayplan render`, in shell quotes",
+}
 PLACEMENT: Mapping[str, str] = {
     "workload": "the kind of workload: jobset, job, pods, volcano-job",
     "required": "the level of the topology in one domain of which all pods must run",
@@ -32,7 +37,17 @@ PLACEMENT: Mapping[str, str] = {
     "pool": "the pool of all roles",
     "fabric": "the secondary network of all roles",
 }
-"""Options that are bayplan's own, about a run and about pods; the others are those of TorchX' Kubernetes scheduler."""
+"""Options that are bayplan's own, about a run and about pods."""
+
+KUBERNETES: Mapping[str, str] = {
+    "queue": "the queue",
+    "namespace": "the namespace",
+    "service_account": "the ServiceAccount of the pods",
+    "priority_class": "the PriorityClass",
+    "image_secret": "the Secret to pull images with",
+    "network": "networks to attach, as Multus reads them",
+}
+"""Options of TorchX' Kubernetes scheduler."""
 
 PHASES: Mapping[str, AppState] = {
     "Failed": AppState.FAILED,
@@ -70,24 +85,13 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
 
     def _run_opts(self) -> runopts:
         options = runopts()
-        options.add("topology", type_=str, required=True, help="the cluster topology file")
-        options.add("scheduler", type_=str, default=None, help="kai, volcano, kueue, ...: else the topology's default")
-        options.add("target", type_=str, default=None, help="versions, such as kubernetes=1.34;jobset=0.12")
-        options.add("arguments", type_=str, default=None, help="further arguments of `bayplan render`, in shell quotes")
-        for name, text in PLACEMENT.items():
-            options.add(name, type_=str, default=None, help=text)
-        options.add("queue", type_=str, default=None, help="the queue")
-        options.add("namespace", type_=str, default=None, help="the namespace")
-        options.add("service_account", type_=str, default=None, help="the ServiceAccount of the pods")
-        options.add("priority_class", type_=str, default=None, help="the PriorityClass")
-        options.add("image_secret", type_=str, default=None, help="the Secret to pull images with")
-        options.add("network", type_=str, default=None, help="networks to attach, as Multus reads them")
+        for name, text in {**RUN_OPTIONS, **PLACEMENT, **KUBERNETES}.items():
+            options.add(name, type_=str, default=None, required=name == "topology", help=text)
         return options
 
     def _submit_dryrun(self, app: AppDef, cfg: Mapping[str, CfgVal]) -> AppDryRunInfo[Request]:
         manifests = rendered(application(app, cfg), cfg)
-        found = _names(manifests)
-        return AppDryRunInfo(Request(manifests, *found), str)
+        return AppDryRunInfo(Request(manifests, *_names(manifests)), str)
 
     def _validate(self, app: AppDef, scheduler: str, *_: Any) -> None:
         """Nothing: what an application may say is for `bayplan render` to judge."""
@@ -101,27 +105,29 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
     def describe(self, app_id: str) -> DescribeAppResponse | None:
         """By the phases of its pods; None where there are none."""
         namespace, _, name = app_id.partition(":")
-        pods = json.loads(kubectl(["get", "pods", "-n", namespace, "-l", f"{LABEL}={name}", "-o", "json"]))["items"]
-        phases = {pod.get("status", {}).get("phase", "Pending") for pod in pods}
-        state = next((state for phase, state in PHASES.items() if phase in phases), None)
+        state = _states(["-n", namespace, "-l", f"{LABEL}={name}"]).get(app_id)
         return DescribeAppResponse(app_id=app_id, state=state) if state is not None else None
 
     def list(self, *_: Any, **__: Any) -> list[ListAppResponse]:
         """The applications whose pods are in the cluster."""
-        pods = json.loads(kubectl(["get", "pods", "-A", "-l", LABEL, "-o", "json"]))["items"]
-        found: dict[str, set[str]] = {}
-        for pod in pods:
-            metadata = pod["metadata"]
-            key = f"{metadata['namespace']}:{metadata['labels'][LABEL]}"
-            found.setdefault(key, set()).add(pod.get("status", {}).get("phase", "Pending"))
-        states = {key: next(PHASES[phase] for phase in PHASES if phase in phases) for key, phases in found.items()}
-        return [ListAppResponse(app_id=key, state=state) for key, state in states.items()]
+        return [ListAppResponse(app_id=key, state=state) for key, state in _states(["-A", "-l", LABEL]).items()]
 
     def _cancel_existing(self, app_id: str) -> None:
         namespace, _, name = app_id.partition(":")
         for kind in KINDS.split(","):
             command = ["delete", kind, "-n", namespace, "-l", f"{LABEL}={name}", "--ignore-not-found", "--wait=false"]
             kubectl(command, absent=True)
+
+
+def _states(selection: Sequence[str]) -> dict[str, AppState]:
+    """`namespace:name` of each application whose pods kubectl selects -> its state, by the phases of its pods."""
+    phases: dict[str, set[str]] = {}
+    for pod in json.loads(kubectl(["get", "pods", *selection, "-o", "json"]))["items"]:
+        metadata = pod["metadata"]
+        app_id = f"{metadata['namespace']}:{metadata['labels'][LABEL]}"
+        phases.setdefault(app_id, set()).add(pod.get("status", {}).get("phase", "Pending"))
+    states = {app_id: [PHASES[phase] for phase in PHASES if phase in each] for app_id, each in phases.items()}
+    return {app_id: each[0] for app_id, each in states.items() if each}
 
 
 def create_scheduler(session_name: str, **_: object) -> BayplanScheduler:

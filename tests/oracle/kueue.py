@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from bayplan.backends.kueue.lint_workloads import parse_layers
+from bayplan.backends.kueue.lint import parse_layers
 from bayplan.backends.kueue.lower import (
     LAYERS,
     POD_SET_GROUP,

@@ -13,7 +13,7 @@ import pytest
 from bayplan.cli import files, lint, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.text.source import LARGEST
 
 COVERS = {"R103"}
@@ -72,20 +72,21 @@ def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_source_that_is_too_large_to_be_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_files, "LARGEST", 10)
+    for module in (files, source_files):
+        monkeypatch.setattr(module, "LARGEST", 10)
     (tmp_path / "nodes.yaml").write_text("kind: List\n")
-    with pytest.raises(source_files.UnreadableError) as refused:
+    with pytest.raises(files.UnreadableError) as refused:
         assert source_files.OpenedFile(str(tmp_path / "nodes.yaml"), 0).text
-    (found,) = refused.value.found
+    (found,) = refused.value.diagnostics
     assert (found.code, "more than 10 bytes" in found.message) == ("R103", True)
 
 
 def test_a_byte_that_is_no_character_far_down_in_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_files, "PIECE", 8)
     (tmp_path / "nodes.json").write_bytes("häuser:\n- ä\n- ".encode() + b"\xe4\n")
-    with pytest.raises(source_files.UnreadableError) as refused:
+    with pytest.raises(files.UnreadableError) as refused:
         list(source_files.OpenedFile(str(tmp_path / "nodes.json"), 0).chunks())
-    (found,) = refused.value.found
+    (found,) = refused.value.diagnostics
     assert (found.code, found.route[-2]) == ("R104", 3)
     assert found.message == "the file is not UTF-8: e4 is no character"
 
@@ -107,7 +108,7 @@ class TestProject:
         (tmp_path / "a/b").mkdir(parents=True)
         (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: hall/topology.yaml}}\n")
         monkeypatch.chdir(tmp_path / "a/b")
-        path, (batch,) = project.topology()
+        path, (batch,) = project.named("topology")
         assert path == "../../hall/topology.yaml"
         assert batch.diagnostics == ()
 
@@ -116,17 +117,17 @@ class TestProject:
         (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: far}}\n")
         (tmp_path / "a/bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: near}}\n")
         monkeypatch.chdir(tmp_path / "a")
-        assert project.topology()[0] == "near"
+        assert project.named("topology")[0] == "near"
 
     def test_there_may_be_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
-        assert project.topology() == (None, ())
+        assert project.named("topology") == (None, ())
 
     @pytest.mark.parametrize("spec", ["", "spec: {}\n", "spec: {policy: policy.yaml}\n"])
     def test_it_may_name_no_topology(self, spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "bayplan.yaml").write_text(PROJECT + spec)
         monkeypatch.chdir(tmp_path)
-        path, (batch,) = project.topology()
+        path, (batch,) = project.named("topology")
         assert path is None
         assert batch.diagnostics == ()
 
@@ -145,13 +146,13 @@ class TestProject:
     def test_it_may_be_broken(self, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "bayplan.yaml").write_text(text)
         monkeypatch.chdir(tmp_path)
-        path, (batch,) = project.topology()
+        path, (batch,) = project.named("topology")
         assert path is None
         assert len(batch.diagnostics) == 1
 
 
-def given(**options: tuple[str, ...]) -> Given:
-    return Given(COMMANDS[0], ("a",), options)
+def given(**options: tuple[str, ...]) -> Arguments:
+    return Arguments(COMMANDS[0], ("a",), options)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bayplan.cli import human
 from bayplan.cli import run as fast
 from bayplan.cli.commands import COMMANDS
-from bayplan.cli.options import Command, Given
+from bayplan.cli.options import Arguments, Command
 
 WORDS = [
     *sorted({name for command in COMMANDS for option in command.options for name in option.names}),
@@ -32,9 +32,9 @@ WORDS = [
 ]
 
 
-def by_click(command: Command, argv: list[str]) -> Given | None:
+def by_click(command: Command, argv: list[str]) -> Arguments | None:
     """What click makes of a command line; None when it refuses."""
-    seen: list[Given] = []
+    seen: list[Arguments] = []
     program = human.program(lambda given: seen.append(given) or 0)
     try:
         program.main([*command.name.split(), *argv], standalone_mode=False)
@@ -105,11 +105,11 @@ def test_what_was_given() -> None:
     plain = fast.parse(command("render"), ["a", "-t", "x", "-t", "y", "--gang", "g", "--gang", "h", "--check"])
     assert plain is not None
     assert plain.words == ("a",)
-    assert plain.one("topology") == "y"
-    assert plain.all("gang") == ("g", "h")
-    assert plain.on("check")
-    assert not plain.on("strict")
-    assert plain.one("scheduler", "none") == "none"
+    assert plain.value("topology") == "y"
+    assert plain.values("gang") == ("g", "h")
+    assert plain.has("check")
+    assert not plain.has("strict")
+    assert plain.value("scheduler", "none") == "none"
 
 
 def test_every_command_is_in_the_help_and_none_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -454,7 +454,7 @@ class TestOwnership:
         repository.project(EVERY)
         repository.generate()
         repository.write("jobs/one.yaml", job("uno"))
-        move, moved = tree._move, list[str]()
+        move, moved = generated._move, list[str]()
 
         def interrupted(source: str, path: str) -> None:
             moved.append(path)
@@ -463,7 +463,7 @@ class TestOwnership:
             move(source, path)
 
         with monkeypatch.context() as patch:
-            patch.setattr(tree, "_move", interrupted)
+            patch.setattr(generated, "_move", interrupted)
             assert repository.generate()[0] == 130
         repository.generate()
         assert repository.generate() == (0, "", "")

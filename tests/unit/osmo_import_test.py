@@ -10,7 +10,7 @@ import pytest
 import yaml
 from osmo_pool_test import document
 
-from bayplan.cli import editing
+from bayplan.cli import topology_import as editing
 from bayplan.cli.run import run
 from bayplan.text.document import Document
 from bayplan.text.document import read as read_document
@@ -47,7 +47,7 @@ POOLS = {
 def made() -> dict[str, Any]:
     outcome = osmo_pool.new(document(POOLS))
     assert outcome.value is not None, outcome.diagnostics
-    return outcome.value["spec"]  # type: ignore[no-any-return]
+    return native.write(outcome.value)["spec"]  # type: ignore[no-any-return]
 
 
 def test_a_new_topology() -> None:
@@ -81,10 +81,10 @@ def test_what_a_new_topology_lacks_is_said() -> None:
 
 def test_platforms_of_one_name_in_two_pools() -> None:
     one = {"backend": "b", "platforms": {"gpu": {}}}
-    spec = osmo_pool.new(document({"pools": {"a": one, "b": one}})).value
-    assert spec is not None
-    assert [pool["name"] for pool in spec["spec"]["pools"]] == ["a-gpu", "b-gpu"]
-    assert spec["spec"]["defaults"] == {"scheduler": "kai"}
+    topology = osmo_pool.new(document({"pools": {"a": one, "b": one}})).value
+    assert topology is not None
+    assert [pool.name for pool in topology.pools] == ["a-gpu", "b-gpu"]
+    assert topology.defaults == {"scheduler": "kai"}
 
 
 def additions(*pools: Any) -> Any:

@@ -303,9 +303,8 @@ def test_the_claim_on_a_channel_goes_and_others_stay(groups: Mapping[str, Any], 
 def test_group_templates() -> None:
     own = {**HEAD, "common_group_templates": ["d", "m"], "platforms": {"gb200": {}}}
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}}
-    found = library.group_template_findings(
-        config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}})
-    )
+    pool = config({"pools": {"hall": own}, "group_templates": {"d": DOMAIN, "m": settings}})
+    found = library.group_template_findings(pool)
     assert [(each.code, each.severity) for each in found] == [("W490", "info"), ("W491", "warning")]
 
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import random_topologies
-from bayplan.cli import editing, show_tree
+from bayplan.cli import show_tree
+from bayplan.cli import topology_import as editing
 from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.pipeline import topology_findings
 from bayplan.text import document

@@ -103,7 +103,7 @@ def test_annotations_say_everything() -> None:
     }
     (found,), diagnostics = run([jobset(says=said, namespace="ml")])
     assert diagnostics == ()
-    assert (found.scheduler, found.queue, found.adopt) == ("kai", "team.a", False)
+    assert (found.workflow.scheduler, found.workflow.queue, found.adopt) == ("kai", "team.a", False)
     workflow = found.workflow
     assert (workflow.name, workflow.namespace, workflow.scheduler, workflow.queue) == ("w", "ml", "kai", "team.a")
     one = workflow.gangs[0]
@@ -157,7 +157,7 @@ def test_annotations_win_key_by_key() -> None:
     (found,), said = run([jobset(says={"queue": "c", "group-size": "16", "compute-domain": "group"})], rule)
     assert said == ()
     one = found.workflow.gangs[0]
-    assert (found.queue, one.pool, one.placement) == ("c", "b", SPINE)
+    assert (found.workflow.queue, one.pool, one.placement) == ("c", "b", SPINE)
     assert groups(one)[1] == ("part", 16, RACK, ["worker"])
     assert one.groups[1].compute_domain == "group"
 
@@ -261,7 +261,7 @@ def test_rules_that_match_nothing_and_rules_that_come_later() -> None:
     found, said = run([jobset("w1"), jobset("w2"), jobset("x")], *rules)
     assert [(each.code, each.severity, each.route[3]) for each in said] == [("A943", "warning", 2), ("A944", "info", 1)]
     assert 'JobSet "w1" and 1 other too' in said[1].message
-    assert [each.queue for each in found] == ["a", "a", ""]
+    assert [each.workflow.queue for each in found] == ["a", "a", ""]
     _, said = run([jobset("x")], *rules[::2])
     assert [(each.code, each.severity, each.route) for each in said] == [("A943", "error", ("policy", "spec", "rules"))]
     same = Rule(Match(name="w1"), GangRule(queue="a"))

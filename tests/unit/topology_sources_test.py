@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bayplan import pipeline
 from bayplan.core.diagnostics import Outcome
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology
 from bayplan.text import document
 from bayplan.text.document import Document
@@ -71,14 +71,14 @@ def sniffed(given: SourceFile) -> list[str]:
     return [name for name in READ if module(name).sniff(given)]
 
 
-def read(text: str, asked: Asked = Asked()) -> tuple[str, Outcome[Part], list[str]]:  # noqa: B008
+def read(text: str, asked: ReadOptions = ReadOptions()) -> tuple[str, Outcome[Part], list[str]]:  # noqa: B008
     """The one format that recognises a text, what it makes of it, and the codes."""
     (name,) = sniffed(source(text))
     outcome = module(name).new(source(text), asked)
     return name, outcome, [each.code for each in outcome.diagnostics]
 
 
-def pools(text: str, asked: Asked = Asked()) -> list[dict[str, Any]]:  # noqa: B008
+def pools(text: str, asked: ReadOptions = ReadOptions()) -> list[dict[str, Any]]:  # noqa: B008
     outcome = read(text, asked)[1]
     assert outcome.value, outcome.diagnostics
     made: list[dict[str, Any]] = native.write(outcome.value.topology)["spec"]["pools"]
@@ -325,7 +325,7 @@ def test_instances_of_aws() -> None:
     text = aws(("i-2", ("nn-1", "nn-2")), ("i-10", ("nn-1", "nn-2")), ("i-3", ("nn-1", "nn-3")))
     name, _, codes = read(text)
     assert (name, codes) == ("cloud", ["T559"])
-    (pool,) = pools(text, Asked(plan=1))
+    (pool,) = pools(text, ReadOptions(plan=1))
     assert pool["levels"] == [
         {"name": "layer-1", "label": "topology.k8s.aws/network-node-layer-1"},
         {"name": "layer-2", "label": "topology.k8s.aws/network-node-layer-2", "plan": 1},
@@ -506,7 +506,7 @@ NODES = {
 def test_hypernodes_that_select_nodes() -> None:
     given = source(listed(*LEAVES))
     assert module("hypernodes").needed_labels(given) == {"x.io/rack", "kubernetes.io/hostname"}
-    outcome = module("hypernodes").new(given, Asked(nodes=NODES))
+    outcome = module("hypernodes").new(given, ReadOptions(nodes=NODES))
     assert [each.code for each in outcome.diagnostics] == []
     (pool,) = outcome.value.topology.pools
     assert [(row.path, row.nodes) for row in pool.domains] == [
@@ -514,9 +514,9 @@ def test_hypernodes_that_select_nodes() -> None:
         (("s", "b"), ("b1", "b2")),
     ]
     assert set(outcome.value.places) == set(NODES)
-    alone = module("hypernodes").new(given, Asked())
+    alone = module("hypernodes").new(given, ReadOptions())
     assert [each.code for each in alone.diagnostics] == ["T452", "T452"]
-    none = module("hypernodes").new(given, Asked(nodes={"c1": {}}))
+    none = module("hypernodes").new(given, ReadOptions(nodes={"c1": {}}))
     assert [each.code for each in none.diagnostics] == ["T567", "T567"]
 
 
@@ -524,7 +524,7 @@ def test_patterns_that_are_not_tried_say_so() -> None:
     """Not to give the nodes, which are given; and nothing more of a pattern that is none."""
     for pattern, code, hint in [("(a+)+$", "T452", "exactMatch"), ("a[0-3", "M725", "RE2")]:
         text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
-        (found,) = module("hypernodes").new(source(text), Asked(nodes=NODES)).diagnostics
+        (found,) = module("hypernodes").new(source(text), ReadOptions(nodes=NODES)).diagnostics
         assert found.code == code
         assert hint in found.hint
 
@@ -548,7 +548,7 @@ def test_patterns_that_are_not_tried_say_so() -> None:
 )
 def test_patterns_of_hypernodes(pattern: str, nodes: tuple[str, ...] | None) -> None:
     text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
-    outcome = module("hypernodes").new(source(text), Asked(nodes=NODES))
+    outcome = module("hypernodes").new(source(text), ReadOptions(nodes=NODES))
     if nodes is None:
         assert {each.code for each in outcome.diagnostics} <= {"T452", "M725"}
         assert outcome.diagnostics
@@ -828,7 +828,7 @@ def test_broken_texts_are_refused_in_peace(text: str, cut: float, put: str) -> N
         given = source(broken)
         for name in OURS:
             module(name).sniff(given)
-            module(name).new(given, Asked())
+            module(name).new(given, ReadOptions())
 
 
 @settings(max_examples=150, deadline=None)
@@ -842,7 +842,7 @@ def test_values_of_any_type_are_refused_in_peace(text: str, steps: list[int], va
     given = SourceFile("x", text, tuple(Document("x", text, n, each) for n, each in enumerate(broken)))
     for name in OURS:
         module(name).sniff(given)
-        module(name).new(given, Asked(nodes=NODES))
+        module(name).new(given, ReadOptions(nodes=NODES))
 
 
 def _put(data: Any, steps: list[int], value: Any) -> Any:

@@ -16,7 +16,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hypernodes, native
-from bayplan.topologies.hypernodes import faults, seen
+from bayplan.topologies.hypernodes import faults, read_hyper_node
 from tools import golden
 
 COVERS = {
@@ -307,7 +307,7 @@ def test_many_ways_to_a_hyper_node_are_not_walked_one_by_one() -> None:
         for depth, layer in enumerate(layers)
         for name in layer
     ]
-    found = [seen(Object(("manifest:0",), each)) for each in objects]
+    found = [read_hyper_node(Object(("manifest:0",), each)) for each in objects]
     assert {each.code for each in faults(found, None)} >= {"M721"}
 
 

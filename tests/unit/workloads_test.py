@@ -15,7 +15,7 @@ from bayplan.kube.templates import templates_in
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
 from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
-from foreign_workloads import POD, RUNTIME, SEATS, TEXTS, data, parsed
+from workload_kinds import POD, RUNTIME, SEATS, TEXTS, data, parsed
 
 COVERS = {"W500", "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509", "W510", "W511", "W512"}
 

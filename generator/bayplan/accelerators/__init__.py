@@ -5,90 +5,84 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayplan.kube.pod import resource_api
+from bayplan.kube.pod import device_request, resource_api
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import allocator
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 
-# GPUs, or slices of them, as an extended resource of a device plugin.
+# GPUs or MIG slices as an extended resource of a device plugin.
 
 DEVICE_PLUGIN = "device-plugin"
 
 
-def parts_device_plugin(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def parts_device_plugin(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Request equals limit, as Kubernetes demands of extended resources."""
-    return PodParts(resources={counted_resource(asked, kind): str(asked.per_pod)})
+    return PodParts(resources={counted_resource(accelerator, kind): str(accelerator.per_pod)})
 
 
-def counted_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
+def counted_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The resource that counts what is asked for."""
-    if asked.profile:
-        return slice_resource(asked, kind)
+    if accelerator.profile:
+        return slice_resource(accelerator, kind)
     return kind.resources.get("count", "nvidia.com/gpu")
 
 
-# GPUs through Dynamic Resource Allocation: one ResourceClaimTemplate a podSet, one claim a pod.
+# GPUs through Dynamic Resource Allocation: a ResourceClaimTemplate for each podSet, a claim for each pod.
 
 DRA = "dra"
 CLAIM = "gpu"
 
 
-def parts_dra(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def parts_dra(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """The pod claims from the template; its container names the claim."""
     return PodParts(claims=({"name": CLAIM, "resourceClaimTemplateName": claim},))
 
 
-def claim_template(asked: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
+def claim_template(accelerator: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
     """The ResourceClaimTemplate in the dialect of the Kubernetes version (resource.k8s.io: v1 since 1.34)."""
-    request = _request(asked, kind)
-    flat = resource_api(target) == "resource.k8s.io/v1beta1"
-    spec = {"name": CLAIM, **request} if flat else {"name": CLAIM, "exactly": request}
     return {
         "apiVersion": resource_api(target),
         "kind": "ResourceClaimTemplate",
         "metadata": {"name": name},
-        "spec": {"spec": {"devices": {"requests": [spec]}}},
+        "spec": {"spec": {"devices": {"requests": [device_request(CLAIM, _request(accelerator, kind), target)]}}},
     }
 
 
-def _request(asked: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
-    expressions, device_class = asked.selectors, kind.device_class or "gpu.nvidia.com"
-    if asked.profile:
-        expressions, device_class = (selector(asked.profile), *expressions), mig_device_class(kind)
+def _request(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, Any]:
+    expressions, device_class = accelerator.selectors, kind.device_class or "gpu.nvidia.com"
+    if accelerator.profile:
+        expressions = (f"device.attributes['gpu.nvidia.com'].profile == '{accelerator.profile}'", *expressions)
+        device_class = CLASS if device_class == "gpu.nvidia.com" else device_class
     selectors = [{"cel": {"expression": each}} for each in expressions]
     return {
         "deviceClassName": device_class,
         **({"selectors": selectors} if selectors else {}),
         "allocationMode": "ExactCount",
-        "count": asked.per_pod,
+        "count": accelerator.per_pod,
     }
 
 
 Parts = Callable[[Accelerator, AcceleratorKind, str], PodParts]
-Claim = Callable[[Accelerator, AcceleratorKind, str, Target], Manifest | None]
 
 
-def _hami(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def _hami(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Imported where somebody has it."""
     from bayplan.accelerators import hami
 
-    return hami.parts(asked, kind, claim)
+    return hami.parts(accelerator, kind, claim)
 
 
 PARTS: Mapping[str, Parts] = {DEVICE_PLUGIN: parts_device_plugin, DRA: parts_dra, "hami": _hami}
 """Allocator -> what a pod carries. The last argument names the claim template."""
 
-CLAIMS: Mapping[str, Claim] = {DRA: claim_template}
-"""Allocator -> the claim template to make beside the pods, for those that need one."""
 
-
-def amounts(asked: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
+def amounts(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
     """Extended resources other than its cards that a pod takes of its node: slices that have a name of their own."""
-    if not asked.profile or allocator(asked, kind) != DEVICE_PLUGIN or kind.profile:
+    if not accelerator.profile or allocator(accelerator, kind) != DEVICE_PLUGIN or kind.profile:
         return {}
-    return {counted_resource(asked, kind): asked.per_pod}
+    return {counted_resource(accelerator, kind): accelerator.per_pod}
 
 
 def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
@@ -101,7 +95,7 @@ def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
     return tuple(filter(None, (own.memory, own.percentage, own.cores)))
 
 
-# Slices of NVIDIA's GPUs (MIG): what they are called, and how much of a card they are at least.
+# Slices of NVIDIA's GPUs (MIG): their names, and the smallest part of a card that each can be.
 #
 # The device plugin has two strategies (NVIDIA/k8s-device-plugin 0.17, README): `mixed` offers each profile as a
 # resource of its own, `single` offers slices as `nvidia.com/gpu`. The DRA driver has a device class for them, and each
@@ -113,33 +107,20 @@ SLICES = 7
 """Compute slices of a card."""
 
 
-def resource(profile: str) -> str:
-    """`1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: a plus is none of the signs that a resource name may have."""
-    return PREFIX + profile.replace("+", ".")
+def slice_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
+    """The extended resource of a profile: of its own name, unless the kind's count is of just these slices.
 
-
-def slice_resource(asked: Accelerator, kind: AcceleratorKind) -> str:
-    """The extended resource of a profile: of its own name, unless the kind's count is of just these slices."""
-    own = kind.resources.get("count", "nvidia.com/gpu")
-    return own if kind.profile == asked.profile else resource(asked.profile)
-
-
-def selector(profile: str) -> str:
-    """The CEL expression that finds slices of a profile."""
-    return f"device.attributes['gpu.nvidia.com'].profile == '{profile}'"
-
-
-def mig_device_class(kind: AcceleratorKind) -> str:
-    """The kind's class, unless that is of whole cards."""
-    return kind.device_class if kind.device_class not in ("", "gpu.nvidia.com") else CLASS
+    `1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: the name of a resource cannot have a plus.
+    """
+    if kind.profile == accelerator.profile:
+        return kind.resources.get("count", "nvidia.com/gpu")
+    return PREFIX + accelerator.profile.replace("+", ".")
 
 
 def portion(profile: str) -> int:
-    """The least of a card that a slice can be, in thousandths: no card has more of them, whatever its memory."""
-    return 1000 // max(1, SLICES // max(1, compute(profile)))
+    """The least of a card that a slice can be, in thousandths: no card has more of them, whatever its memory.
 
-
-def compute(profile: str) -> int:
-    """`3g.40gb` -> 3; of `1c.3g.40gb`, which shares a slice with others, 1."""
-    first = profile.partition(".")[0]
-    return min(SLICES, int(first[:-1] or 0))
+    `3g.40gb` has 3 compute slices; `1c.3g.40gb`, which shares a slice with others, has 1.
+    """
+    compute = min(SLICES, int(profile.partition(".")[0][:-1] or 0))
+    return 1000 // max(1, SLICES // max(1, compute))

@@ -11,7 +11,7 @@ from bayplan.model.manifest import PodParts
 from bayplan.model.topology import AcceleratorKind
 from bayplan.model.workflow import Accelerator
 
-# Which nodes and cards are liked best: annotations of HAMi.
+# Annotations of HAMi that state a policy for nodes and cards.
 #
 # HAMi 2.10.0: `pkg/util/types.go`, `pkg/scheduler/policy/`, `pkg/device/metax/{device,sdevice,protocol}.go`.
 
@@ -26,24 +26,29 @@ LINKED = ("nvidia", "ascend")
 """Vendors of whose cards HAMi knows the links, and can choose cards by them."""
 
 
-def policy_annotations(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+def policy_annotations(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
     """Those that the pod template carries."""
-    made = {NODE: node(asked, kind), CARDS: cards(asked, kind), SGPU_CLASS: asked.app_class, SGPU_QOS: asked.qos}
-    if asked.links and names(kind).cards == SGPU:
-        made[SGPU_TOPOLOGY] = "true"
-    if asked.cores and kind.vendor == "ascend":
-        made[VNPU_MODE] = SOFT
-    return {key: value for key, value in made.items() if value}
+    annotations = {
+        NODE: node(accelerator, kind),
+        CARDS: cards(accelerator, kind),
+        SGPU_CLASS: accelerator.app_class,
+        SGPU_QOS: accelerator.qos,
+    }
+    if accelerator.links and names(kind).cards == SGPU:
+        annotations[SGPU_TOPOLOGY] = "true"
+    if accelerator.cores and kind.vendor == "ascend":
+        annotations[VNPU_MODE] = SOFT
+    return {key: value for key, value in annotations.items() if value}
 
 
-def node(asked: Accelerator, kind: AcceleratorKind) -> str:
+def node(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """Whole cards of MetaX: `spread` takes the node with the best links for the pod, whatever the word says."""
-    return asked.node or ("spread" if asked.links and linked_by_node(kind) else "")
+    return accelerator.node or ("spread" if accelerator.links and linked_by_node(kind) else "")
 
 
-def cards(asked: Accelerator, kind: AcceleratorKind) -> str:
+def cards(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """`topology-aware` is about links; any other policy is the user's."""
-    return asked.cards or ("topology-aware" if asked.links and kind.vendor in LINKED else "")
+    return accelerator.cards or ("topology-aware" if accelerator.links and kind.vendor in LINKED else "")
 
 
 def linked_by_node(kind: AcceleratorKind) -> bool:
@@ -51,14 +56,7 @@ def linked_by_node(kind: AcceleratorKind) -> bool:
     return kind.vendor == "metax" and names(kind).cards != SGPU
 
 
-LINKS: Mapping[str, str] = {
-    "guaranteed": "HAMi likes cards with good links, and takes others where there are none",
-    "restricted": "HAMi likes cards with good links, and takes others where there are none",
-}
-"""What nobody can promise, and why."""
-
-
-# Parts of cards: what is asked of memory and cores, in the units of the vendor, and how much of a card that is.
+# Parts of cards: requested memory and cores in the vendor's units, and the share of a card that they are.
 
 WHOLE = 1000
 PERCENT = 100
@@ -67,71 +65,60 @@ Fault = tuple[str, str, str, str]
 """Code, key of the accelerator, what is wrong, what to do."""
 
 
-def resources(asked: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
+def resources(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
     """Memory and cores of each card, by their names. Sound only where `faults` has none."""
-    known, made = names(kind), {}
-    if asked.memory.endswith("%") and known.percentage:
-        made[known.percentage] = asked.memory[:-1]
-    elif asked.memory:
-        made[known.memory] = str(_bytes(asked, kind) // known.unit)
-    if asked.cores:
-        made[known.cores] = str(_percent(asked.cores) * known.parts // PERCENT)
-    return made
+    own, amounts = names(kind), {}
+    if accelerator.memory.endswith("%") and own.percentage:
+        amounts[own.percentage] = accelerator.memory[:-1]
+    elif accelerator.memory:
+        amounts[own.memory] = str(_bytes(accelerator, kind) // own.unit)
+    if accelerator.cores:
+        amounts[own.cores] = str(_percent(accelerator.cores) * own.parts // PERCENT)
+    return amounts
 
 
-def faults(asked: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
+def faults(accelerator: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Why the vendor's names cannot say it."""
-    known = names(kind)
-    if asked.memory and not (known.memory or (known.percentage and asked.memory.endswith("%"))):
-        yield (
-            "W550",
-            "memory",
-            f"cards counted as {known.cards} have no resource for a part of their memory",
-            _named(known),
-        )
-    elif asked.memory:
-        yield from _memory(asked, kind, known)
-    if asked.cores and not known.cores:
-        yield (
-            "W550",
-            "cores",
-            f"cards counted as {known.cards} have no resource for a part of their cores",
-            _named(known),
-        )
-    elif asked.cores:
-        yield from _cores(asked, known)
+    own = names(kind)
+    lacking = f"cards counted as {own.cards} have no resource for a part of their"
+    hint = "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
+    if own.vendor == "metax":
+        hint = "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+    if accelerator.memory and not (own.memory or (own.percentage and accelerator.memory.endswith("%"))):
+        yield "W550", "memory", f"{lacking} memory", hint
+    elif accelerator.memory:
+        yield from _memory(accelerator, kind, own)
+    if accelerator.cores and not own.cores:
+        yield "W550", "cores", f"{lacking} cores", hint
+    elif accelerator.cores:
+        yield from _cores(accelerator, own)
 
 
-def _named(known: Names) -> str:
-    if known.vendor == "metax":
-        return "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
-    return "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
-
-
-def _memory(asked: Accelerator, kind: AcceleratorKind, known: Names) -> Iterator[Fault]:
-    if asked.memory.endswith("%"):
-        if not known.percentage and not kind.memory:
-            message = f"{known.memory} is an amount, and the topology does not say how much memory a card has"
+def _memory(accelerator: Accelerator, kind: AcceleratorKind, own: Names) -> Iterator[Fault]:
+    if accelerator.memory.endswith("%"):
+        if not own.percentage and not kind.memory:
+            message = f"{own.memory} is an amount, and the topology does not say how much memory a card has"
             yield "W551", "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
         return
-    asks, has = quantity.parse(asked.memory), quantity.parse(kind.memory or "0")
-    if asks % (known.unit * WHOLE):
-        message = f'"{asked.memory}" is no multiple of {quantity.show(known.unit * WHOLE)}, the unit of {known.memory}'
-        yield "W551", "memory", message, f"write it like {quantity.show(known.unit * WHOLE * 20)}, with its unit"
+    asks, has = quantity.parse(accelerator.memory), quantity.parse(kind.memory or "0")
+    if asks % (own.unit * WHOLE):
+        unit = f"{quantity.show(own.unit * WHOLE)}, the unit of {own.memory}"
+        message = f'"{accelerator.memory}" is no multiple of {unit}'
+        yield "W551", "memory", message, f"write it like {quantity.show(own.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
-        message = f'a card of "{kind.name}" has {kind.memory}, and {asked.memory} are asked of each'
+        message = f'a card of "{kind.name}" has {kind.memory}, and {accelerator.memory} are asked of each'
         yield "W551", "memory", message, "ask for less"
 
 
-def _cores(asked: Accelerator, known: Names) -> Iterator[Fault]:
-    value = _percent(asked.cores)
+def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:
+    value = _percent(accelerator.cores)
     if not 0 < value <= PERCENT:
-        message = f'"{asked.cores}" is not a share of a card in percent'
+        message = f'"{accelerator.cores}" is not a share of a card in percent'
         yield "W551", "cores", message, "write a whole number from 1 to 100; more cards are a matter of `count`"
-    elif value * known.parts % PERCENT:
-        steps = [str(part * PERCENT / known.parts) for part in range(1, known.parts + 1)]
+    elif value * own.parts % PERCENT:
+        steps = [str(part * PERCENT / own.parts) for part in range(1, own.parts + 1)]
         whole = [each.removesuffix(".0") for each in steps if each.endswith(".0")]
-        message = f"{known.cores} counts {known.parts} parts of a card, and {value}% of it is no whole number of them"
+        message = f"{own.cores} counts {own.parts} parts of a card, and {value}% of it is no whole number of them"
         yield "W551", "cores", message, f"write {listing(whole)}"
 
 
@@ -141,42 +128,41 @@ def _percent(text: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
 
 
-def _bytes(asked: Accelerator, kind: AcceleratorKind) -> int:
+def _bytes(accelerator: Accelerator, kind: AcceleratorKind) -> int:
     """Of a percentage where only amounts have a name: that of the card, rounded down."""
-    if not asked.memory.endswith("%"):
-        return quantity.parse(asked.memory) // WHOLE
-    return quantity.parse(kind.memory or "0") * _percent(asked.memory) // PERCENT // WHOLE
+    if not accelerator.memory.endswith("%"):
+        return quantity.parse(accelerator.memory) // WHOLE
+    return quantity.parse(kind.memory or "0") * _percent(accelerator.memory) // PERCENT // WHOLE
 
 
-def slots(asked: Accelerator, kind: AcceleratorKind) -> int:
+def slots(accelerator: Accelerator, kind: AcceleratorKind) -> int:
     """How many such shares a card has room for, at most: what its memory or its cores let in.
 
     What is left out may be all of the card (`Names.all_memory`, `all_cores`). Memory as an amount counts only where
     the topology says how much a card has.
     """
-    by_cores = PERCENT // max(1, _cores_of(asked, kind))
-    asks, has = _memory_of(asked, kind)
-    return max(1, min(by_cores, has // max(1, asks), kind.max_pods or PERCENT))
+    asks, has = _memory_of(accelerator, kind)
+    return max(1, min(PERCENT // max(1, _cores_of(accelerator, kind)), has // max(1, asks), kind.max_pods or PERCENT))
 
 
-def fraction(asked: Accelerator, kind: AcceleratorKind) -> int:
+def fraction(accelerator: Accelerator, kind: AcceleratorKind) -> int:
     """How much of a card is gone for others, in thousandths: the larger of its memory and its cores, rounded down."""
-    asks, has = _memory_of(asked, kind)
-    return min(WHOLE, max(1, asks * WHOLE // has, _cores_of(asked, kind) * WHOLE // PERCENT))
+    asks, has = _memory_of(accelerator, kind)
+    return min(WHOLE, max(1, asks * WHOLE // has, _cores_of(accelerator, kind) * WHOLE // PERCENT))
 
 
-def _cores_of(asked: Accelerator, kind: AcceleratorKind) -> int:
-    return _percent(asked.cores) if asked.cores else PERCENT * names(kind).all_cores
+def _cores_of(accelerator: Accelerator, kind: AcceleratorKind) -> int:
+    return _percent(accelerator.cores) if accelerator.cores else PERCENT * names(kind).all_cores
 
 
-def _memory_of(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+def _memory_of(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     """The memory that is asked for, of how much; nothing where that is not known."""
-    if not asked.memory:
+    if not accelerator.memory:
         return (PERCENT * names(kind).all_memory, PERCENT)
-    if asked.memory.endswith("%"):
-        return (_percent(asked.memory), PERCENT)
+    if accelerator.memory.endswith("%"):
+        return (_percent(accelerator.memory), PERCENT)
     has = quantity.parse(kind.memory) if kind.memory else 0
-    return (_cut(quantity.parse(asked.memory), asked, kind), has) if has > 0 else (0, PERCENT)
+    return (_cut(quantity.parse(accelerator.memory), accelerator, kind), has) if has > 0 else (0, PERCENT)
 
 
 ASCEND = "huawei.com/Ascend"
@@ -201,17 +187,17 @@ def template_sizes(cards: str) -> tuple[int, ...]:
     return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
 
 
-def _cut(amount: int, asked: Accelerator, kind: AcceleratorKind) -> int:
+def _cut(amount: int, accelerator: Accelerator, kind: AcceleratorKind) -> int:
     """The memory that is given: cards that are cut by templates give the next larger part."""
-    sizes = () if asked.cores else template_sizes(names(kind).cards)
+    sizes = () if accelerator.cores else template_sizes(names(kind).cards)
     return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 
-def is_exact(asked: Accelerator, kind: AcceleratorKind) -> bool:
+def is_exact(accelerator: Accelerator, kind: AcceleratorKind) -> bool:
     """Whether that is all there is to say: no amount of memory of an unknown whole, and no more pods on a card than any
     configuration allows."""
-    known = not asked.memory or asked.memory.endswith("%") or bool(kind.memory)
-    return known and (bool(kind.max_pods) or slots(asked, kind) <= SPLIT)
+    exact = not accelerator.memory or accelerator.memory.endswith("%") or bool(kind.memory)
+    return exact and (bool(kind.max_pods) or slots(accelerator, kind) <= SPLIT)
 
 
 SPLIT = 10
@@ -230,17 +216,15 @@ def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
     return {name: amount * cards for name, amount in each if name}
 
 
-NAME = "hami"
 SCHEDULER = "hami-scheduler"
 """Its webhook gives it to pods of the default scheduler anyway, unless it is out of reach."""
 
 
-def parts(asked: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
+def parts(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
     """Cards, their parts and the policies. A gang scheduler puts its own name in the place of HAMi's."""
     count = names(kind).cards
-    spec = {} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER}
     return PodParts(
-        resources={count: str(asked.per_pod), **resources(asked, kind)},
-        annotations=policy_annotations(asked, kind),
-        spec=spec,
+        resources={count: str(accelerator.per_pod), **resources(accelerator, kind)},
+        annotations=policy_annotations(accelerator, kind),
+        spec={} if count.startswith(VOLCANO) else {"schedulerName": SCHEDULER},
     )

@@ -32,7 +32,7 @@ from bayplan.kube.vendors import METAX, ROLES, SGPU, VOLCANO, Names, names, role
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 
-# A pod as HAMi sees it: the cards that its containers ask for, and whether it is HAMi's at all.
+# A pod as HAMi sees it: the cards that its containers request, and whether HAMi handles it at all.
 
 Path = tuple[str | int, ...]
 SCHEDULERS = ("", "default-scheduler", SCHEDULER)
@@ -94,8 +94,8 @@ class HamiPod(NamedTuple):
     @property
     def annotations(self) -> Mapping[str, str]:
         """Those that are texts."""
-        found = mapping(self.data, "metadata", "annotations")
-        return {key: value for key, value in found.items() if isinstance(value, str)}
+        own = mapping(self.data, "metadata", "annotations")
+        return {key: value for key, value in own.items() if isinstance(value, str)}
 
     @property
     def scheduler(self) -> str:
@@ -117,27 +117,27 @@ def hami_pod(data: Mapping[str, Any], kinds: Iterable[AcceleratorKind], target: 
     hami = [kind for kind in kinds if "hami" in kind.allocators]
     asks = tuple(_asks(data, [names(kind) for kind in hami]))
     counts = {ask.names.cards for ask in asks}
-    mine = tuple(kind for kind in hami if names(kind).cards in counts)
-    pod = HamiPod(data, asks, False, target, mine)
+    matching = tuple(kind for kind in hami if names(kind).cards in counts)
+    pod = HamiPod(data, asks, False, target, matching)
     signs = any(key.startswith("hami.io/") for key in pod.annotations) or pod.scheduler == SCHEDULER
     alone = any(ask.shared or ask.names.cards in HAMI_ONLY for ask in asks)
     volcano = bool(counts) and all(count.startswith(VOLCANO) for count in counts)
-    return pod._replace(by_hami=(signs or alone or bool(mine)) and not volcano)
+    return pod._replace(by_hami=(signs or alone or bool(matching)) and not volcano)
 
 
 def _asks(data: Any, own: list[Names]) -> Iterator[Ask]:
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(data, "spec", key)):
             path: Path = ("spec", key, number)
-            found: dict[str, tuple[Names, dict[str, str], dict[str, Path]]] = {}
+            by_count: dict[str, tuple[Names, dict[str, str], dict[str, Path]]] = {}
             for place, resource, amount in resources(container):
-                known = part_of(resource, own)
-                if known:
-                    row, part = known
-                    _, amounts, at = found.setdefault(row.cards, (row, {}, {}))
+                match = part_of(resource, own)
+                if match:
+                    row, part = match
+                    _, amounts, at = by_count.setdefault(row.cards, (row, {}, {}))
                     amounts.setdefault(part, amount)
                     at.setdefault(part, (*path, *place))
-            for row, amounts, at in found.values():
+            for row, amounts, at in by_count.values():
                 yield Ask(row, path, amounts, at)
 
 
@@ -176,26 +176,24 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
     if get(pod.spec, "nodeName") not in (None, ""):
         message = "HAMi refuses pods that have a node already, for it is to choose the cards with the node"
         yield Fault("node", "error", ("spec", "nodeName"), message, "use a `nodeSelector`")
-    label = get(pod.data, "metadata", "labels", WEBHOOK)
-    if label == "ignore":
+    if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
         message = "HAMi's webhook leaves these pods alone: nothing completes what they ask for, and nothing checks it"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
 
 def _privileged(pod: HamiPod) -> Iterator[Fault]:
     """Since 2.10 refused; before, its cards are not seen, and the pod waits (HAMi#2138, HAMi#2139)."""
+    refused = pod.target.since("hami", "2.10")
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(pod.spec, key)):
             if get(container, "securityContext", "privileged") is True:
                 path = ("spec", key, number, "securityContext", "privileged")
                 name = text(container, "name")
                 hint = "leave it out; what needs locked memory, such as RDMA, is served by the capability IPC_LOCK"
-                if pod.target.since("hami", "2.10"):
+                message = f'HAMi does not see the cards of the privileged container "{name}", and its pod waits'
+                if refused:
                     message = f'HAMi refuses pods with cards and a privileged container ("{name}")'
-                    yield Fault("privileged", "error", path, message, hint)
-                else:
-                    message = f'HAMi does not see the cards of the privileged container "{name}", and its pod waits'
-                    yield Fault("privileged", "warning", path, message, hint)
+                yield Fault("privileged", "error" if refused else "warning", path, message, hint)
 
 
 def _scheduler(pod: HamiPod) -> Iterator[Fault]:
@@ -240,12 +238,12 @@ DIMENSIONS = ("slot", "core", "memory")
 
 def check_policies(pod: HamiPod) -> Iterator[Fault]:
     """Values, then what they are for."""
-    for key, known in VALUES.items():
+    for key, values in VALUES.items():
         value = pod.annotations.get(key)
-        if value is not None and value not in known:
+        if value is not None and value not in values:
             what = "is refused" if key in (SGPU_CLASS, SGPU_QOS) else "is passed over without a word"
             message = f'"{value}" is no value of {key}, and {what}'
-            yield Fault("policy", "error", note(key), message, f"write {listing(known)}")
+            yield Fault("policy", "error", note(key), message, f"write {listing(values)}")
     yield from _cards(pod)
     yield from _weights(pod)
     yield from _idle(pod)
@@ -256,11 +254,11 @@ def _cards(pod: HamiPod) -> Iterator[Fault]:
     if value is None:
         return
     words, late = [each.strip() for each in value.split(",")], pod.target.since("hami", "2.10")
-    known = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
-    wrong = value if len(words) > 1 and not late else next((each for each in words if each not in known), "")
+    policies = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
+    wrong = value if len(words) > 1 and not late else next((each for each in words if each not in policies), "")
     if wrong or "" in words:
         message = f'"{wrong or value}" is no policy of HAMi {pod.target.version("hami")} here, and the default is taken'
-        yield Fault("policy", "error", note(CARDS), message, f"write {listing(known)}")
+        yield Fault("policy", "error", note(CARDS), message, f"write {listing(policies)}")
     vendors = {ask.names.vendor for ask in pod.asks}
     if "topology-aware" in words and vendors and not vendors & set(LINKED):
         message = f"HAMi knows links between cards of NVIDIA and Ascend, and these are of {listing(sorted(vendors))}"
@@ -282,9 +280,8 @@ def _weights(pod: HamiPod) -> Iterator[Fault]:
 
 def _unweighted(value: str) -> str:
     pairs = [each.strip().partition("=") for each in value.split(",")]
-    given = [name.strip() for name, _, _ in pairs]
     numbers = [number.strip() for _, _, number in pairs]
-    if sorted(given) != sorted(DIMENSIONS):
+    if sorted(name.strip() for name, _, _ in pairs) != sorted(DIMENSIONS):
         return "slot, core and memory are each wanted once"
     if not all(each.isascii() and each.isdigit() and len(each) < 19 for each in numbers):
         return "each is a whole number, and none is negative"
@@ -321,16 +318,12 @@ COMPLETE_VENDORS = ("cambricon", "metax", "hygon", "iluvatar", "mthreads", "kunl
 def check_amounts(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
     for ask in pod.asks:
-        yield from _both(ask)
+        if "memory" in ask.amounts and "percentage" in ask.amounts:
+            message = f"{ask.names.memory} and {ask.names.percentage} exclude each other; the amount counts"
+            yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
         yield from _ranges(ask)
         yield from _countless(ask)
     yield from _unknown(pod)
-
-
-def _both(ask: Ask) -> Iterator[Fault]:
-    if "memory" in ask.amounts and "percentage" in ask.amounts:
-        message = f"{ask.names.memory} and {ask.names.percentage} exclude each other; the amount counts"
-        yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
 
 
 def _ranges(ask: Ask) -> Iterator[Fault]:
@@ -392,7 +385,7 @@ def _unknown(pod: HamiPod) -> Iterator[Fault]:
                     yield Fault("unknown", "warning", ("spec", key, number, *place), message, hint)
 
 
-# What single vendors demand (HAMi 2.10.0: pkg/device/{ascend,mthreads}/device.go, the chart's device-configmap).
+# Rules of single vendors (HAMi 2.10.0: pkg/device/{ascend,mthreads}/device.go, the chart's device-configmap).
 
 SIZES = (2, 4, 8, 16, 32, 64, 96)
 """What `mthreads.com/sgpu-memory` may be."""
@@ -402,21 +395,17 @@ def check_chips(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
     for ask in pod.asks:
         if ask.names.vendor == "mthreads":
-            yield from _mthreads(ask)
+            memory = ask.amounts.get("memory", "")
+            if ask.cards > 1 and ask.shared:
+                message = "HAMi gives several cards of Moore Threads as a whole, whatever part of them is asked for"
+                place = ask.at.get("memory") or ask.at["cores"]
+                yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
+            elif memory and memory not in map(str, SIZES):
+                unit = quantity.show(ask.names.unit * 1000)
+                message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
+                yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
         if ask.names.cards.startswith(ASCEND):
             yield from _ascend(ask, pod.annotations.get(VNPU_MODE) == SOFT)
-
-
-def _mthreads(ask: Ask) -> Iterator[Fault]:
-    memory = ask.amounts.get("memory", "")
-    if ask.cards > 1 and ask.shared:
-        message = "HAMi gives several cards of Moore Threads as a whole, whatever part of them is asked for"
-        place = ask.at.get("memory") or ask.at["cores"]
-        yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
-    elif memory and memory not in map(str, SIZES):
-        unit = quantity.show(ask.names.unit * 1000)
-        message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
-        yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
 
 
 def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
@@ -445,7 +434,7 @@ def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
         yield Fault("chip", "error", ask.at["memory"], message, f"ask for one card, or remove {ask.names.memory}")
 
 
-# Cards of MetaX: how they go together in a pod, and which node is best (2.10.0, pkg/device/metax/).
+# Cards of MetaX: which kinds a pod can combine, and which node is best (2.10.0, pkg/device/metax/).
 
 
 def check_metax(pod: HamiPod) -> Iterator[Fault]:

@@ -165,12 +165,6 @@ UNTRIED = Row(ANY, ANY, "hami", "no", "nobody has tried it", WHOLE)
 """Of a scheduler without rows."""
 
 
-def rows(scheduler: str, vendor: str, allocator: str) -> Iterator[Row]:
-    """Those that are about such cards, from above; an unknown scheduler has none."""
-    asked = (scheduler, vendor, allocator)
-    return (row for row in TABLE if all(own in (ANY, has) for own, has in zip(row[:3], asked, strict=True)))
-
-
 def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row:
     """The first row that fits, for an ask with such parts."""
     return next(_fitting(scheduler, vendor, allocator, parts), UNTRIED)
@@ -182,4 +176,7 @@ def catches(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) 
 
 
 def _fitting(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:
-    return (row for row in rows(scheduler, vendor, allocator) if not row.part or row.part in parts)
+    """The rows about such cards and such parts of them, from above; an unknown scheduler has none."""
+    key = (scheduler, vendor, allocator)
+    rows = (row for row in TABLE if all(own in (ANY, has) for own, has in zip(row[:3], key, strict=True)))
+    return (row for row in rows if not row.part or row.part in parts)

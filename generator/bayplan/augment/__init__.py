@@ -1,4 +1,4 @@
-"""Workloads that are there -> the same with their placement: selected, planned and proven as workflows are; injected.
+"""Existing workloads -> the same with their placement: selected, planned and proven as workflows are; injected.
 
 select        annotations and policy name the workloads, each read as a Workflow of one gang
 plan          the pipeline's own, with the shape that the workload has
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan import fabrics, formats, pipeline
-from bayplan.augment.planning import Candidate, Cluster, Known, candidate_of, cluster_of, planned
+from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
@@ -37,7 +37,7 @@ from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
 
-# The objects that go with a workload, against those that are there.
+# The objects that a workload needs, compared with the objects that exist.
 
 
 def new_objects(
@@ -46,9 +46,10 @@ def new_objects(
     """The objects that are not there yet; those of ours that are there and differ become what they should be."""
     one = templates.placed
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
-    handed = Meta({key: str(value) for key, value in labels.items() if _passed_on(key)})
+    # labels by which charts and their users know what belongs together (Helm, "Standard Labels")
+    passed_on = {k: str(v) for k, v in labels.items() if k.startswith("app.kubernetes.io/") or k == "helm.sh/chart"}
     changes, added, wrong = [], [], []
-    for document in map(head, in_apply_order(documents, where, handed)):
+    for document in map(head, in_apply_order(documents, where, Meta(passed_on))):
         there = cluster.objects.get(identity(document))
         if there is None:
             added.append(Added(document, one.route))
@@ -59,16 +60,11 @@ def new_objects(
     return Augmented(tuple(changes), tuple(added)), wrong
 
 
-def _kept(document: Manifest, there: Object) -> Manifest:
+def _kept(document: Manifest, current: Object) -> Manifest:
     """The object with the labels and annotations that others have put on the one that is there."""
     own = document["metadata"]
-    kept = {key: {**mapping(there.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
-    return {**document, "metadata": {**own, **{key: held for key, held in kept.items() if held}}}
-
-
-def _passed_on(key: str) -> bool:
-    """Labels by which charts and their users know what belongs together (Helm, "Standard Labels")."""
-    return key.startswith("app.kubernetes.io/") or key == "helm.sh/chart"
+    kept = {key: {**mapping(current.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
+    return {**document, "metadata": {**own, **{key: fields for key, fields in kept.items() if fields}}}
 
 
 def _name_taken(there: Object, one: Object) -> Diagnostic:
@@ -79,7 +75,7 @@ def _name_taken(there: Object, one: Object) -> Diagnostic:
     return error("A951", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)
 
 
-# What a plan puts on the pod templates of a workload, and the objects that go with it.
+# The marks of a plan on the pod templates of a workload, and the objects that it needs.
 
 
 def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
@@ -92,42 +88,46 @@ def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMark
     ]
     labels = {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: _gang_label(plan)}
     domains = [] if candidate.has_compute_domain else [each for gang in plan.gangs for each in gang.compute_domains]
-    made = [labelled(compute_domain(each, target), labels) for each in domains]
-    made += [labelled(each, labels) for each in _network_claims(plan, target)]
-    return slot_marks, [*made, *(each for each in lowered.documents if isinstance(each, Mapping))]
+    objects = [labelled(compute_domain(each, target), labels) for each in domains]
+    objects += [labelled(each, labels) for each in _network_claims(plan, target)]
+    return slot_marks, [*objects, *(each for each in lowered.documents if isinstance(each, Mapping))]
 
 
 def _slot_marks(slot: TemplateSlot, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> SlotMarks:
-    """The marks that all instances of a pod template have in common: the needs saw to it that there are no others."""
+    """The marks that all instances of a pod template share; a plan that needs different ones was refused before."""
     gangs = (*plan.gangs, *shape.workloads[0].gangs)
-    mine = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
-    found = [mark for gang, pods in mine if (mark := lowered.marks.get((gang.name, pods.name)))]
-    if any(mark != found[0] for mark in found):
-        raise AssertionError(f"marks of {slot.name!r} differ: {', '.join(map(repr, found))}")
-    pods = mine[0][1]
+    instances = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
+    marks = [mark for gang, pods in instances if (mark := lowered.marks.get((gang.name, pods.name)))]
+    if any(mark != marks[0] for mark in marks):
+        raise AssertionError(f"marks of {slot.name!r} differ: {', '.join(map(repr, marks))}")
+    pods = instances[0][1]
     pool = plan.topology.pool(pods.pool)
     parts = PodParts(node_selector=pool.node.node_selector, tolerations=pool.node.tolerations) if pool else PodParts()
     channel = "" if own else pods.compute_domain
-    asked = fabric_request_of(plan, mine[0][0], pods)
-    network = kinds.parts(asked)._replace(env=()) if asked else PodParts()
-    return SlotMarks(slot, found[0] if found else Marks(), parts, channel, _gang_label(plan), network)
+    request = fabric_request_of(plan, instances[0][0], pods)
+    network = kinds.parts(request)._replace(env=()) if request else PodParts()
+    return SlotMarks(slot, marks[0] if marks else Marks(), parts, channel, _gang_label(plan), network)
 
 
 def fabric_request_of(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
     """What it takes to get onto the fabric. GPUs are claimed by a claim of their own, if at all."""
     name = network_claim_name(gang, pods)
-    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, name)
-    return asked._replace(together=False) if asked else None
+    request = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, name)
+    return request._replace(together=False) if request else None
 
 
 def _network_claims(plan: Plan, target: Target) -> Iterator[Manifest]:
     """The claim templates of network cards, one for each pod template."""
-    everyone = [(gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)]
-    for gang, pods in {pods.spec.name: (gang, pods) for gang, pods in reversed(everyone)}.values():
-        asked = fabric_request_of(plan, gang, pods)
-        made = kinds.claim_template(asked, None, target) if asked else None
-        if made:
-            yield made
+    for gang, pods in _first_instances(plan).values():
+        request = fabric_request_of(plan, gang, pods)
+        if request and (claim := kinds.claim_template(request, None, target)):
+            yield claim
+
+
+def _first_instances(plan: Plan) -> dict[str, tuple[GangPlan, Pods]]:
+    """The first gang and podSet instance of each pod template, by the podSet's name."""
+    instances = [(gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)]
+    return {pods.spec.name: (gang, pods) for gang, pods in reversed(instances)}
 
 
 def _gang_label(plan: Plan) -> str:
@@ -135,7 +135,7 @@ def _gang_label(plan: Plan) -> str:
     return plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
 
 
-# Cards that a pod asks for, and HAMi does not hand out.
+# Accelerators that a pod requests and HAMi does not allocate.
 
 OURS = ("privileged",)
 """Rules that what a fabric adds can break; the others are for the linter, which sees all objects."""
@@ -156,45 +156,41 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
 
 
-# What a workload must say itself, and what it says that no shell understands.
+# Environment variables that a workload lacks, and those that no shell understands.
 
 
 def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
-    for slot in templates.slots:
-        data = get(templates.object.data, *slot.path)
-        if found := tuple(broken_variables(PodTemplate(templates.object, slot.path, data, None))):
-            yield found[0]
-            return
+    data = templates.object.data
+    each_template = (PodTemplate(templates.object, slot.path, get(data, *slot.path), None) for slot in templates.slots)
+    yield from next(filter(None, (tuple(broken_variables(each)) for each in each_template)), ())[:1]
 
 
 def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
-    """W545: variables of a workload are its own, and those that its fabric takes are told to whoever wrote it."""
-    plan = planned.plan
-    everyone = {pods.spec.name: (gang, pods) for gang in plan.gangs for pods in all_pods(gang.root)}
-    reported: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
+    """W545: variables that a fabric needs. A workload's variables are its own, so its author is asked to set them."""
+    instances = _first_instances(planned.plan)
+    missing: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
     for slot in candidate.templates.slots:
-        found = everyone.get(slot.name)
-        asked = fabric_request_of(plan, *found) if found else None
-        if found and asked:
+        instance = instances.get(slot.name)
+        request = fabric_request_of(planned.plan, *instance) if instance else None
+        if instance and request:
             spec = mapping(candidate.templates.object.data, *slot.path, "spec")
-            if lacking := tuple(_lacking(asked, spec)):
-                reported.setdefault(lacking, []).append((slot.name, found[1]))
-    for lacking, sets in reported.items():
+            if variables := tuple(_missing_variables(request, spec)):
+                missing.setdefault(variables, []).append((slot.name, instance[1]))
+    for variables, sets in missing.items():
         names = listing([name for name, _ in sets], "and", 5)
-        message = f"variables of a workload are its own, and on a fabric {names} should have {len(lacking)} more"
-        yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(lacking)}")
+        message = f"variables of a workload are its own, and on a fabric {names} should have {len(variables)} more"
+        yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(variables)}")
 
 
-def _lacking(asked: fabrics.FabricRequest, spec: Mapping[str, Any]) -> Iterator[str]:
+def _missing_variables(request: fabrics.FabricRequest, spec: Mapping[str, Any]) -> Iterator[str]:
     """Variables that no container sets. torchrun, which an image may run by
     itself, tells others its full name, and that need not resolve."""
-    containers = items(spec, "containers")
-    there = {text(entry, "name") for each in containers for entry in items(each, "env")}
-    if "PET_LOCAL_ADDR" not in there:
+    present = {text(entry, "name") for each in items(spec, "containers") for entry in items(each, "env")}
+    if "PET_LOCAL_ADDR" not in present:
         yield "PET_LOCAL_ADDR from the field status.podIP"
-    for entry in kinds.parts(asked).env:
-        if entry["name"] not in there:
+    for entry in kinds.parts(request).env:
+        if entry["name"] not in present:
             yield f'{entry["name"]}: "{entry["value"]}"'
 
 
@@ -202,56 +198,60 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     """What changes in the objects of a request, and what is new beside them; nothing where anything is wrong."""
     topology, origins = pipeline.check_topology(request.topology)
     policy = formats.policy(request.policy) if request.policy else formats.Read[Policy](Policy())
-    found = (*topology.diagnostics, *policy.diagnostics)
+    findings = (*topology.diagnostics, *policy.diagnostics)
     if policy.value is None:
-        return Outcome(None, found), origins
+        return Outcome(None, findings), origins
     picked = existing.select(request.objects, policy.value, request.hooks, request.namespace, request.shared)
-    found += picked.diagnostics
-    if topology.value is None or picked.value is None or has_errors(found):
-        return Outcome(None, found), origins
+    findings += picked.diagnostics
+    if topology.value is None or picked.value is None or has_errors(findings):
+        return Outcome(None, findings), origins
     target = select_target(request.target, topology.value)
-    found += target.diagnostics
+    findings += target.diagnostics
     if target.value is None:
-        return Outcome(None, found), origins
+        return Outcome(None, findings), origins
     cluster = cluster_of(request, topology.value, target.value)
-    known: Known = {}
-    results = [_placed(each, request, cluster, known) for each in picked.value]
-    found += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
-    found += tuple(_shared(picked.value, results))
-    return Outcome(None if has_errors(found) else _merged(each.value for each in results if each.value), found), origins
-
-
-def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Augmented]:
-    """One workload. Routes of the workflow are led back to where they were said."""
-    candidate = candidate_of(selected, cluster)
-    made = planned(candidate, request, cluster, known)
-    found = (
-        *unresolved_shell_variables(candidate.templates),
-        *(_relocated(each, selected) for each in made.diagnostics),
+    plans: Plans = {}
+    results = [_placed(each, request, cluster, plans) for each in picked.value]
+    findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
+    findings += tuple(_shared(picked.value, results))
+    parts = [each.value for each in results if each.value]
+    whole = Augmented(
+        tuple(change for part in parts for change in part.changes), tuple(new for part in parts for new in part.added)
     )
-    if made.value is None:
-        return Outcome(None, found)
-    found += tuple(_relocated(each, selected) for each in missing_env(candidate, made.value))
-    slot_marks, documents = slot_marks_of(candidate, made.value)
+    return Outcome(None if has_errors(findings) else whole, findings), origins
+
+
+def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Augmented]:
+    """One workload. Routes into the workflow become routes to the annotation, rule or field that they come from."""
+    candidate = candidate_of(selected, cluster)
+    outcome = planned(candidate, request, cluster, plans)
+    findings = (
+        *unresolved_shell_variables(candidate.templates),
+        *(_relocated(each, selected) for each in outcome.diagnostics),
+    )
+    if outcome.value is None:
+        return Outcome(None, findings)
+    findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
+    slot_marks, documents = slot_marks_of(candidate, outcome.value)
     every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt)
-    found += tuple(privileged_containers(candidate, every, cluster))
+    findings += tuple(privileged_containers(candidate, every, cluster))
     fresh, more = new_objects(selected.templates, documents, cluster)
-    found += (*(d for each in every for d in _contradictions(selected, each, made.value)), *more)
+    findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
-    return Outcome(None if has_errors(found) else Augmented((*changed, *fresh.changes), fresh.added), found)
+    return Outcome(None if has_errors(findings) else Augmented((*changed, *fresh.changes), fresh.added), findings)
 
 
-def _relocated(found: Diagnostic, selected: Selected) -> Diagnostic:
-    notes = tuple(note._replace(route=_place_of(note.route, selected)) for note in found.notes)
-    return found._replace(route=_place_of(found.route, selected), notes=notes)
+def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:
+    notes = tuple(note._replace(route=_place_of(note.route, selected)) for note in finding.notes)
+    return finding._replace(route=_place_of(finding.route, selected), notes=notes)
 
 
 def _place_of(route: Route, selected: Selected) -> Route:
     """The place in the workload or the policy; where nobody said it, the workload's name."""
     if route[:1] != ("workflow",):
         return route
-    led = origin(route, selected.origins)
-    return (*led[0], *led[1]) if led else (*selected.templates.placed.route, "metadata", "name")
+    source = origin(route, selected.origins)
+    return (*source[0], *source[1]) if source else (*selected.templates.placed.route, "metadata", "name")
 
 
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
@@ -277,13 +277,6 @@ def _is_placement_request(route: Route) -> bool:
     return route[:1] == ("policy",) or "annotations" in route
 
 
-def _merged(each: Iterable[Augmented]) -> Augmented:
-    """All of them as one."""
-    parts = list(each)
-    changes = tuple(change for part in parts for change in part.changes)
-    return Augmented(changes, tuple(new for part in parts for new in part.added))
-
-
 def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
     """A952: objects that two workloads want."""
     owners: dict[tuple[str, str, str, str], Route] = {}
@@ -292,10 +285,7 @@ def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -
         added, changes = (each.value.added, each.value.changes) if each.value else ((), ())
         for key in (*(identity(one.data) for one in added), *(identity(one.data) for one in changes)):
             if owners.setdefault(key, own) != own:
-                yield _made_twice(key[1], key[3], own, owners[key])
-
-
-def _made_twice(kind: str, name: str, own: Route, other: Route) -> Diagnostic:
-    message = f'{kind} "{name}" of this workload would be that of another workload, too'
-    notes = (Note("the other workload is here", other),)
-    return error("A952", own, message, hint="objects are called after their workloads: rename one", notes=notes)
+                message = f'{key[1]} "{key[3]}" of this workload would be that of another workload, too'
+                note = Note("the other workload is here", owners[key])
+                hint = "objects are called after their workloads: rename one"
+                yield error("A952", own, message, hint=hint, notes=(note,))

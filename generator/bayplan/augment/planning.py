@@ -8,8 +8,6 @@ from typing import Any
 from bayplan import pipeline
 from bayplan.backends import BACKENDS, existing
 from bayplan.checks import accelerators, attachments, references
-from bayplan.checks import references as levels
-from bayplan.checks import references as pending
 from bayplan.checks.templates import check_existing
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.values import NamedTuple
@@ -33,8 +31,6 @@ from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import select_backend
 from bayplan.workflows.existing import Selected
 
-# What all workloads of a request share.
-
 
 class Cluster(NamedTuple):
     """What all workloads of a request share: the topology, and what is known of the other objects."""
@@ -49,10 +45,10 @@ class Cluster(NamedTuple):
 
 def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
     """What is known of the cluster, and of everything that was read."""
-    known = {identity(each.data): each for each in reversed(request.objects)}
+    objects = {identity(each.data): each for each in reversed(request.objects)}
     claims, others = cards.claims(request.objects), cards.channels(request.objects)
     described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
-    return Cluster(offering(topology), target, claims, others, described, known)
+    return Cluster(offering(topology), target, claims, others, described, objects)
 
 
 def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
@@ -60,7 +56,7 @@ def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
     return (mapping(templates.object.data, *slot.path) for slot in templates.slots)
 
 
-# Claims by templates that are not among the manifests: nobody can tell what the pods get by them.
+# Claims by templates that are not among the manifests: what the pods get by them is unknown.
 
 
 class UnresolvedClaim(NamedTuple):
@@ -71,41 +67,30 @@ class UnresolvedClaim(NamedTuple):
     route: Route
 
 
-def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> tuple[UnresolvedClaim, ...]:
+def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
     """The claims of a workload by templates that are neither there nor made for a ComputeDomain that is."""
-    return tuple(_unresolved_claims(templates, namespace, cluster))
-
-
-def _unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
     for slot in templates.slots:
         at = (*slot.path, "spec", "resourceClaims")
         for number, claim in enumerate(items(templates.object.data, *at)):
             template = text(claim, "resourceClaimTemplateName")
-            if template and text(claim, "name") != CHANNEL and not _known(template, namespace, cluster):
-                yield UnresolvedClaim(
-                    slot.name, template, (*templates.object.route, *at, number, "resourceClaimTemplateName")
-                )
+            described = (name == template and cards.meets(namespace, where) for where, name in cluster.described)
+            if template and text(claim, "name") != CHANNEL and not any(described):
+                route = (*templates.object.route, *at, number, "resourceClaimTemplateName")
+                yield UnresolvedClaim(slot.name, template, route)
 
 
-def _known(template: str, namespace: str, cluster: Cluster) -> bool:
-    return any(name == template and cards.meets(namespace, where) for where, name in cluster.described)
-
-
-def uncounted_claims(found: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
+def uncounted_claims(claims: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
     """W514. An error where the pods would get a channel besides: a node has only one."""
-    given = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
-    for each in found:
+    with_channel = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
+    for each in claims:
         what = f'podSet "{each.pods}" claims by the template "{each.template}", which is not among the manifests'
-        if each.pods in given:
+        if each.pods in with_channel:
             message = f"{what}; if that is the channel of a ComputeDomain, pods with a second one never start"
             hint = "read its ComputeDomain with it, or use `compute-domain: never`; else `--accept W514`"
             yield error("W514", each.route, message, hint=hint)
         else:
             message = f"{what}; cards that come by it are not counted"
             yield warning("W514", each.route, message, hint="read the ResourceClaimTemplate or ComputeDomain with it")
-
-
-# One workload to place, with what the other objects say of it: looked up once.
 
 
 class Candidate(NamedTuple):
@@ -127,7 +112,7 @@ def candidate_of(selected: Selected, cluster: Cluster) -> Candidate:
     where = selected.workflow.namespace
     specs = (mapping(each, "spec") for each in template_data(selected.templates))
     has_compute_domain = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
-    return Candidate(selected, has_compute_domain, unresolved_claims(selected.templates, where, cluster))
+    return Candidate(selected, has_compute_domain, tuple(unresolved_claims(selected.templates, where, cluster)))
 
 
 # A workload's Workflow, completed with what only the cluster knows: the cards of its pods, their nodes, its queue.
@@ -168,8 +153,8 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
         kept["topologySpreadConstraints"] = spread
     if selector := _own_selector(spec, cluster.topology):
         kept["nodeSelector"] = selector
-    asked = cards.accelerator(spec, where, cluster.topology, cluster.claims)
-    return pods._replace(accelerator=asked, template={"spec": {**lists, **kept}})
+    accelerator = cards.accelerator(spec, where, cluster.topology, cluster.claims)
+    return pods._replace(accelerator=accelerator, template={"spec": {**lists, **kept}})
 
 
 def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
@@ -186,13 +171,13 @@ def own_queue(templates: WorkloadTemplates, label: str) -> str:
     return templates.queue or next(filter(None, named_queues), "")
 
 
-Known = dict[str, Planned]
+Plans = dict[str, Planned]
 """Plans that are well, by everything that went into them but the workload's name."""
 
 
-def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, known: Known) -> Outcome[Planned]:
-    """The plan; of a workload that is alike but for its name, if that was well. What is for information alone is said
-    of the first of them.
+def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Planned]:
+    """The plan, taken from `known` where a workload that differs only in its name was planned without errors or
+    warnings. Infos are reported only for the first of them.
 
     What no API server takes is found first: cards that are no number look like none at all.
     """
@@ -206,36 +191,21 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, kno
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(templates, existing(backend.value.declared.name).queue_label))
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
-    key = repr(
-        (
-            nameless,
-            len(workflow.name),
-            templates.slots,
-            templates.gangs,
-            candidate.has_compute_domain,
-            candidate.unresolved_claims,
-        )
-    )
-    if key in known and not wrong:
-        found = known[key]
-        plan, shape = renamed(found.plan, found.shape, workflow.name)
-        return Outcome(found._replace(plan=plan, shape=shape))
-    made = _planned(candidate, workflow, backend.value, request, cluster)
-    made = made._replace(diagnostics=(*wrong, *made.diagnostics))
-    if made.value is not None and all(each.severity == "info" for each in made.diagnostics):
-        known[key] = made.value
-    return made
+    facts = (candidate.has_compute_domain, candidate.unresolved_claims)
+    key = repr((nameless, len(workflow.name), templates.slots, templates.gangs, *facts))
+    if key in plans and not wrong:
+        plan_of_twin = plans[key]
+        plan, shape = renamed(plan_of_twin.plan, plan_of_twin.shape, workflow.name)
+        return Outcome(plan_of_twin._replace(plan=plan, shape=shape))
+    outcome = _planned(candidate, workflow, backend.value, request, cluster)
+    outcome = outcome._replace(diagnostics=(*wrong, *outcome.diagnostics))
+    if outcome.value is not None and all(each.severity == "info" for each in outcome.diagnostics):
+        plans[key] = outcome.value
+    return outcome
 
 
 ADDED = ("W630", "W631", "W632", "W635")
 """What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
-
-
-def _admission(workflow: Workflow, cluster: Cluster) -> Iterator[Diagnostic]:
-    if any(place.pods.fabric for place in pod_sets(workflow)):
-        from bayplan.checks import security
-
-        yield from security.check(workflow, cluster.topology)
 
 
 def _planned(
@@ -244,33 +214,34 @@ def _planned(
     """The pipeline's check and plan, for a workload whose shape is given."""
     templates = candidate.templates
     workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
-    asked = workflow.gangs[0]._replace(workload="auto")  # its kind is there, not asked for
-    unbuilt = workflow._replace(gangs=(asked,))
-    found = tuple(
-        d
-        for check in (
-            references.check,
-            levels.check_levels,
-            accelerators.check,
-            pending.check_pending,
-            attachments.check,
-        )
-        for d in check(unbuilt, cluster.topology)
+    unbuilt = workflow._replace(gangs=(workflow.gangs[0]._replace(workload="auto"),))  # its kind exists already
+    checks = (
+        references.check,
+        references.check_levels,
+        accelerators.check,
+        references.check_pending,
+        attachments.check,
     )
-    found += tuple(each for each in _admission(unbuilt, cluster) if each.code in ADDED)
+    findings = tuple(each for check in checks for each in check(unbuilt, cluster.topology))
+    if any(place.pods.fabric for place in pod_sets(unbuilt)):
+        from bayplan.checks import security
+
+        findings += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
     if candidate.has_compute_domain:
-        found += tuple(existing_planning.kept_domain(workflow.gangs[0]))
-    if has_errors(found):
-        return Outcome(None, found)
+        findings += tuple(existing_planning.kept_domain(workflow.gangs[0]))
+    if has_errors(findings):
+        return Outcome(None, findings)
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bind_workflow(own, checked)
-    found += tuple(_milder(each) if candidate.has_compute_domain else each for each in bound.diagnostics)
+    for each in bound.diagnostics:  # pods run by the chart's own ComputeDomain, even if not as well as they could
+        as_warning = candidate.has_compute_domain and each.code in ("P506", "P507")
+        findings += (each._replace(severity="warning") if as_warning else each,)
     if bound.value is None:
-        return Outcome(None, found)
+        return Outcome(None, findings)
     plan = existing_planning.merge_compute_domains(bound.value, templates)
     shaped = existing_planning.existing_shape(plan, templates)
-    found += (
+    findings += (
         *existing_planning.shared_domains(bound.value),
         *shaped.diagnostics,
         *uncounted_claims(candidate.unresolved_claims, plan),
@@ -278,13 +249,8 @@ def _planned(
     if shaped.value is not None:
         rows, title = existing(backend.declared.name).support, pipeline.title(backend, cluster.target)
         lost = tuple(compare(existing_planning.needs(shaped.value, templates), rows, cluster.target, title, FEATURES))
-        found += lost
+        findings += lost
         if any(each.code == "F740" for each in lost):
             return Outcome(None, lost)  # whatever else there is to say would be of no use
-    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, found))
+    outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
     return Outcome(outcome.value, outcome.diagnostics)
-
-
-def _milder(found: Diagnostic) -> Diagnostic:
-    """P506 and P507 as warnings where the ComputeDomain is the chart's own: its pods run, if not as they could."""
-    return found._replace(severity="warning") if found.code in ("P506", "P507") else found

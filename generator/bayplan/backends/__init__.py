@@ -37,8 +37,8 @@ def existing(name: str) -> Existing:
     """What a scheduler does with workloads that exist already; of a package without such a module, nothing yet."""
     from bayplan.model.existing import NOT_YET
 
-    found: Existing = _part(name, "existing", "EXISTING", NOT_YET)
-    return found
+    value: Existing = _part(name, "existing", "EXISTING", NOT_YET)
+    return value
 
 
 def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
@@ -47,13 +47,9 @@ def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
         yield from rule(context)
 
 
-def _module(name: str) -> str:
-    return f"bayplan.backends.{name.replace('-', '_')}"
-
-
 def _part(name: str, module: str, value: str, default: Any) -> Any:
     """A value from a module of a backend's package, or the default where the package has no such module."""
-    path = f"{_module(name)}.{module}"
+    path = f"{__name__}.{name.replace('-', '_')}.{module}"
     try:
         return getattr(import_module(path), value)
     except ModuleNotFoundError as missing:

@@ -11,34 +11,34 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Workflow, pod_sets
 
 
-def check_fabrics(found: ClusterTopology) -> Iterator[Diagnostic]:
+def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """T600 to T612: what no operator, plugin or network could carry out. Loaded where there is a fabric."""
-    if found.fabrics:
+    if cluster.fabrics:
         from bayplan.checks import fabrics, network_addresses
 
-        for each in found.fabrics.values():
+        for each in cluster.fabrics.values():
             yield from fabrics.check_kinds(each)
             yield from fabrics.check_names(each)
             yield from fabrics.check_rails(each)
-        yield from fabrics.check_fabric_nodes(found)
-        yield from network_addresses.check_addresses(found)
+        yield from fabrics.check_fabric_nodes(cluster)
+        yield from network_addresses.check_addresses(cluster)
 
 
-def check_address_room(asked: Workflow, found: ClusterTopology) -> Iterator[Diagnostic]:
+def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """T606 of a workflow, where fabrics have ranges for the whole cluster, or blocks for nodes."""
-    if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in found.fabrics.values()):
+    if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in cluster.fabrics.values()):
         from bayplan.checks import network_addresses
 
-        yield from network_addresses.check_address_room(asked, found)
+        yield from network_addresses.check_address_room(definition, cluster)
 
 
-def check_security(asked: Workflow, found: ClusterTopology) -> Iterator[Diagnostic]:
+def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
     """W630 to W636. Loaded where pods can be more than plain ones, or a namespace says what it lets in."""
-    special = any(place.pods.fabric or place.pods.template for place in pod_sets(asked))
-    if special or found.namespaces or any(pool.template for pool in found.pools):
+    special = any(place.pods.fabric or place.pods.template for place in pod_sets(definition))
+    if special or cluster.namespaces or any(pool.template for pool in cluster.pools):
         from bayplan.checks import security
 
-        yield from security.check(asked, found)
+        yield from security.check(definition, cluster)
 
 
 WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (

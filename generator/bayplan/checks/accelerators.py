@@ -39,49 +39,46 @@ HINTS = {
 """What to do about the choice of nodes of MetaX, in the words of a workflow."""
 
 HAMI = "hami"
-SHARERS = "which only HAMi can"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """W550 to W554, W563, W565. Whole cards without a policy need no check here."""
     for place in pod_sets(workflow):
-        asked = place.pods.accelerator
-        kind = topology.accelerators.get(asked.name) if asked else None
-        if asked and asked.selectors:
-            yield from _selectors(asked, (*place.route, "accelerator", "selectors"))
-        if asked and kind and _special(asked):
+        accelerator = place.pods.accelerator
+        kind = topology.accelerators.get(accelerator.name) if accelerator else None
+        if accelerator and accelerator.selectors:
+            yield from _selectors(accelerator, (*place.route, "accelerator", "selectors"))
+        if accelerator and kind and _special(accelerator):
             route: Route = (*place.route, "accelerator")
-            yield from _shares(asked, kind, route)
-            yield from _profile(asked, kind, route)
-            yield from _policies(asked, kind, route)
+            yield from _shares(accelerator, kind, route)
+            yield from _profile(accelerator, kind, route)
+            yield from _policies(accelerator, kind, route)
     if any(_special(place.pods.accelerator) for place in pod_sets(workflow)):
         yield from _on_nodes(workflow, topology)
 
 
-def _selectors(asked: Accelerator, route: Route) -> Iterator[Diagnostic]:
+def _selectors(accelerator: Accelerator, route: Route) -> Iterator[Diagnostic]:
     from bayplan.kube import validation as cel
 
-    for number, text in enumerate(asked.selectors):
+    for number, text in enumerate(accelerator.selectors):
         if why := cel.fault(text):
             yield error("W565", (*route, number), f"the CEL expression cannot be read: {why}", hint="correct it")
 
 
-def _special(asked: Accelerator | None) -> bool:
-    if asked is None:
-        return False
-    return not asked.whole or bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos)
+def _special(accelerator: Accelerator | None) -> bool:
+    return accelerator is not None and (not accelerator.whole or accelerator.has_policy)
 
 
-def _shares(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
-    way = allocator(asked, kind)
+def _shares(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    way = allocator(accelerator, kind)
     for key in ("memory", "cores"):
-        if getattr(asked, key) and way != HAMI:
-            message = f'"{way}" hands out whole cards, and a share of each is asked for, {SHARERS}'
+        if getattr(accelerator, key) and way != HAMI:
+            message = f'"{way}" hands out whole cards, and a share of each is asked for, which only HAMi can'
             yield error("W550", (*route, key), message, hint=_other(kind, "ask for whole cards"))
-    if way == HAMI and (asked.memory or asked.cores):
+    if way == HAMI and (accelerator.memory or accelerator.cores):
         from bayplan.accelerators import hami as shares
 
-        for rule, key, message, hint in shares.faults(asked, kind):
+        for rule, key, message, hint in shares.faults(accelerator, kind):
             yield error(rule, (*route, key), message, hint=hint)
 
 
@@ -89,11 +86,11 @@ def _other(kind: AcceleratorKind, else_: str) -> str:
     return f"add `allocator: {HAMI}`" if HAMI in kind.allocators else else_
 
 
-def _profile(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
-    at, way = (*route, "profile"), allocator(asked, kind)
-    if not asked.profile:
+def _profile(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    at, way = (*route, "profile"), allocator(accelerator, kind)
+    if not accelerator.profile:
         return
-    if asked.memory or asked.cores:
+    if accelerator.memory or accelerator.cores:
         yield error("W553", at, "a slice of a card has its own memory and cores", hint="remove `profile` or the shares")
     elif kind.vendor != "nvidia":
         yield error("W553", at, f"cards of {kind.vendor} have no MIG profiles", hint="ask for whole cards")
@@ -101,8 +98,8 @@ def _profile(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterato
         message = "HAMi chooses the profile itself, by the memory that is asked for"
         hint = "write `memory`, and the annotation nvidia.com/vgpu-mode: mig in the podSet's `template`"
         yield error("W553", at, message, hint=hint)
-    elif kind.profile and kind.profile != asked.profile:
-        message = f'the cards of "{kind.name}" are cut into {kind.profile}, and {asked.profile} is asked for'
+    elif kind.profile and kind.profile != accelerator.profile:
+        message = f'the cards of "{kind.name}" are cut into {kind.profile}, and {accelerator.profile} is asked for'
         yield error("W553", at, message, hint=f"write {kind.profile}, or name another accelerator")
 
 
@@ -110,38 +107,37 @@ POLICIES = ("node", "cards", "links", "app_class", "qos")
 KEYS = {"app_class": "appClass"}
 
 
-def _policies(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
-    way = allocator(asked, kind)
+def _policies(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
+    way = allocator(accelerator, kind)
     for field in POLICIES:
-        value, key = getattr(asked, field), KEYS.get(field, field)
+        value, key = getattr(accelerator, field), KEYS.get(field, field)
         if value and way != HAMI:
             if field == "links" and value == "best" and way == "device-plugin" and kind.vendor == "nvidia":
                 continue  # the plugin prefers linked cards by itself (NVIDIA/k8s-device-plugin, GetPreferredAllocation)
             message = f'"{way}" has no policies of its own: {key} is for HAMi'
             yield error("W554", (*route, key), message, hint=_other(kind, "remove it"))
         elif value:
-            yield from _policy(field, value, asked, kind, (*route, key))
+            yield from _policy(field, value, accelerator, kind, (*route, key))
 
 
-def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, at: Route) -> Iterator[Diagnostic]:
+def _policy(field: str, value: str, accelerator: Accelerator, kind: AcceleratorKind, at: Route) -> Iterator[Diagnostic]:
     from bayplan.accelerators import hami as policies
     from bayplan.kube.vendors import SGPU, names
 
-    sgpu = names(kind).cards == SGPU
-    if field in ("app_class", "qos") and not sgpu:
+    if field in ("app_class", "qos") and names(kind).cards != SGPU:
         message = f"{at[-1]} is for cards of MetaX that are shared ({SGPU})"
         yield error("W554", at, message, hint="remove it")
-    elif field == "links" and value in policies.LINKS and asked.per_pod > 1:
-        message = f"nobody promises links between cards: {policies.LINKS[value]}"
-        yield error("W554", at, message, hint="write `links: best`")
+    elif field == "links" and value in ("guaranteed", "restricted") and accelerator.per_pod > 1:
+        message = "nobody promises links between cards: HAMi likes cards with good links, and takes others where there"
+        yield error("W554", at, f"{message} are none", hint="write `links: best`")
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
         message = f"HAMi knows no links between cards of {kind.vendor}"
         yield error("W554", at, message, hint="remove it")
-    elif field == "links" and asked.node == "binpack" and policies.linked_by_node(kind):
+    elif field == "links" and accelerator.node == "binpack" and policies.linked_by_node(kind):
         message = "binpack takes the node where least is lost for others, and `links` asks for the best links"
         yield error("W554", at, message, hint="write `node: spread`, or remove `links`")
-    elif field == "links" and asked.cards and kind.vendor in policies.LINKED:
-        message = f"`links` and `cards: {asked.cards}` both say which cards of a node to take"
+    elif field == "links" and accelerator.cards and kind.vendor in policies.LINKED:
+        message = f"`links` and `cards: {accelerator.cards}` both say which cards of a node to take"
         yield error("W554", at, message, hint="remove one of them")
     elif field == "cards" and policies.linked_by_node(kind) and value != "mutex":
         message = "MetaX's device plugin chooses whole cards itself, and HAMi only the node"
@@ -151,34 +147,35 @@ def _policy(field: str, value: str, asked: Accelerator, kind: AcceleratorKind, a
 def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What depends on the nodes of the podSet's pool."""
     for place, pool in _pools(workflow, topology):
-        asked, route = place.pods.accelerator, (*place.route, "accelerator")
-        kind = topology.accelerators.get(asked.name) if asked else None
-        if not asked or not kind:
+        accelerator, route = place.pods.accelerator, (*place.route, "accelerator")
+        kind = topology.accelerators.get(accelerator.name) if accelerator else None
+        if not accelerator or not kind:
             continue
-        if (asked.memory or asked.cores) and asked.per_pod > pool.node.accelerators > 0:
+        if (accelerator.memory or accelerator.cores) and accelerator.per_pod > pool.node.accelerators > 0:
             has = pool.node.accelerators
-            message = f"a share of each of {asked.per_pod} cards is asked for; a node of the pool has {has}"
+            message = f"a share of each of {accelerator.per_pod} cards is asked for; a node of the pool has {has}"
             hint = "the shares of one pod are of different cards: ask for larger shares of fewer"
             yield error("W552", (*route, "count"), message, hint=hint)
-        yield from _slices(asked, kind, pool, route)
+        yield from _slices(accelerator, kind, pool, route)
         largest = max(map(len, kind.link_zones), default=0)
-        if asked.links and 0 < largest < asked.per_pod < pool.node.accelerators:
-            message = f"{asked.per_pod} cards are asked for, and at most {largest} of a node are linked with each other"
+        if accelerator.links and 0 < largest < accelerator.per_pod < pool.node.accelerators:
+            linked = f"at most {largest} of a node are linked with each other"
+            message = f"{accelerator.per_pod} cards are asked for, and {linked}"
             yield info("W563", (*route, "count"), message, hint=f"with {largest} or fewer, all can be linked")
 
 
-def _slices(asked: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route) -> Iterator[Diagnostic]:
+def _slices(accelerator: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route) -> Iterator[Diagnostic]:
     from bayplan import accelerators as mig
 
-    if not asked.profile or kind.profile or kind.vendor != "nvidia" or allocator(asked, kind) != "device-plugin":
+    counted = accelerator.profile and not kind.profile and kind.vendor == "nvidia"
+    if not counted or allocator(accelerator, kind) != "device-plugin":
         return
-    name = mig.slice_resource(asked, kind)
+    name = mig.slice_resource(accelerator, kind)
     offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
     if name not in offered:
         has = f"they offer {listing(offered, 'and')}" if offered else "the topology knows of no slices there"
-        message = f'no node of pool "{pool.name}" offers "{name}"; {has}'
         hint = f'add it to the pool: `node: {{resources: {{"{name}": 7}}}}`, or ask for another profile'
-        yield error("W553", (*route, "profile"), message, hint=hint)
+        yield error("W553", (*route, "profile"), f'no node of pool "{pool.name}" offers "{name}"; {has}', hint=hint)
 
 
 def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
@@ -198,14 +195,13 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
 
     for place, pool in _pools(workflow, topology):
         spec = filled_from_node(place.pods, pool)
-        asked = spec.accelerator
-        kind = topology.accelerators.get(asked.name) if asked else None
-        if asked and kind and allocator(asked, kind) == HAMI:
+        accelerator = spec.accelerator
+        kind = topology.accelerators.get(accelerator.name) if accelerator else None
+        if accelerator and kind and allocator(accelerator, kind) == HAMI:
             network = _network(spec, topology, pool)
-            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](asked, kind, ""), network)
-            data = template(spec, pool, parts, ())
-            for fault in faults(hami_pod(data, topology.accelerators.values(), target)):
-                if fault.rule == "choice" and asked.per_pod >= pool.node.accelerators:
+            parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](accelerator, kind, ""), network)
+            for fault in faults(hami_pod(template(spec, pool, parts, ()), topology.accelerators.values(), target)):
+                if fault.rule == "choice" and accelerator.per_pod >= pool.node.accelerators:
                     continue  # who takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):
                     continue  # F762 says so where something was asked for
@@ -214,18 +210,18 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
                 message = fault.message
                 if "template" not in route:
-                    message, hint = _spoken(message, asked, kind), _spoken(hint, asked, kind)
+                    message, hint = _spoken(message, accelerator, kind), _spoken(hint, accelerator, kind)
                 yield Diagnostic(CODES[fault.rule], fault.severity, message, route, hint=hint)
 
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
     """What the pods' fabric adds."""
-    asked = fabrics.fabric_request(spec, topology, pool=pool.name)
-    if asked is None:
+    request = fabrics.fabric_request(spec, topology, pool=pool.name)
+    if request is None:
         return PodParts()
     from bayplan.fabrics import kinds
 
-    return kinds.parts(asked)
+    return kinds.parts(request)
 
 
 AMONG_NODES = ("choice", "half")
@@ -246,44 +242,39 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kin
             ((*place.route, "template"), place.pods.template),
             (("topology", "spec", "pools", topology.pools.index(pool), "template"), pool.template),
         ):
-            found = _written(data, path)
-            if found:
-                return (*owner, *found)
-        asked = place.pods.accelerator
-        return (*place.route, "accelerator", *_key(path, asked, kind)) if asked else (*place.route, "wholeNode")
+            written = _written(data, path)
+            if written:
+                return (*owner, *written)
+        accelerator = place.pods.accelerator
+        key = _words(accelerator, kind).get(str(path[-1])) if accelerator else None
+        return (*place.route, "accelerator", *((key,) if key else ())) if accelerator else (*place.route, "wholeNode")
     return (*place.route, "template", *path)
 
 
-def _words(asked: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
+def _words(accelerator: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
     """Name of a resource or an annotation -> the key that it was made of, of those that are written."""
     from bayplan.accelerators.hami import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
     from bayplan.kube.vendors import names
 
     own = names(kind)
     keys = (
-        (SGPU_TOPOLOGY, "links", asked.links),
-        (SGPU_CLASS, "appClass", asked.app_class),
-        (SGPU_QOS, "qos", asked.qos),
-        (NODE, "links", asked.links),
-        (NODE, "node", asked.node),
-        (CARDS, "links", asked.links),
-        (CARDS, "cards", asked.cards),
-        (own.percentage, "memory", asked.memory),
-        (own.memory, "memory", asked.memory),
-        (own.cores, "cores", asked.cores),
+        (SGPU_TOPOLOGY, "links", accelerator.links),
+        (SGPU_CLASS, "appClass", accelerator.app_class),
+        (SGPU_QOS, "qos", accelerator.qos),
+        (NODE, "links", accelerator.links),
+        (NODE, "node", accelerator.node),
+        (CARDS, "links", accelerator.links),
+        (CARDS, "cards", accelerator.cards),
+        (own.percentage, "memory", accelerator.memory),
+        (own.memory, "memory", accelerator.memory),
+        (own.cores, "cores", accelerator.cores),
     )
     return {name: key for name, key, requested in keys if name and requested}
 
 
-def _key(path: Route, asked: Accelerator, kind: AcceleratorKind) -> Route:
-    """The key of the accelerator that a part of the pod was made of; nothing where it is the accelerator as such."""
-    found = _words(asked, kind).get(str(path[-1]))
-    return (found,) if found else ()
-
-
-def _spoken(text: str, asked: Accelerator, kind: AcceleratorKind) -> str:
+def _spoken(text: str, accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """What is said of the pod, in the words of the workflow."""
-    for name, key in sorted(_words(asked, kind).items(), key=lambda each: -len(each[0])):
+    for name, key in sorted(_words(accelerator, kind).items(), key=lambda each: -len(each[0])):
         text = text.replace(name, f"`{key}`")
     return text
 

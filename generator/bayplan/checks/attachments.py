@@ -14,7 +14,7 @@ from bayplan.kube.objects import items, mapping
 from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Place, Workflow, pod_sets
-from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
+from bayplan.planning.declared import GLOO, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
 
@@ -27,7 +27,7 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from dict.fromkeys(asked.check_fabric_pods(workflow, topology))
 
 
-# Of every podSet, on a fabric or not: networks attached by hand, extended resources, Gloo's interface.
+# Checks of every podSet, on a fabric or not: networks in templates, extended resources, Gloo's interface.
 
 NATIVE = ("kubernetes.io/",)
 """Resources that are no extended ones: Kubernetes itself counts them (Kubernetes, "Extended resources")."""
@@ -39,25 +39,29 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
         hint = "attach pods with `fabric:` on their podSet"
         yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
-    has_templates = any(pool.template for pool in topology.pools)
-    known = pools_of(workflow, topology) if has_templates or topology.fabrics else {}
+    pools = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
     for place in pod_sets(workflow):
-        pool = known.get(place.route, "")
-        found = layers(place.pods, place.route, topology, pool)
-        yield from _by_hand(workflow, place, topology, found)
-        for each in found:
+        pool = pools.get(place.route, "")
+        templates = layers(place.pods, place.route, topology, pool)
+        yield from _by_hand(workflow, place, topology, templates)
+        for each in templates:
             yield from _amounts(each, amounts(place.pods, topology))
-        yield from _gloo(declared_values(place.pods, place.route, topology, pool).get(GLOO))
-        yield from _dns(place, topology, found, topology.pool(pool))
+        # Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)
+        gloo = declared_values(place.pods, place.route, topology, pool).get(GLOO)
+        if gloo and any(not name or name[0] in "=^" for name in gloo.value.split(",")):
+            message = f'Gloo takes the name of an interface as it is, and there is none called "{gloo.value}"'
+            hint = 'write the name alone, such as "eth0": "=" and "^" are for NCCL'
+            yield error("W529", gloo.route, message, hint=hint)
+        yield from _dns(place, topology, templates, topology.pool(pool))
 
 
 def _by_hand(
-    workflow: Workflow, place: Place, topology: ClusterTopology, found: tuple[Layer, ...]
+    workflow: Workflow, place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]
 ) -> Iterator[Diagnostic]:
     """W522: a template's own annotation, where the file says which networks there are; W547."""
-    known = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
-    own, route = template_value(found, "metadata", "annotations", NETWORKS)
-    if not known or not isinstance(own, str) or not own:
+    network_names = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
+    own, route = template_value(templates, "metadata", "annotations", NETWORKS)
+    if not network_names or not isinstance(own, str) or not own:
         return
     from bayplan.kube import networks as multus
 
@@ -66,13 +70,13 @@ def _by_hand(
         yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint="see the grammar of Multus")
     for each in read.selections:
         name = each.title if each.namespace else f"{space}/{each.name}"
-        if name not in known and each.title not in known:
+        if name not in network_names and each.title not in network_names:
             message = f'no fabric of the topology has a network "{name}"'
-            elsewhere = next((one for one in sorted(known) if one.rpartition("/")[2] == each.name), "")
-            hint = f"write {elsewhere}" if elsewhere else suggest(name, known, "networks")
+            elsewhere = next((one for one in sorted(network_names) if one.rpartition("/")[2] == each.name), "")
+            hint = f"write {elsewhere}" if elsewhere else suggest(name, network_names, "networks")
             yield error("W522", route, message, hint=hint or "add it as a rail of a fabric")
     titles = [each.title if each.namespace else f"{space}/{each.name}" for each in read.selections]
-    yield from check_devices(place, topology, found, titles, route)
+    yield from check_devices(place, topology, templates, titles, route)
 
 
 def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
@@ -101,35 +105,32 @@ def _number(value: Any) -> int | None:
         return None
 
 
-def _gloo(one: DeclaredValue | None) -> Iterator[Diagnostic]:
-    """W529. Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)."""
-    if one and any(not each or each[0] in "=^" for each in one.value.split(",")):
-        message = f'Gloo takes the name of an interface as it is, and there is none called "{one.value}"'
-        yield error("W529", one.route, message, hint='write the name alone, such as "eth0": "=" and "^" are for NCCL')
-
-
-def _dns(place: Place, topology: ClusterTopology, found: tuple[Layer, ...], pool: Pool | None) -> Iterator[Diagnostic]:
+def _dns(
+    place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], pool: Pool | None
+) -> Iterator[Diagnostic]:
     """W537."""
-    policy, at = template_value(found, "spec", "dnsPolicy")
-    fabric = fabric_of(place.pods, topology)
-    if policy not in (None, HOST_DNS) and on_host(place.pods, fabric, pool):
+    policy, at = template_value(templates, "spec", "dnsPolicy")
+    if policy not in (None, HOST_DNS) and on_host(place.pods, fabric_of(place.pods, topology), pool):
         message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
         yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")
 
 
-# Networks that a template attaches by hand, against the devices that its pods ask for.
+# Networks that a template attaches itself, compared with the devices that its pods request.
 
 
 def check_devices(
-    place: Place, topology: ClusterTopology, found: tuple[Layer, ...], titles: Sequence[str], route: Route
+    place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], titles: Sequence[str], route: Route
 ) -> Iterator[Diagnostic]:
     """W547: Multus hands each of these networks a device that the pod asked for, and without one the pod never
     starts."""
-    taking = _taking(topology)
+    # network -> the resource of which each of its attachments takes a device, unless the injector asks for it
+    fabrics = (each for each in topology.fabrics.values() if each.kind in MOVING and not each.injector)
+    rails = (rail for fabric in fabrics for rail in fabric.rails if rail.network and rail.resource)
+    taking = {rail.network: rail.resource for rail in rails}
     needed = Counter(taking[title] for title in titles if title in taking)
-    given = _given(place, topology, found) if needed else {}
+    requested = _requested_devices(place, topology, templates) if needed else {}
     for resource, networks in needed.items():
-        devices = given.get(resource, 0)
+        devices = requested.get(resource, 0)
         if devices < networks:
             verb = "takes" if networks == 1 else "take"
             message = f'{count(networks, "network")} here {verb} a device of "{resource}", and pods ask for {devices}'
@@ -137,24 +138,14 @@ def check_devices(
             yield error("W547", route, message, hint=hint)
 
 
-def _taking(topology: ClusterTopology) -> Mapping[str, str]:
-    """Network -> the resource of which each of its attachments takes a device, unless the injector asks for it."""
-    fabrics = (each for each in topology.fabrics.values() if each.kind in MOVING and not each.injector)
-    return {rail.network: rail.resource for each in fabrics for rail in each.rails if rail.network and rail.resource}
-
-
-def _given(place: Place, topology: ClusterTopology, found: tuple[Layer, ...]) -> Mapping[str, int]:
+def _requested_devices(place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]) -> Mapping[str, int]:
     """Extended resources that a pod asks for: the podSet's, its fabric's, and those of containers in templates."""
     total: Counter[str] = Counter(amounts(place.pods, topology))
     texts: list[Mapping[str, Any]] = [place.pods.resources]
     texts += [
-        mapping(each, "resources", "limits") for one in found for each in items(one.template, "spec", "containers")
+        mapping(each, "resources", "limits") for one in templates for each in items(one.template, "spec", "containers")
     ]
     for each in texts:
-        total.update({name: quantity.parse(str(text)) // 1000 for name, text in each.items() if _counted(name, text)})
+        extended = {name: amount for name, amount in each.items() if "/" in str(name) and amount is not None}
+        total.update({name: quantity.parse(str(amount)) // 1000 for name, amount in extended.items()})
     return total
-
-
-def _counted(name: Any, text: Any) -> bool:
-    """Whether it is an amount of an extended resource; null takes one away."""
-    return isinstance(name, str) and "/" in name and text is not None

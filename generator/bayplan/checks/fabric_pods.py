@@ -22,7 +22,7 @@ from bayplan.model.workflow import Place, Workflow, pod_sets
 from bayplan.planning.declared import GLOO, DeclaredValue, Layer, declared_values, layers, template_value
 from bayplan.planning.pools import pools_of
 
-# What the checks of podSets on a fabric look at.
+# The input of the checks of podSets on a fabric.
 
 
 class FabricPods(NamedTuple):
@@ -68,7 +68,7 @@ def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
     """W538 to W540."""
     if attached.request.fabric.kind != DRANET:
         return
-    yield from _twice(attached)
+    yield from _claimed_twice(attached)
     yield from _aligned(attached)
     requests = dranet.requests(attached.request)
     if requests > dranet.MOST_REQUESTS:
@@ -78,8 +78,8 @@ def check_claims(attached: FabricPods) -> Iterator[Diagnostic]:
         yield error("W540", attached.route, message, hint="attach fewer with `rails`")
 
 
-def _twice(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W538: one card that two parties hand out."""
+def _claimed_twice(attached: FabricPods) -> Iterator[Diagnostic]:
+    """W538: a card that both DRA and a device plugin hand out."""
     notes = (Note("the fabric is here", attached.origin),)
     if attached.request.fabric.injector:
         message = "the network-resources-injector adds devices of a plugin to pods whose cards are claimed through DRA"
@@ -93,10 +93,10 @@ def _twice(attached: FabricPods) -> Iterator[Diagnostic]:
 
 def _others(attached: FabricPods) -> Iterator[tuple[str, str]]:
     """Resources of other fabrics for the cards of this one."""
-    mine = {name for rail in attached.request.fabric.rails for name in _names(rail)}
+    own = {name for rail in attached.request.fabric.rails for name in _names(rail)}
     for fabric in attached.topology.fabrics.values():
         for rail in fabric.rails if fabric.name != attached.request.fabric.name else ():
-            if rail.resource and mine & set(_names(rail)):
+            if rail.resource and own & set(_names(rail)):
                 yield rail.resource, f'fabric "{fabric.name}"'
 
 
@@ -120,7 +120,7 @@ def _aligned(attached: FabricPods) -> Iterator[Diagnostic]:
         yield error("W539", attached.route, message, hint="add `numa:` to its rails, or take whole nodes", notes=notes)
 
 
-# What a podSet says itself of what its fabric brings: a second word for one thing.
+# Settings of a podSet that repeat or override what its fabric sets.
 
 OURS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(NETWORKED, (NETWORKS,)),
@@ -129,17 +129,10 @@ OURS: Mapping[str, tuple[str, ...]] = {
 """Kind -> the annotations that it writes."""
 
 
-def check_overrides(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W525, W526, W536."""
-    yield from _resources(attached)
-    yield from _annotations(attached)
-    yield from _host(attached)
-
-
 def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
     """W525: devices that the fabric asks for already; more of them than attachments would stand idle, fewer fail."""
     ours = amounts(attached.place.pods, attached.topology)
-    for name, amount, route in _asked(attached):
+    for name, amount, route in _own_resources(attached):
         if name in ours:
             message = (
                 f"{attached.fabric} asks for {ours[name]} {name} already, as many as it attaches; here it is {amount}"
@@ -147,8 +140,8 @@ def _resources(attached: FabricPods) -> Iterator[Diagnostic]:
             yield error("W525", route, message, hint="remove it: resources of rails come with `fabric`")
 
 
-def _asked(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
-    """Extended resources that the workflow writes itself. Of templates that were there before, those are the point."""
+def _own_resources(attached: FabricPods) -> Iterator[tuple[str, Any, Route]]:
+    """Extended resources that the workflow requests itself, except in the templates of existing workloads."""
     pods, route = attached.place.pods, attached.place.route
     yield from ((name, amount, (*route, "resources", name)) for name, amount in pods.resources.items())
     if not pods.image and attached.place.owner.gang.rendezvous == "none":
@@ -172,17 +165,16 @@ def _annotations(attached: FabricPods) -> Iterator[Diagnostic]:
                 yield error("W526", (*route, "metadata", "annotations", key), message, hint=hint)
 
 
-def _host(attached: FabricPods) -> Iterator[Diagnostic]:
+def _host_network(attached: FabricPods) -> Iterator[Diagnostic]:
     """W536: Multus does nothing for pods in their node's network."""
     kind = attached.request.fabric.kind
     if kind in (*NETWORKED, "gke") and on_host(attached.place.pods, attached.request.fabric, attached.request.pool):
         _, route = template_value(attached.layers(), "spec", "hostNetwork")
         message = f"{attached.title} uses its node's network, and so no network of {attached.fabric} is attached"
-        hint = "remove `hostNetwork`, or use a fabric of kind hostnetwork"
-        yield error("W536", route, message, hint=hint)
+        yield error("W536", route, message, hint="remove `hostNetwork`, or use a fabric of kind hostnetwork")
 
 
-# Which rails a podSet has, and how their interfaces are called.
+# The rails of a podSet, and the names of their interfaces.
 
 
 def numbers(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -194,13 +186,6 @@ def numbers(attached: FabricPods) -> Iterator[Diagnostic]:
             notes = (Note("the fabric is here", attached.origin),)
             hint = "leave `rails` out for all of them"
             yield error("W520", (*attached.route, "rails", index), message, hint=hint, notes=notes)
-
-
-def check_rails(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W521, W527, W544."""
-    yield from _pool(attached)
-    yield from _interfaces(attached)
-    yield from _rails_host(attached)
 
 
 def _pool(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -230,20 +215,19 @@ def _interfaces(attached: FabricPods) -> Iterator[Diagnostic]:
         taken.setdefault(name, f"rail {number}")
 
 
-def _rails_host(attached: FabricPods) -> Iterator[Diagnostic]:
-    """W544: nobody knows the node's interface."""
-    declared = attached.variables().keys() & {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"}
+def _host_interface(attached: FabricPods) -> Iterator[Diagnostic]:
+    """W544: the topology does not say which interface of the node to use."""
     if (
         attached.request.fabric.kind == "hostnetwork"
         and attached.request.attachment.bootstrap == "primary"
-        and not declared
+        and not (attached.variables().keys() & {"GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"})
     ):
         message = f"{attached.fabric} does not say which interface of the node NCCL and Gloo start on: they choose one"
         hint = "say GLOO_SOCKET_IFNAME and NCCL_SOCKET_IFNAME in `env` of the fabric"
         yield info("W544", attached.route, message, hint=hint)
 
 
-# Where processes meet.
+# Rendezvous over a fabric.
 #
 # Services and DNS know a pod by its primary address alone, so a rendezvous over a fabric needs an address that is
 # known beforehand: a fixed one of rank 0.
@@ -287,7 +271,12 @@ def _fixed(attached: FabricPods) -> Iterator[Diagnostic]:
             route, f"{attached.title} has {attached.place.pods.replicas} pods, and an address is one pod's", hint
         )
     yield from _in_subnet(attached, route)
-    yield from _backend(attached, route)
+    # A process learns that it hosts the c10d store by comparing the endpoint with its host's names and addresses, which
+    # leave out those of a second network (PyTorch, torch/distributed/elastic/rendezvous/utils.py).
+    words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
+    if DYNAMIC.search(words) and "is_host" not in words:
+        message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
+        yield _refused(route, message, "leave the backend out: torchrun's static one is given all that it needs")
 
 
 def _in_subnet(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
@@ -301,16 +290,6 @@ def _in_subnet(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
         yield _refused(route, f"{own} is not an address that a pod of {rail.subnet} can have", "choose another")
     elif own == networks.address(rail.gateway):
         yield _refused(route, f"{own} is the gateway of rail 0", "choose another")
-
-
-def _backend(attached: FabricPods, route: Route) -> Iterator[Diagnostic]:
-    """Which process hosts a c10d store is found by comparing the endpoint with the host's own names and addresses, and
-    those of a second network are missed (PyTorch, torch/distributed/elastic/rendezvous/utils.py)."""
-    words = " ".join((*attached.place.pods.command, *attached.place.pods.args))
-    if DYNAMIC.search(words) and "is_host" not in words:
-        message = "with c10d no process would know that rank 0 is to host the store: the address is of a second network"
-        hint = "leave the backend out: torchrun's static one is given all that it needs"
-        yield _refused(route, message, hint)
 
 
 def _masters(attached: FabricPods) -> Iterator[Diagnostic]:
@@ -329,7 +308,7 @@ def _refused(route: Route, why: str, hint: str = "leave `address` out: rank 0 is
     return error("W533", route, f"no rendezvous over the fabric: {why}", hint=hint)
 
 
-# What NCCL and Gloo are told, against what is attached (NCCL 2.30, `env.rst`).
+# Variables of NCCL and Gloo, compared with the attached interfaces and devices (NCCL 2.30, `env.rst`).
 
 SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
 
@@ -337,12 +316,12 @@ SOCKET, DEVICES, GID = "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA", "NCCL_IB_GID_INDEX"
 def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
     """W530 to W532, W543, W546."""
     declared = attached.variables()
-    for name, there in (
+    for name, present in (
         (SOCKET, (attached.request.primary, *interfaces(attached.request))),
         (DEVICES, hcas(attached.request)),
     ):
         if name in declared and declared[name].value[:1] not in ("=", "^"):
-            yield from _prefix_match(name, declared[name], there)
+            yield from _prefix_match(name, declared[name], present)
     if GID in declared and not declared[GID].topology:
         message = f"{GID} is the number of a row in a table of the node, which need not be the same on all of them"
         hint = (
@@ -353,23 +332,23 @@ def check_sockets(attached: FabricPods) -> Iterator[Diagnostic]:
     yield from _devices(attached, declared.get(DEVICES))
 
 
-def _prefix_match(name: str, one: DeclaredValue, there: tuple[str, ...]) -> Iterator[Diagnostic]:
+def _prefix_match(name: str, one: DeclaredValue, present: tuple[str, ...]) -> Iterator[Diagnostic]:
     """W530. The hint is what is meant, of what the pods have."""
     first = one.value.partition(",")[0]
-    begun = [each for part in one.value.split(",") for each in _meant_by(part, there)]
+    begun = [each for part in one.value.split(",") for each in _meant_by(part, present)]
     if not one.value:
         message = f"an empty {name} names nothing, and NCCL chooses among all that it sees"
         yield warning("W530", one.route, message, hint="leave it out: bayplan says which are the pod's")
-    elif begun or not there:
+    elif begun or not present:
         message = f'NCCL takes "{first}" in {name} for the beginning of a name: "{first}0" is meant, too'
         exact = ",".join(dict.fromkeys(begun)) or one.value
         yield warning("W530", one.route, message, hint=f'write "={exact}"')
 
 
-def _meant_by(part: str, there: tuple[str, ...]) -> Iterator[str]:
+def _meant_by(part: str, present: tuple[str, ...]) -> Iterator[str]:
     """The name itself, where there is one, else those that begin with it; a port (mlx5_0:1) goes with it."""
     plain, colon, port = part.partition(":")
-    names = [plain] if plain in there else [each for each in there if each.startswith(plain)]
+    names = [plain] if plain in present else [each for each in present if each.startswith(plain)]
     return (f"{each}{colon}{port}" for each in names)
 
 
@@ -379,53 +358,54 @@ def _socket_interfaces(attached: FabricPods, *declared: DeclaredValue | None) ->
     unknown = attached.request.fabric.kind == "dranet" and len(own) < len(attached.request.rails)
     if attached.request.fabric.kind == "hostnetwork" or unknown:
         return
-    there = (attached.request.primary, *own)
+    present = (attached.request.primary, *own)
     for one in (each for each in declared if each and each.value):
         if one is declared[-1] and one.value[0] in "=^":
             continue  # that is no name at all (W529)
-        names = one.value.lstrip("=").split(",")
         exact = one.value[:1] == "=" or one is declared[-1]
-        lost = [name for name in names if not _meant(name, there, exact)]
+        lost = [name for name in one.value.lstrip("=").split(",") if not _meant(name, present, exact)]
         if lost and one.value[:1] != "^":
-            message = f'{attached.title} has no interface "{lost[0]}": it has {listing(there, "and")}'
+            message = f'{attached.title} has no interface "{lost[0]}": it has {listing(present, "and")}'
             yield error("W532", one.route, message, hint="name one of them, or leave the variable out")
 
 
-def _meant(name: str, there: tuple[str, ...], exact: bool) -> bool:
+def _meant(name: str, present: tuple[str, ...], exact: bool) -> bool:
     plain = name.partition(":")[0]
-    return plain in there if exact else any(each.startswith(plain) for each in there)
+    return plain in present if exact else any(each.startswith(plain) for each in present)
 
 
 def _devices(attached: FabricPods, declared: DeclaredValue | None) -> Iterator[Diagnostic]:
     """W543: the list and the rails differ; W546: a list that NCCL does not read to its end."""
     request = attached.request
-    known = all(hca(request, number) for number in range(len(request.rails)))
-    there = hcas(request)
-    if declared and declared.value and known and request.rails and (why := hca_difference(declared.value, there)):
+    all_named = all(hca(request, number) for number in range(len(request.rails)))
+    present = hcas(request)
+    if declared and declared.value and all_named and request.rails and (why := hca_difference(declared.value, present)):
         message = f"NCCL_IB_HCA and the rails of {attached.title} differ: {why}"
         hint = "leave it out: bayplan lists the devices of the rails that are attached"
         yield error("W543", declared.route, message, hint=hint)
-    if not declared and len(there) > MOST_HCAS and request.vendor in NCCL:
-        message = f"{attached.title} has {len(there)} RDMA devices, and NCCL reads {MOST_HCAS} of NCCL_IB_HCA"
+    if not declared and len(present) > MOST_HCAS and request.vendor in NCCL:
+        message = f"{attached.title} has {len(present)} RDMA devices, and NCCL reads {MOST_HCAS} of NCCL_IB_HCA"
         yield error("W546", attached.route, message, hint="attach fewer with `rails`")
 
 
-CHECKS = (check_rails, check_overrides, check_sockets, check_rendezvous, check_claims)
+CHECKS = (
+    *(_pool, _interfaces, _host_interface, _resources, _annotations, _host_network),
+    *(check_sockets, check_rendezvous, check_claims),
+)
 
 
 def check_fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What is wrong with each of them."""
     for attached in _fabric_pods(workflow, topology):
-        wrong = tuple(numbers(attached))
-        yield from wrong or (found for each in CHECKS for found in each(attached))
+        yield from tuple(numbers(attached)) or (diagnostic for each in CHECKS for diagnostic in each(attached))
 
 
 def _fabric_pods(workflow: Workflow, topology: ClusterTopology) -> Iterator[FabricPods]:
     """PodSets whose fabric there is, with their pool as far as it is known."""
     namespace = workflow.namespace or topology.defaults.get("namespace", "")
-    known = pools_of(workflow, topology)
+    pools = pools_of(workflow, topology)
     for place in pod_sets(workflow):
-        pool = known.get(place.route)
+        pool = pools.get(place.route)
         request = fabric_request(place.pods, topology, namespace, pool) if pool else None
         if request:
             yield FabricPods(place, request, topology)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from bayplan.checks.topology import POOLS
+from bayplan.checks.topology import POOLS, duplicates
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
@@ -76,7 +76,10 @@ def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
         hint = f"add `rails:` with {listing(kind.needs, 'and')} of each network card"
         yield error("T602", route, f'fabric "{fabric.name}" has no rails', hint=hint)
     for index, rail in enumerate(fabric.rails):
-        yield from _rail(fabric, rail, kind, (*route, "rails", index))
+        for key in kind.needs:
+            if not getattr(rail, key):
+                message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
+                yield error("T602", (*route, "rails", index), message, hint=f"add `{key}:`")
     yield from _unreached(fabric, route)
     yield from _idle_keys(fabric, kind, route)
     yield from _idle(fabric, route)
@@ -97,13 +100,6 @@ def _links(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]:
 
 def _verbs(fabric: Fabric) -> bool:
     return any(rail.hca or rail.resource.startswith("rdma/") for rail in fabric.rails)
-
-
-def _rail(fabric: Fabric, rail: Rail, kind: Kind, route: Route) -> Iterator[Diagnostic]:
-    for key in kind.needs:
-        if not getattr(rail, key):
-            message = f'a rail of the {fabric.kind} fabric "{fabric.name}" has no `{key}`'
-            yield error("T602", route, message, hint=f"add `{key}:`")
 
 
 def _unreached(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
@@ -128,8 +124,8 @@ def _idle_keys(fabric: Fabric, kind: Kind, route: Route) -> Iterator[Diagnostic]
 
 def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
     for field, kinds in ONLY.items():
-        given = getattr(fabric, field)
-        if given and given != Ipam() and fabric.kind not in kinds:
+        value = getattr(fabric, field)
+        if value and value != Ipam() and fabric.kind not in kinds:
             key = KEYS.get(field, field)
             message = f'`{key}` says nothing for the {fabric.kind} fabric "{fabric.name}"'
             yield warning("T604", (*route, key), message, hint=f"it is for {listing(kinds, 'and')}")
@@ -154,7 +150,7 @@ def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
         yield warning("T621", (*route, "ipcLock"), message, hint=hint)
 
 
-# Names of extended resources and of interfaces, by whoever defines them.
+# Names of extended resources and of interfaces, by the rules of the component that defines them.
 #
 # Sources: Network Operator 26.7 api/v1alpha1/validator (its webhook is off by default, so that a bad name shows up
 # only when pods wait), k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin 3.11 pkg/utils (ValidResourceName),
@@ -189,7 +185,13 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
     elif fabric.kind == "sriov" and "." in name:
         yield from _plugin(rail.resource, name, route)
     elif fabric.kind == "none" and not fabric.shared:
-        yield from _names_verbs(rail.resource, prefix, name, route)
+        if "." not in prefix:
+            message = (
+                f'the prefix of "{rail.resource}" is no domain: the Network Operator\'s webhook refuses it where it'
+            )
+            hint = "fine as AKS has it, without the webhook; else such as nvidia.com"
+            yield info("T600", route, f"{message} is on", hint=hint)
+        yield from _plugin(rail.resource, name, route)
     elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
         message = f'the shared device plugin has the prefix "{SHARED}", and "{prefix}" is no domain'
         yield warning("T600", route, message, hint=f"write {SHARED}/{name}")
@@ -212,13 +214,6 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
     yield from _plugin(rail.resource, name, route)
 
 
-def _names_verbs(resource: str, prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
-    if "." not in prefix:
-        message = f'the prefix of "{resource}" is no domain: the Network Operator\'s webhook refuses it where it is on'
-        yield info("T600", route, message, hint="fine as AKS has it, without the webhook; else such as nvidia.com")
-    yield from _plugin(resource, name, route)
-
-
 def _plugin(resource: str, name: str, route: Route) -> Iterator[Diagnostic]:
     """The SR-IOV plugin takes no dots and may have dashes; the Network Operator's webhook, which judges the plugin's
     configuration in its policy, the other way round. The SR-IOV operator writes a configuration of its own."""
@@ -238,14 +233,17 @@ def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:
         yield error("T611", route, f'the interface "{name}" {why}', hint="such as net1")
 
 
-# Rails of one fabric against each other: devices twice, resources that do not tell cards apart.
+# Rails of one fabric compared with each other: repeated devices, resources that do not distinguish cards.
 
 
 def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
     """T603, T609, T622."""
     yield from _selectors(fabric)
-    yield from _twice(fabric, "hca", "two rails have the RDMA device")
-    yield from _twice(fabric, "interface", "two rails have the interface")
+    rails: Route = (*FABRICS, fabric.name, "rails")
+    for key, what in (("hca", "RDMA device"), ("interface", "interface")):
+        values = [getattr(rail, key) for rail in fabric.rails]
+        message, hint = f"two rails have the {what}", f"each rail has its own `{key}`"
+        yield from duplicates(values, rails, key, "T603", message, hint, "the other is here")
     yield from _ports(fabric)
     yield from _claimed(fabric)
     yield from _order(fabric)
@@ -253,7 +251,7 @@ def check_rails(fabric: Fabric) -> Iterator[Diagnostic]:
     if 0 < len(some) < len(fabric.rails):
         message = f'some rails of fabric "{fabric.name}" name an RDMA device and others none'
         hint = "name all of them: NCCL uses those that are named and no others"
-        yield warning("T603", (*FABRICS, fabric.name, "rails", some[0]), message, hint=hint)
+        yield warning("T603", (*rails, some[0]), message, hint=hint)
 
 
 def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -263,17 +261,6 @@ def _selectors(fabric: Fabric) -> Iterator[Diagnostic]:
             if why := validation.fault(text):
                 here = (*FABRICS, fabric.name, "rails", index, "selectors", number)
                 yield error("T622", here, f"the CEL expression cannot be read: {why}", hint="correct it")
-
-
-def _twice(fabric: Fabric, key: str, what: str) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
-    for index, rail in enumerate(fabric.rails):
-        name = getattr(rail, key)
-        rails: Route = (*FABRICS, fabric.name, "rails")
-        if name and first.setdefault(name, index) != index:
-            notes = (Note("the other is here", (*rails, first[name], key)),)
-            hint = f"each rail has its own `{key}`"
-            yield error("T603", (*rails, index, key), f'{what} "{name}"', notes=notes, hint=hint)
 
 
 def _claimed(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -291,9 +278,8 @@ def _ports(fabric: Fabric) -> Iterator[Diagnostic]:
     for index, rail in enumerate(fabric.rails):
         if counted[rail.device] > 1 and fabric.kind != "macvlan":
             message = f'{counted[rail.device]} rails of fabric "{fabric.name}" have the port "{rail.device}"'
-            yield warning(
-                "T603", (*FABRICS, fabric.name, "rails", index, "device"), message, hint="name each rail's own"
-            )
+            route = (*FABRICS, fabric.name, "rails", index, "device")
+            yield warning("T603", route, message, hint="name each rail's own")
             counted[rail.device] = 0
 
 
@@ -302,8 +288,7 @@ def _order(fabric: Fabric) -> Iterator[Diagnostic]:
     (multus-cni 4.3, pkg/k8sclient; facts A5)."""
     if fabric.shared or fabric.kind not in NETWORKED:
         return
-    counted = Counter(rail.resource for rail in fabric.rails if rail.resource)
-    for resource, rails in counted.items():
+    for resource, rails in Counter(rail.resource for rail in fabric.rails if rail.resource).items():
         if rails < 2:
             continue
         subnets = {rail.subnet for rail in fabric.rails if rail.resource == resource}
@@ -319,7 +304,7 @@ def _order(fabric: Fabric) -> Iterator[Diagnostic]:
             yield info("T609", route, message, hint=hint)
 
 
-# Fabrics and the nodes that hang on them: names, numbers of GPUs, and one card in two fabrics.
+# Fabrics and their nodes: names, numbers of GPUs, and cards in two fabrics.
 
 GLOBAL = ("default", "openshift-multus", "openshift-sriov-network-operator", "openshift-cnv")
 """Namespaces whose networks all pods of OpenShift may use (namespaceIsolation, on by default)."""
@@ -343,9 +328,8 @@ def check_fabric_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 def _alone(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
     if not pools_of(topology, fabric.name):
-        message = f'no pool hangs on the fabric "{fabric.name}"'
         hint = "add it to `node.fabrics` of a pool, or leave `fabrics` out there"
-        yield warning("T610", (*FABRICS, fabric.name), message, hint=hint)
+        yield warning("T610", (*FABRICS, fabric.name), f'no pool hangs on the fabric "{fabric.name}"', hint=hint)
 
 
 def _gpus(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
@@ -353,8 +337,7 @@ def _gpus(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
     for index, rail in enumerate(fabric.rails):
         if counts and rail.gpu is not None and rail.gpu >= max(counts):
             message = f"the rail is next to GPU {rail.gpu}, and nodes on its fabric have {max(counts)}, counted from 0"
-            route = (*FABRICS, fabric.name, "rails", index, "gpu")
-            yield error("T610", route, message, hint=f"0 to {max(counts) - 1}")
+            yield error("T610", (*FABRICS, fabric.name, "rails", index, "gpu"), message, hint=f"0 to {max(counts) - 1}")
 
 
 def _isolated(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:

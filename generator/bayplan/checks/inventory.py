@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from bayplan.checks.topology import POOLS
+from bayplan.checks.topology import POOLS, domain_sizes
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import suggest
 from bayplan.kube import quantity
@@ -23,7 +23,7 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     yield from _counted(topology)
     yield from _separated(topology)
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
-    if parent and parent in (topology.queues or (queue_of(topology),)):
+    if parent and parent in (topology.queues or (topology.defaults.get("queue", ""),)):
         message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
         here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
         yield error("T435", here, message, hint="name another parent")
@@ -48,21 +48,15 @@ def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterato
         hint = suggest(name, topology.accelerators, "declared") or line
         yield error("T421", (*route, "accelerator"), message, hint=hint)
     if bool(name) != bool(count):
-        given, missing = ("accelerator", "count") if name else ("count", "accelerator")
-        message = f'the node of pool "{pool.name}" has "{given}" and no "{missing}"'
-        yield error("T429", (*route, given), message, hint=f'add "{missing}:"')
-
-
-def queue_of(topology: ClusterTopology) -> str:
-    """The default queue, if there is one."""
-    return topology.defaults.get("queue", "")
+        present, missing = ("accelerator", "count") if name else ("count", "accelerator")
+        message = f'the node of pool "{pool.name}" has "{present}" and no "{missing}"'
+        yield error("T429", (*route, present), message, hint=f'add "{missing}:"')
 
 
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """What is proven for one pool holds only if nothing lets its pods go to another."""
     for index, pool in enumerate(topology.pools if len(topology.pools) > 1 else ()):
-        selector = (pool.template.get("spec") or {}).get("nodeSelector")
-        if not pool.node.node_selector and not selector:
+        if not pool.node.node_selector and not (pool.template.get("spec") or {}).get("nodeSelector"):
             message = f'nothing keeps the pods of pool "{pool.name}" off the nodes of the other pools'
             hint = "add a `nodeSelector` with a label that only its nodes carry"
             yield warning("T433", (*POOLS, index, "node"), message, hint=hint)
@@ -123,22 +117,22 @@ def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diag
 
 def _version(component: str, version: str) -> Iterator[Diagnostic]:
     route: Route = ("topology", "spec", "versions", component)
-    known = [order(component, each) for each in KNOWN[component]]
+    supported = [order(component, each) for each in KNOWN[component]]
     own, oldest, newest = order(component, minor(version)), KNOWN[component][0], KNOWN[component][-1]
-    if own < known[0]:
+    if own < supported[0]:
         message = f"{component} {version} is older than {oldest}, the oldest that bayplan knows"
         yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
-    elif own > known[-1]:
+    elif own > supported[-1]:
         message = (
             f"{component} {version} is newer than {newest}, the newest that bayplan knows; it is taken for {newest}"
         )
         yield warning("T424", route, message, hint="check what changed since, or upgrade bayplan")
-    elif own not in known:
+    elif own not in supported:
         message = f"bayplan knows no {component} {version}; it is taken for the release before it"
         yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")
 
 
-# What the topology says of cards: their memory, their slices, how they hang together.
+# Accelerators of the topology: memory, MIG profiles, links.
 
 
 def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -146,19 +140,15 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for name, kind in topology.accelerators.items():
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
-            yield from _memory(kind.memory, (*route, "memory"))
+            try:
+                fault = "" if quantity.parse(kind.memory) > 0 else f'"{kind.memory}" is no memory'
+            except ValueError as reason:
+                fault = str(reason)
+            if fault:
+                yield error("T632", (*route, "memory"), fault, hint='write it like "80Gi"')
         yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))
-
-
-def _memory(text: str, route: Route) -> Iterator[Diagnostic]:
-    try:
-        fault = "" if quantity.parse(text) > 0 else f'"{text}" is no memory'
-    except ValueError as reason:
-        fault = str(reason)
-    if fault:
-        yield error("T632", route, fault, hint='write it like "80Gi"')
 
 
 def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
@@ -190,7 +180,7 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
             seen.add(card)
 
 
-# What is worth knowing of a topology, and only said when one asks for it.
+# Infos about a topology that only `topology check` reports.
 
 ISOLATING_LABELS = frozenset({"crusoe.ai/ib.partition.id"})
 """Labels of levels whose domains no network of jobs joins (Crusoe: InfiniBand partitions)."""
@@ -208,9 +198,7 @@ def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     """Several roots: of most levels nobody says whether jobs may cross their domains, of these the label does."""
     for depth, level in enumerate(pool.levels if pool.domains else ()):
-        sizes: Counter[tuple[str, ...]] = Counter()
-        for domain in pool.domains:
-            sizes[domain.path[: depth + 1]] += len(domain.nodes)
+        sizes = domain_sizes(pool, depth)
         if level.label in ISOLATING_LABELS and len(sizes) > 1:
             message = (
                 f'no job can span two domains of "{level.name}" in pool "{pool.name}": there are {len(sizes)}, the'
@@ -220,23 +208,12 @@ def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 
 def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
-    sizes: Counter[tuple[str, ...]] = Counter()
-    for domain in pool.domains:
-        sizes[domain.path[: depth + 1]] += len(domain.nodes)
-    name = pool.levels[depth].name
+    sizes, name = domain_sizes(pool, depth), pool.levels[depth].name
     if len(sizes) == 1 and not pool.levels[depth].nvlink:
-        yield info(
-            "T404",
-            route,
-            f'there is only one "{name}" in pool "{pool.name}"',
-            hint="leave it out, unless another pool needs it",
-        )
+        message = f'there is only one "{name}" in pool "{pool.name}"'
+        yield info("T404", route, message, hint="leave it out, unless another pool needs it")
     elif len(set(sizes.values())) > 1:
         groups = sorted(Counter(sizes.values()).items(), reverse=True)
         shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
-        yield info(
-            "T410",
-            route,
-            f'the domains of "{name}" differ in size: {shown}',
-            hint="a group that must fit anywhere has to fit the smallest",
-        )
+        message = f'the domains of "{name}" differ in size: {shown}'
+        yield info("T410", route, message, hint="a group that must fit anywhere has to fit the smallest")

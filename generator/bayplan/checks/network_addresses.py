@@ -24,9 +24,9 @@ ONE = 1000
 def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T605 to T608."""
     for fabric in topology.fabrics.values():
-        found = list(_written(fabric))
-        yield from found
-        if not any(each.severity == "error" for each in found) and fabric.kind in NETWORKED:
+        faults = list(_written(fabric))
+        yield from faults
+        if not any(each.severity == "error" for each in faults) and fabric.kind in NETWORKED:
             nodes = nodes_of(topology, fabric.name)
             for index, rail in enumerate(fabric.rails):
                 yield from _gateway(fabric, rail, (*FABRICS, fabric.name, "rails", index))
@@ -34,7 +34,11 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
                     yield from _enough(fabric, rail, nodes, (*FABRICS, fabric.name, "rails", index, "subnet"))
             yield from _block(topology, fabric)
             yield from _overlapping(fabric)
-            yield from _local(fabric)
+            if fabric.ipam.kind == "host-local":
+                message = "host-local counts addresses on each node alone, so pods of fabric"
+                message += f' "{fabric.name}" may have the same'
+                hint = "use nv-ipam or whereabouts, or a subnet for each node"
+                yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
 def _written(fabric: Fabric) -> Iterator[Diagnostic]:
@@ -46,8 +50,7 @@ def _written(fabric: Fabric) -> Iterator[Diagnostic]:
             yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is no subnet', hint="such as 10.0.0.0/24")
         elif ip.host_bits(rail.subnet):
             net = ip.subnet(rail.subnet)
-            message = f'"{rail.subnet}" is an address within {net}'
-            yield error("T605", (*here, "subnet"), message, hint=f"write {net}")
+            yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is an address within {net}', hint=f"write {net}")
         if rail.gateway and ip.address(rail.gateway) is None:
             yield error("T605", (*here, "gateway"), f'"{rail.gateway}" is no address', hint="such as 10.0.0.1")
     own = fabric.ipam
@@ -82,8 +85,8 @@ def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
         return
     message = f"the gateway {gateway} is outside of {net}, so that no pod can reach it"
     hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
-    tell = error if fabric.ipam.kind == "nv-ipam" else warning
-    yield tell("T607", (*route, "gateway"), message, hint=hint)
+    report = error if fabric.ipam.kind == "nv-ipam" else warning
+    yield report("T607", (*route, "gateway"), message, hint=hint)
 
 
 def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Diagnostic]:
@@ -100,10 +103,10 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
             hint = "take a larger subnet, or a smaller `perNode`; `node.fabrics` says which pools hang on the fabric"
             yield error("T606", route, f"{wanted}, and {rail.subnet} has {room}", hint=hint)
     elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
-        tell = warning if free else error
         message = f"{rail.subnet} has {free} for pods, and {count(nodes, 'node')} hang on it, which need {needed}"
         hint = "take a larger subnet, or exclude less: a job on all nodes would never start"
-        yield tell("T606", route, message, hint=hint)
+        report = warning if free else error
+        yield report("T606", route, message, hint=hint)
 
 
 def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Route) -> Iterator[Diagnostic]:
@@ -149,7 +152,7 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
         return
     nets = [(index, net) for index, rail in enumerate(fabric.rails) if (net := ip.subnet(rail.subnet))]
     for (first, one), (second, other) in combinations(nets, 2):
-        if _meet(one, other):
+        if one.version == other.version and (other.network_address in one or one.network_address in other):
             message = f"rails {first} and {second} are both in {one if one.prefixlen < other.prefixlen else other}"
             notes = (Note("the other is here", (*FABRICS, fabric.name, "rails", first, "subnet")),)
             hint = "give each rail a subnet, or `sourceRouting: true` if the networks have the plugins sbr and tuning"
@@ -157,19 +160,7 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
             return
 
 
-def _meet(one: ip.Subnet, other: ip.Subnet) -> bool:
-    """Whether two subnets have addresses in common."""
-    return one.version == other.version and (other.network_address in one or one.network_address in other)
-
-
-def _local(fabric: Fabric) -> Iterator[Diagnostic]:
-    if fabric.ipam.kind == "host-local":
-        message = f'host-local counts addresses on each node alone, so pods of fabric "{fabric.name}" may have the same'
-        hint = "use nv-ipam or whereabouts, or a subnet for each node"
-        yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
-
-
-# FAB11 of a workflow: addresses that its pods take at once, out of one range or of the blocks of nodes.
+# FAB11 of a workflow: the addresses that its pods take at the same time, from one range or from the blocks of nodes.
 
 FROM_RANGE, FROM_BLOCKS = "whereabouts", "nv-ipam"
 
@@ -179,10 +170,10 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
     taken: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], tuple[Route, Rail]] = {}
     for place in pod_sets(workflow):
-        asked, fabric = place.pods.fabric, fabric_of(place.pods, topology)
-        if asked is None or fabric is None or not limited(fabric):
+        attachment, fabric = place.pods.fabric, fabric_of(place.pods, topology)
+        if attachment is None or fabric is None or not limited(fabric):
             continue
-        rails = [rail for rail in rails_of(asked, fabric) if ip.subnet(rail.subnet) is not None]
+        rails = [rail for rail in rails_of(attachment, fabric) if ip.subnet(rail.subnet) is not None]
         for rail in rails:
             taken[fabric.name, rail.subnet] += pods(place)
             first.setdefault((fabric.name, rail.subnet), ((*place.route, "fabric"), rail))
@@ -193,8 +184,7 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
         if needed > free:
             message = f"the workflow's pods take {needed} addresses of {subnet}, which has {free} for pods{where}"
             hint = "take a larger range, exclude less, or attach fewer pods"
-            larger = "take a larger `perNode`, or attach fewer pods"
-            yield error("T606", route, message, hint=larger if where else hint)
+            yield error("T606", route, message, hint="take a larger `perNode`, or attach fewer pods" if where else hint)
 
 
 def limited(fabric: Fabric) -> bool:
@@ -225,11 +215,11 @@ def _room_beside(place: Place, fabric: Fabric, rails: list[Rail], topology: Clus
 
 def _most(place: Place, fabric: Fabric, topology: ClusterTopology) -> int:
     """Pods of a podSet that a node has cards for; as good as none where cards are shared, or none are asked for."""
-    asked = place.pods.accelerator
-    if asked is None or not asked.whole or asked.per_pod < 1:
+    accelerator = place.pods.accelerator
+    if accelerator is None or not accelerator.whole or accelerator.per_pod < 1:
         return 1
-    kinds = [each.node for each in pools_of(topology, fabric.name) if each.node.accelerator == asked.name]
-    return max((node.accelerators // asked.per_pod for node in kinds), default=1)
+    kinds = [each.node for each in pools_of(topology, fabric.name) if each.node.accelerator == accelerator.name]
+    return max((node.accelerators // accelerator.per_pod for node in kinds), default=1)
 
 
 def pods(place: Place) -> int:

@@ -6,14 +6,20 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import did_you_mean, suggest
-from bayplan.model.topology import HOST_LEVEL, AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.model.workflow import GANGS, Group, Owner, Place, Workflow, nearest_pool, owners, pod_sets
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """W321 to W323, W327 to W331."""
-    yield from _namespace(workflow, topology)
-    yield from _queue(workflow, topology)
+    name = workflow.namespace
+    if name and topology.namespaces and name not in topology.namespaces:
+        hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
+        message = f'the topology knows nothing of the namespace "{name}"'
+        yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
+    if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
+        hint = suggest(workflow.queue, topology.queues, "queues")
+        yield error("W322", ("workflow", "spec", "queue"), f'there is no queue "{workflow.queue}"', hint=hint)
     yield from _pool(workflow.pool, ("workflow", "spec"), topology)
     for owner in owners(workflow):
         yield from _pool(owner.node.pool, owner.route, topology)
@@ -24,22 +30,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         yield from _fabric(place, topology)
 
 
-def _namespace(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    name = workflow.namespace
-    if name and topology.namespaces and name not in topology.namespaces:
-        hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
-        message = f'the topology knows nothing of the namespace "{name}"'
-        yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
-
-
-def _queue(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
-        message = f'there is no queue "{workflow.queue}"'
-        yield error(
-            "W322", ("workflow", "spec", "queue"), message, hint=suggest(workflow.queue, topology.queues, "queues")
-        )
-
-
 def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     if name and topology.pool(name) is None:
         names = [pool.name for pool in topology.pools]
@@ -47,24 +37,19 @@ def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagno
 
 
 def _accelerator(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    asked = place.pods.accelerator
-    if asked is None or not asked.name:  # that of a pool which planning does not find either, and says so
+    accelerator = place.pods.accelerator
+    if accelerator is None or not accelerator.name:  # that of a pool which planning does not find either, and says so
         return
     route: Route = (*place.route, "accelerator")
-    kind = topology.accelerators.get(asked.name)
+    kind = topology.accelerators.get(accelerator.name)
     if kind is None:
-        hint = suggest(asked.name, topology.accelerators, "accelerators") or "the topology declares none"
-        yield error("W327", (*route, "name"), f'there is no accelerator "{asked.name}"', hint=hint)
-        return
-    yield from _allocation(asked, kind, route)
-
-
-def _allocation(asked: Accelerator, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
-    if asked.allocator and asked.allocator not in kind.allocators:
-        message = f'the topology does not offer "{kind.name}" through "{asked.allocator}"'
-        hint = suggest(asked.allocator, kind.allocators, "offered")
+        hint = suggest(accelerator.name, topology.accelerators, "accelerators") or "the topology declares none"
+        yield error("W327", (*route, "name"), f'there is no accelerator "{accelerator.name}"', hint=hint)
+    elif accelerator.allocator and accelerator.allocator not in kind.allocators:
+        message = f'the topology does not offer "{kind.name}" through "{accelerator.allocator}"'
+        hint = suggest(accelerator.allocator, kind.allocators, "offered")
         yield error("W329", (*route, "allocator"), message, hint=hint)
-    elif asked.selectors and (asked.allocator or kind.allocators[0]) != "dra":
+    elif accelerator.selectors and (accelerator.allocator or kind.allocators[0]) != "dra":
         message = "selectors choose among devices, which only DRA can do; these GPUs come from a device plugin"
         hint = "add `allocator: dra`" if "dra" in kind.allocators else "remove them"
         yield error("W330", (*route, "selectors"), message, hint=hint)
@@ -81,13 +66,13 @@ def _by_hand(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    asked = place.pods.fabric
-    if asked and asked.name not in topology.fabrics:
-        hint = suggest(asked.name, topology.fabrics, "fabrics") or "the topology declares none"
-        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{asked.name}"', hint=hint)
+    attachment = place.pods.fabric
+    if attachment and attachment.name not in topology.fabrics:
+        hint = suggest(attachment.name, topology.fabrics, "fabrics") or "the topology declares none"
+        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{attachment.name}"', hint=hint)
 
 
-# Levels that a workflow names: they exist, and go from coarse to fine on the way in.
+# Levels that a workflow names: they must exist, and go from coarse to fine from gangs to inner groups.
 
 
 def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -96,7 +81,11 @@ def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diag
         pool = topology.pool(nearest_pool(workflow, owner))
         pools = (pool,) if pool and not _names_pools_below(owner.node) else topology.pools
         yield from _known(owner, pools)
-        yield from _preferred(owner, pools)
+        required, preferred = owner.node.placement
+        if _coarser(preferred, required, pools):
+            message = f'{owner.title()} prefers one "{preferred}" and requires one "{required}", which is always inside'
+            route: Route = (*owner.route, "placement", "preferred")
+            yield error("W326", route, message, hint=f'remove it, or prefer a level finer than "{required}"')
         yield from _nested(owner, pools)
 
 
@@ -120,14 +109,6 @@ def _known(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
             yield error("W324", route, f'{where} has no level "{name}"', hint=suggest(name, levels, "levels"))
 
 
-def _preferred(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
-    required, preferred = owner.node.placement
-    if _coarser(preferred, required, pools):
-        message = f'{owner.title()} prefers one "{preferred}" and requires one "{required}", which is always inside'
-        route: Route = (*owner.route, "placement", "preferred")
-        yield error("W326", route, message, hint=f'remove it, or prefer a level finer than "{required}"')
-
-
 def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
     """The nearest required level above must not be finer."""
     required = owner.node.placement.required
@@ -135,8 +116,7 @@ def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
         outer = above.placement.required
         if outer:
             if _coarser(required, outer, pools):
-                place: Route = owner.route[: len(owner.route) - 2 * height]
-                note = Note("required here", (*place, "placement", "required"))
+                note = Note("required here", (*owner.route[: len(owner.route) - 2 * height], "placement", "required"))
                 message = f'{owner.title()} requires one "{required}", and "{above.name}" around it the finer "{outer}"'
                 here: Route = (*owner.route, "placement", "required")
                 yield error("W325", here, message, hint="swap them, or remove one of them", notes=(note,))
@@ -149,7 +129,7 @@ def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
     return bool(both) and all(pool.depth(one) < pool.depth(other) for pool in both)
 
 
-# What the formats can say and bayplan cannot carry out yet: refused, never dropped.
+# What the formats can express and bayplan does not support yet: refused, never dropped silently.
 
 WORKLOADS = ("lws",)
 

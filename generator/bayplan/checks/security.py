@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.fabrics import LOCK, FabricRequest, pins
 from bayplan.kube.objects import text
 from bayplan.kube.pod import MERGE_KEYS, combine, own_parts, template
-from bayplan.kube.pod_security import BASELINE, Breach, added, as_root, breaches, containers, security
+from bayplan.kube.pod_security import BASELINE, PRIVILEGED, Breach, added, as_root, breaches, containers, security
 from bayplan.model.manifest import PodParts
 from bayplan.model.topology import ClusterTopology, Namespace, Pool
 from bayplan.model.workflow import Place, Workflow, pod_sets
@@ -23,7 +23,8 @@ from bayplan.planning.pools import pools_of
 
 OPENSHIFT = "openshift"
 LABEL = "pod-security.kubernetes.io/enforce: privileged"
-ALL_ALLOWED = "privileged"
+MAIN = ("containers", 0)
+"""The path of the generated container, which stands first."""
 
 
 class Pod(NamedTuple):
@@ -46,9 +47,9 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
     """W630 to W636."""
     name = workflow.namespace or topology.defaults.get("namespace", "")
     namespace = topology.namespaces.get(name)
-    asked = [place for place in pod_sets(workflow) if _speaks(place, topology)]
-    strict = namespace is not None and namespace.pod_security not in ("", ALL_ALLOWED)
-    judged = list(pod_sets(workflow)) if strict else asked
+    strict = namespace is not None and namespace.pod_security not in ("", PRIVILEGED)
+    every = strict or any(pool.template for pool in topology.pools)
+    judged = [place for place in pod_sets(workflow) if every or place.pods.fabric or place.pods.template]
     if not judged:
         return
     for pod in _pods(workflow, topology, judged, name):
@@ -60,11 +61,6 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
             yield from _openshift(pod, name, namespace)
 
 
-def _speaks(place: Place, topology: ClusterTopology) -> bool:
-    """Whether a podSet's pods may be more than plain ones."""
-    return bool(place.pods.fabric or place.pods.template or any(pool.template for pool in topology.pools))
-
-
 def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], namespace: str) -> Iterator[Pod]:
     pools = pools_of(workflow, topology)
     for place in judged:
@@ -73,16 +69,14 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
         if number is not None and _mergeable(place.pods.template) and _mergeable(topology.pools[number].template):
             pool = topology.pools[number]
             fabric_request = fabrics.fabric_request(place.pods, topology, namespace, pool.name)
-            parts = _network_parts(fabric_request) if fabric_request else PodParts()
+            parts = PodParts()
+            if fabric_request:
+                from bayplan.fabrics import kinds  # only where a podSet has a fabric
+
+                parts = kinds.parts(fabric_request)
             all_parts = combine(own_parts(place.pods, pool, "files"), parts)
-            made = template(place.pods, pool, all_parts, place.pods.command)
-            yield Pod(place, pool, number, fabric_request, parts, made["spec"])
-
-
-def _network_parts(fabric_request: FabricRequest) -> PodParts:
-    from bayplan.fabrics import kinds  # only where a podSet has a fabric
-
-    return kinds.parts(fabric_request)
+            spec = template(place.pods, pool, all_parts, place.pods.command)["spec"]
+            yield Pod(place, pool, number, fabric_request, parts, spec)
 
 
 def _mergeable(patch: Mapping[str, Any]) -> bool:
@@ -90,8 +84,8 @@ def _mergeable(patch: Mapping[str, Any]) -> bool:
     spec = patch.get("spec") or {}
     if not isinstance(spec, Mapping):
         return False
-    held = {key: value for key, value in spec.items() if key in MERGE_KEYS}
-    return all(isinstance(v, list) and all(isinstance(e, Mapping) for e in v) for v in held.values() if v is not None)
+    lists = {key: value for key, value in spec.items() if key in MERGE_KEYS}
+    return all(isinstance(v, list) and all(isinstance(e, Mapping) for e in v) for v in lists.values() if v is not None)
 
 
 def _locked(pod: Pod) -> Iterator[Diagnostic]:
@@ -99,7 +93,7 @@ def _locked(pod: Pod) -> Iterator[Diagnostic]:
     if pod.fabric_request is None or LOCK not in pod.parts.capabilities:
         return
     for path, container in containers(pod.spec):
-        if path == _main(pod) and LOCK not in added(container) and not security(container).get("privileged"):
+        if path == MAIN and LOCK not in added(container) and not security(container).get("privileged"):
             message = (
                 f"{pod.title}: its template replaces the capabilities, and {LOCK} is lost, by which RDMA pins memory"
             )
@@ -107,17 +101,12 @@ def _locked(pod: Pod) -> Iterator[Diagnostic]:
             yield error("W636", _route(pod, (*path, "securityContext")), message, hint=hint)
 
 
-def _main(pod: Pod) -> tuple[str | int, ...]:
-    """The generated container stands first."""
-    return ("containers", 0)
-
-
 def _memory(pod: Pod) -> Iterator[Diagnostic]:
     """W631: without root the capability is of no use (nvidia-container-toolkit#2037)."""
     if pod.fabric_request is None or not pins(pod.fabric_request) or pod.fabric_request.fabric.memlock == "unlimited":
         return
     for path, container in containers(pod.spec):
-        if path == _main(pod) and not as_root(pod.spec, container):
+        if path == MAIN and not as_root(pod.spec, container):
             message = f"{pod.title} does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB of memory"
             hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
             own = {"runAsUser", "runAsNonRoot"} & set(security(container))
@@ -128,9 +117,9 @@ def _memory(pod: Pod) -> Iterator[Diagnostic]:
 def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
     """W630, W633 and W634: what the namespace's Pod Security level refuses."""
     level = namespace.pod_security
-    found = list(dict.fromkeys(breaches(pod.spec, level)))
+    refused = list(dict.fromkeys(breaches(pod.spec, level)))
     where = Note("the level is said here", ("topology", "spec", "namespaces", namespace.name))
-    for each in found:
+    for each in refused:
         if each.lacking:
             continue
         fabric = _by_fabric(pod, each)
@@ -139,7 +128,7 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
         message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that refuses {each.what}'
         hint = f"label the namespace {LABEL}, and say so in the topology, or run in another namespace"
         yield error(code, route, message, hint=hint, notes=(where,))
-    lacking = list(dict.fromkeys(each.what for each in found if each.lacking))
+    lacking = list(dict.fromkeys(each.what for each in refused if each.lacking))
     if lacking:
         missing = ", ".join(lacking)
         message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that wants said: {missing}'
@@ -160,12 +149,11 @@ def _by_fabric(pod: Pod, each: Breach) -> bool:
 
 def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Diagnostic]:
     """W632, W635: what restricted-v2 refuses takes an SCC of its own, bound to the pods' service account."""
-    found = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
-    if not found:
+    refused = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
+    if not refused:
         return
-    fabric = _by_fabric(pod, found[0])
-    route = (*pod.place.route, "fabric") if fabric else _route(pod, found[0].path)
-    what = ", ".join(dict.fromkeys(each.what for each in found))
+    route = (*pod.place.route, "fabric") if _by_fabric(pod, refused[0]) else _route(pod, refused[0].path)
+    what = ", ".join(dict.fromkeys(each.what for each in refused))
     scc, account = (namespace.scc, namespace.service_account) if namespace else ("", "")
     if not scc or not account:
         message = f"{pod.title}: OpenShift's restricted-v2 refuses {what}"
@@ -188,33 +176,33 @@ def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:
     """Where a template says something of the pod's spec; the podSet, where none does."""
     pool: Route = ("topology", "spec", "pools", pod.number, "template")
     for patch, route in ((pod.place.pods.template, (*pod.place.route, "template")), (pod.pool.template, pool)):
-        found = _deepest(patch.get("spec"), path, pod.spec)
-        if found:
-            return (*route, "spec", *found)
+        part = _deepest(patch.get("spec"), path, pod.spec)
+        if part:
+            return (*route, "spec", *part)
     return (*pod.place.route, "name")
 
 
-def _deepest(patch: Any, path: tuple[str | int, ...], made: Any) -> tuple[str | int, ...]:
+def _deepest(patch: Any, path: tuple[str | int, ...], generated: Any) -> tuple[str | int, ...]:
     """The part of a path into the made spec that a patch has too. List entries are found again by their names."""
-    found: list[str | int] = []
+    steps: list[str | int] = []
     for step in path:
         if isinstance(step, str) and isinstance(patch, Mapping) and step in patch:
-            patch, made = patch[step], made.get(step) if isinstance(made, Mapping) else None
-            found.append(step)
-        elif isinstance(step, int) and isinstance(patch, list) and isinstance(made, list):
-            number = _entry(patch, made[step], step)
+            patch, generated = patch[step], generated.get(step) if isinstance(generated, Mapping) else None
+            steps.append(step)
+        elif isinstance(step, int) and isinstance(patch, list) and isinstance(generated, list):
+            number = _entry(patch, generated[step], step)
             if number is None:
                 break
-            patch, made = patch[number], made[step]
-            found.append(number)
+            patch, generated = patch[number], generated[step]
+            steps.append(number)
         else:
             break
-    return tuple(found)
+    return tuple(steps)
 
 
-def _entry(patch: list[Any], made: Any, step: int) -> int | None:
+def _entry(patch: list[Any], generated: Any, step: int) -> int | None:
     """The entry of a patch that an entry was made of; one without a name is the main container."""
-    name = made.get("name") if isinstance(made, Mapping) else None
+    name = generated.get("name") if isinstance(generated, Mapping) else None
     for number, each in enumerate(patch):
         if isinstance(each, Mapping) and each.get("name", name if step == 0 else None) == name:
             return number

@@ -10,16 +10,26 @@ from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warnin
 from bayplan.core.phrases import count, shorten
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping
-from bayplan.kube.pod import MERGE_KEYS, OWN_FIELDS, OWN_NAMES, container_name, containers, file_key, identity
+from bayplan.kube.pod import (
+    EXCLUSIVE,
+    MERGE_KEYS,
+    OWN_FIELDS,
+    OWN_NAMES,
+    container_name,
+    containers,
+    file_key,
+    identity,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Binary, Place, PodSet, Workflow, pod_sets
+from bayplan.model.workflow import Binary, PodSet, Workflow, pod_sets
 
 if TYPE_CHECKING:
     from bayplan.model.augment import WorkloadTemplates
 
 
-# Values in a template that would make no pod: amounts that are none, cards counted twice, nulls that delete ours.
+# Values in a template that make no valid pod: invalid quantities, accelerators counted twice, nulls that delete fields
+# of bayplan.
 
 SPEC = ("containers", "resourceClaims", "volumes", "nodeSelector", "affinity")
 MAIN = ("name", "env", "resources", "volumeMounts")
@@ -38,8 +48,8 @@ Amount = tuple[str, Any, Route]
 def amounts(code: str, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     """Requests and limits of containers and of the pod, and its overhead, are quantities of nothing less than zero."""
     owners = [(spec, route), *_containers(spec, route, "containers"), *_containers(spec, route, "initContainers")]
-    found = [each for owner, at in owners for each in _amounts(owner, at)]
-    for name, value, at in (*found, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
+    listed = [each for owner, at in owners for each in _amounts(owner, at)]
+    for name, value, at in (*listed, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
         reason = _fault(str(value), whole="/" in name)
         if reason:
             yield error(code, at, reason, hint=COUNTED if "/" in name else AMOUNT)
@@ -137,18 +147,9 @@ OWN_PREFIXES = (
 OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
 """Labels and annotations by which schedulers and controllers know a gang and its pods."""
 
-EXCLUSIVE = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-"""JobSet's and LeaderWorkerSet's own way of placement: affinity of one pod, and a node selector for those that follow
-it (JobSet 0.12 `pod_mutating_webhook.go`). It goes against whatever a scheduler of gangs has decided."""
-
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
-
 
 Codes = tuple[str, str, str, str, str, str]
 """What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
@@ -162,7 +163,10 @@ def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
-        yield from _env(place)
+        for name in place.pods.env:
+            if name in OWN_ENV:
+                message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
+                yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
         if place.pods.template:
             yield from _template(place.pods, (*place.route, "template"))
 
@@ -188,8 +192,8 @@ def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagn
             yield from cards("W331", spec, at, topology)
 
 
-def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    for key in given:
+def _marks(code: str, marks: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+    for key in marks:
         if key in EXCLUSIVE:
             message = f'"{key}" places pods past the scheduler and past what bayplan proves'
             hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
@@ -199,34 +203,32 @@ def _marks(code: str, given: Mapping[str, Any], route: Route) -> Iterator[Diagno
             yield error(code, (*route, key, KEY), message, hint="remove it")
 
 
-def _env(place: Place) -> Iterator[Diagnostic]:
-    for name in place.pods.env:
-        if name in OWN_ENV:
-            message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
-            yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
-
-
 def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     wrong = tuple(_sound(pods.template, route, POD_SET, _main_names(pods)))
     yield from wrong
     if not any(each.code == POD_SET[2] for each in wrong):
         spec = pods.template.get("spec") or {}
-        made = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
-        made["nic"] = pods.fabric is not None
-        yield from _entries(POD_SET, spec, (*route, "spec"), made)
+        generated = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
+        generated["nic"] = pods.fabric is not None
+        yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
-        yield from _mounts(pods, spec.get("containers") or [], (*route, "spec", "containers"))
+        # Mounts merge by their path, so a template's mount at a path of bayplan's would replace the volume there
+        mounted = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
+        for index, container in enumerate(spec.get("containers") or []):
+            main = container.get("name", container_name(pods)) == container_name(pods)
+            for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
+                if isinstance(path := mount["mountPath"], str) and path in mounted:
+                    message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
+                    at = (*route, "spec", "containers", index, "volumeMounts", number, "mountPath")
+                    yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 
 def _own_shm(pods: PodSet) -> bool:
     """Whether bayplan mounts /dev/shm: a fabric brings one where the template has none."""
-    mounts = (mount for each in _mains(pods) for mount in each.get("volumeMounts") or ())
-    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
-
-
-def _mains(pods: PodSet) -> Iterator[Mapping[str, Any]]:
     name = container_name(pods)
-    return (each for each in containers(pods.template) if each.get("name", name) == name)
+    main = (each for each in containers(pods.template) if each.get("name", name) == name)
+    mounts = (mount for each in main for mount in each.get("volumeMounts") or ())
+    return bool(pods.shm) or (pods.fabric is not None and all(each["mountPath"] != "/dev/shm" for each in mounts))
 
 
 def _main_names(pods: PodSet) -> tuple[str | None, ...]:
@@ -299,24 +301,14 @@ def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]
         yield from _lists(code, each, (*route, index))
 
 
-def _entries(codes: Codes, spec: Mapping[str, Any], route: Route, made: Mapping[str, bool]) -> Iterator[Diagnostic]:
+def _entries(
+    codes: Codes, spec: Mapping[str, Any], route: Route, generated: Mapping[str, bool]
+) -> Iterator[Diagnostic]:
     for key, names in OWN_NAMES.items():
         for index, each in enumerate(spec.get(key) or []):
-            if each["name"] in names and made[each["name"]]:
+            if each["name"] in names and generated[each["name"]]:
                 message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
                 yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
-
-
-def _mounts(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
-    """Mounts merge by their path, so one in the place of ours would take another volume for it."""
-    ours = {*pods.files, *(["/dev/shm"] if pods.shm else [])}
-    for index, container in enumerate(containers):
-        mine = container.get("name", container_name(pods)) == container_name(pods)
-        for number, mount in enumerate((container.get("volumeMounts") or []) if mine else ()):
-            if isinstance(path := mount["mountPath"], str) and path in ours:
-                message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
-                at = (*route, index, "volumeMounts", number, "mountPath")
-                yield error("W317", at, message, hint="choose another path, or remove one of the two")
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
@@ -331,7 +323,7 @@ def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnos
         yield error("W314", route, message, hint=f'call the main container "{pods.name}"')
 
 
-# Users' `template`s against the fields that Kubernetes has in the target's version.
+# Users' `template`s, compared with the fields of the target's Kubernetes version.
 
 
 def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
@@ -347,8 +339,8 @@ def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: T
             yield from faults(fields, template, route)
 
 
-# Pod templates that others wrote: nothing has judged them yet. The proof adds up their amounts, and a scheduler has to
-# be free to place their pods.
+# Pod templates of existing workloads, which nothing has validated yet. The proof adds up their amounts, and a scheduler
+# must be free to place their pods.
 
 HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
@@ -363,61 +355,53 @@ def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
         for key in ("containers", "initContainers"):
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
-        yield from _free(spec, route)
+        if spec.get("nodeName"):
+            message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
+            yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
+        if spec.get("schedulingGates"):
+            message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
+            yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
     yield from _priorities(templates)
 
 
 def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W516. A PodGroup has one priority for all of its pods."""
     data = templates.object.data
-    found = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
-    if len(found) > 1:
-        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in found)
-        at = next(slot.path for name, slot in found.items() if name)
+    classes = {get(data, *slot.path, "spec", "priorityClassName"): slot for slot in templates.slots}
+    if len(classes) > 1:
+        names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in classes)
+        at = next(slot.path for name, slot in classes.items() if name)
+        route = (*templates.object.route, *at, "spec", "priorityClassName")
         message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
-        yield warning(
-            "W516",
-            (*templates.object.route, *at, "spec", "priorityClassName"),
-            message,
-            hint="give all of its pod templates the same `priorityClassName`",
-        )
-
-
-def _free(spec: Any, route: Route) -> Iterator[Diagnostic]:
-    if spec.get("nodeName"):
-        message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
-        yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
-    if spec.get("schedulingGates"):
-        message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
-        yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
+        yield warning("W516", route, message, hint="give all of its pod templates the same `priorityClassName`")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:
-    found = get(owner, "resources")
-    if found is not None and not isinstance(found, dict):
-        yield _wrong("resources", found, (*route, "resources"), "write `limits:` and `requests:` below it")
+    resources = get(owner, "resources")
+    if resources is not None and not isinstance(resources, dict):
+        yield _wrong("resources", resources, (*route, "resources"), "write `limits:` and `requests:` below it")
         return
     for key in ("requests", "limits"):
-        yield from _existing_amounts(found, key, (*route, "resources"))
+        yield from _existing_amounts(resources, key, (*route, "resources"))
 
 
 def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic]:
-    found = get(owner, key)
-    if found is not None and not isinstance(found, dict):
-        yield _wrong(key, found, (*route, key), "write a resource and its amount below it")
+    amounts = get(owner, key)
+    if amounts is not None and not isinstance(amounts, dict):
+        yield _wrong(key, amounts, (*route, key), "write a resource and its amount below it")
         return
-    for name, amount in (found or {}).items():
+    for name, amount in (amounts or {}).items():
         scalar = isinstance(amount, str | int | float) and not isinstance(amount, bool)
         if not scalar or _fault(str(amount), whole=False):
             yield _wrong(str(name), amount, (*route, key, name), HINT)
 
 
-def _wrong(name: str, found: Any, route: Route, hint: str) -> Diagnostic:
-    message = f'"{shorten(name)}" is {shorten(repr(found))}, which is no amount of a resource'
+def _wrong(name: str, value: Any, route: Route, hint: str) -> Diagnostic:
+    message = f'"{shorten(name)}" is {shorten(repr(value))}, which is no amount of a resource'
     return error("W513", route, message, hint=hint)
 
 
-# Quantities, and the files that travel in a ConfigMap.
+# Quantities, and files that are mounted from a ConfigMap.
 
 CONFIG_MAP_LIMIT = 2**20
 """Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
@@ -9,7 +10,7 @@ from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.schemas import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
 
-# Node names: each once, spelled as Kubernetes spells them, and known where they are called unusable.
+# Node names: unique, valid in Kubernetes, and listed in a domain where `unusable` names them.
 
 POOLS: Route = ("topology", "spec", "pools")
 
@@ -20,9 +21,8 @@ def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         if not any(domain.nodes for domain in pool.domains):
-            yield warning(
-                "T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint="list them, or leave the pool out"
-            )
+            hint = "list them, or leave the pool out"
+            yield warning("T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint=hint)
         yield from _spelling(pool, route)
         yield from _unusable(pool, route)
 
@@ -70,14 +70,14 @@ def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     if not pool.unusable:
         return
-    known = {name for domain in pool.domains for name in domain.nodes}
+    nodes = {name for domain in pool.domains for name in domain.nodes}
     reasons: dict[str, str] = {}
     for reason, names in pool.unusable.items():
         here: Route = (*route, "unusable", reason)
-        unknown = [name for name in names if name not in known]
+        unknown = [name for name in names if name not in nodes]
         if unknown:
             message = f'{_nodes(unknown)} in no domain of pool "{pool.name}"'
-            yield error("T419", here, message, hint=did_you_mean(unknown[0], known) or "check the names")
+            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "check the names")
         twice = [name for name in names if reasons.setdefault(name, reason) != reason]
         if twice:
             message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
@@ -95,7 +95,10 @@ def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield from _order(pool, route)
             for depth, level in enumerate(pool.levels):
                 yield from _parents(pool, route, level, depth)
-            yield from _one_node_each(pool, route)
+            if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
+                message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
+                hint = 'leave the level out: every pool ends in the level "host" by itself'
+                yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
 
 
 def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -103,8 +106,8 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, domain in enumerate(pool.domains):
         if len(domain.path) != len(pool.levels):
             parts = count(len(domain.path), "part")
-            found = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
-            message = f'{found}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
+            actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
+            message = f'{actual}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
             hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
@@ -153,13 +156,6 @@ def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Dia
             yield error("T402", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
 
 
-def _one_node_each(pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
-        message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
-        hint = 'leave the level out: every pool ends in the level "host" by itself'
-        yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
-
-
 # Names and labels of pools and levels.
 
 LONGEST = 63
@@ -168,23 +164,29 @@ LONGEST = 63
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T412, T413, T416, T417, T418."""
-    yield from _twins([pool.name for pool in topology.pools], POOLS, "name", "T416", "pools are called")
+    yield from duplicates([pool.name for pool in topology.pools], POOLS, "name", "T416", "two pools are called", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
-        yield from _twins([level.name for level in pool.levels], route, "name", "T417", "levels are called")
-        yield from _twins([level.label for level in pool.levels], route, "label", "T417", "levels have the label")
+        for key, what in (("name", "two levels are called"), ("label", "two levels have the label")):
+            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T417", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
     yield from _dots(topology)
 
 
-def _twins(names: Iterable[str], route: Route, key: str, code: str, what: str) -> Iterator[Diagnostic]:
+RENAME = "change one of them"
+
+
+def duplicates(
+    values: Iterable[str], route: Route, key: str, code: str, what: str, hint: str, note: str = "the first is here"
+) -> Iterator[Diagnostic]:
+    """An error for each value that an earlier entry of the list at `route` has under the same `key`."""
     first: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if first.setdefault(name, index) != index:
-            notes = (Note("the first is here", (*route, first[name], key)),)
-            yield error(code, (*route, index, key), f'two {what} "{name}"', hint="change one of them", notes=notes)
+    for index, value in enumerate(values):
+        if value and first.setdefault(value, index) != index:
+            notes = (Note(note, (*route, first[value], key)),)
+            yield error(code, (*route, index, key), f'{what} "{value}"', hint=hint, notes=notes)
 
 
 def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -199,9 +201,8 @@ def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         prefix, slash, name = level.label.rpartition("/")
         if not (_is_value(name) and (not slash or is_dns_subdomain(prefix))):
-            message = f'"{level.label[:80]}" cannot be a label key'
             hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters behind the slash"
-            yield error("T412", (*route, index, "label"), message, hint=hint)
+            yield error("T412", (*route, index, "label"), f'"{level.label[:80]}" cannot be a label key', hint=hint)
 
 
 def _is_value(text: str) -> bool:
@@ -219,7 +220,8 @@ def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """KAI knows a domain by its label values joined with dots (KAI pkg/scheduler/plugins/topology)."""
-    report = error if _uses_kai(topology) else warning
+    by_kai = topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
+    report = error if by_kai else warning
     first: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], Route]] = {}
     for p, pool in enumerate(topology.pools):
         if not any("." in part for domain in pool.domains for part in domain.path):
@@ -231,16 +233,11 @@ def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 other, place = first.setdefault((labels[:depth], ".".join(path)), (path, route))
                 if other != path:
                     message = f'KAI takes "{"/".join(path)}" and "{"/".join(other)}" for one domain: it joins by dots'
-                    yield report(
-                        "T413", route, message, hint="use labels without dots", notes=(Note("the other", place),)
-                    )
+                    notes = (Note("the other", place),)
+                    yield report("T413", route, message, hint="use labels without dots", notes=notes)
 
 
-def _uses_kai(topology: ClusterTopology) -> bool:
-    return topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
-
-
-# NVLink partitions against the levels that claim to be them, and against the hardware that is known.
+# NVLink partitions, compared with the level marked `nvlink` and with known hardware.
 
 LARGEST_NODES = 18
 LARGEST_CARDS = 72
@@ -274,25 +271,28 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
         if other != domain.nvlink_domain:
             message = f'{name} "{path[-1]}" holds two NVLink partitions, "{other}" and "{domain.nvlink_domain}"'
             notes = (Note("the other one", (*route, "domains", of_domain[path], "nvlinkDomain")),)
-            yield error(
-                "T406", here, message, hint="mark the level of the partitions `nvlink`, not this one", notes=notes
-            )
+            hint = "mark the level of the partitions `nvlink`, not this one"
+            yield error("T406", here, message, hint=hint, notes=notes)
         twin = of_partition.setdefault(domain.nvlink_domain, index)
         if pool.domains[twin].path[: depth + 1] != path:
             message = f'the NVLink partition "{domain.nvlink_domain}" lies in two domains of the level "{name}"'
             notes = (Note("the other one", (*route, "domains", twin, "nvlinkDomain")),)
-            yield error(
-                "T407", here, message, hint="a partition is one rack or a part of one: correct a line", notes=notes
-            )
+            hint = "a partition is one rack or a part of one: correct a line"
+            yield error("T407", here, message, hint=hint, notes=notes)
+
+
+def domain_sizes(pool: Pool, depth: int) -> Counter[tuple[str, ...]]:
+    """Path down to the level of that depth -> how many nodes the domain has."""
+    sizes: Counter[tuple[str, ...]] = Counter()
+    for domain in pool.domains:
+        sizes[domain.path[: depth + 1]] += len(domain.nodes)
+    return sizes
 
 
 def _sizes(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
     if pool.node.accelerator.split("-")[0] not in CARDS:
         return
-    sizes: dict[tuple[str, ...], int] = {}
-    for domain in pool.domains:
-        sizes[domain.path[: depth + 1]] = sizes.get(domain.path[: depth + 1], 0) + len(domain.nodes)
-    path, most = max(sizes.items(), key=lambda item: item[1], default=((), 0))
+    path, most = max(domain_sizes(pool, depth).items(), key=lambda item: item[1], default=((), 0))
     if most > LARGEST_NODES or most * pool.node.accelerators > LARGEST_CARDS:
         message = (
             f'{pool.levels[depth].name} "{path[-1]}" has {most} nodes with {most * pool.node.accelerators} GPUs; an'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
+from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import container_name
@@ -21,6 +22,7 @@ from bayplan.model.workflow import (
     owners,
     pod_of,
     pod_sets,
+    pod_sets_of,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -30,7 +32,10 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
     for owner in owners(workflow):
         yield from _holds(owner)
         yield from _size(owner)
-        yield from _minimum(owner)
+        group = owner.node
+        if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
+            found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
+            yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
     for place in pod_sets(workflow):
         yield from _pods(place)
     total = sum(_count(gang) for gang in workflow.gangs)
@@ -42,9 +47,9 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 def _holds(owner: Owner) -> Iterator[Diagnostic]:
     node = owner.node
     if bool(node.groups) == bool(node.pod_sets):
-        found = "both groups and podSets" if node.groups else "neither groups nor podSets"
+        actual = "both groups and podSets" if node.groups else "neither groups nor podSets"
         hint = "put the podSets into a group of their own" if node.groups else 'add "podSets:"'
-        message = f"{owner.title()} has {found}, expected one of them"
+        message = f"{owner.title()} has {actual}, expected one of them"
         yield error("W303", (*owner.route, "groups") if node.groups else owner.route, message, hint=hint)
 
 
@@ -62,13 +67,6 @@ def _size(owner: Owner) -> Iterator[Diagnostic]:
     elif group.pod_sets[0].min_replicas is not None:
         message = f"{owner.title()} has a size, and its podSet has minReplicas, which no instance could say alone"
         yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint="use the group's minReplicas")
-
-
-def _minimum(owner: Owner) -> Iterator[Diagnostic]:
-    group = owner.node
-    if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
-        found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
-        yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
 
 
 def _pods(place: Place) -> Iterator[Diagnostic]:
@@ -93,7 +91,7 @@ def _count(node: Gang | Group) -> int:
     return below * (1 if isinstance(node, Group) and node.size else node.replicas)
 
 
-# Names among siblings, and names that are joined from others.
+# Names of siblings, and names that are joined from several parts.
 
 MOST_NAMES = 300_000
 """So many names are compared here; the documents of a larger workflow are compared when they are made."""
@@ -101,42 +99,34 @@ MOST_NAMES = 300_000
 
 def check_naming(workflow: Workflow) -> Iterator[Diagnostic]:
     """W301 for equal names among siblings; only without those, W302 for names that are equal once joined."""
-    twins = tuple(_all_twins(workflow))
-    yield from twins
-    if not twins and _could_collide(workflow):
-        yield from _collisions(workflow)
+    equal = tuple(_equal_names(workflow))
+    yield from equal
+    if not equal and _could_collide(workflow):
+        # the names of documents are compared once there are documents
+        gangs = [(gang, (*GANGS, index)) for index, gang in enumerate(workflow.gangs)]
+        yield from _equal(
+            (gang_name(workflow, gang, copy), route) for gang, route in gangs for copy in range(gang.replicas)
+        )
+        for gang, route in gangs:
+            yield from _equal(_below(gang, route, ""))
 
 
-def _all_twins(workflow: Workflow) -> Iterator[Diagnostic]:
-    yield from _twins(workflow.gangs, GANGS, "gangs")
+def _equal_names(workflow: Workflow) -> Iterator[Diagnostic]:
+    siblings: list[tuple[Iterable[Gang | Group | PodSet], Route, str]] = [(workflow.gangs, GANGS, "gangs")]
     for owner in owners(workflow):
-        yield from _twins(owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}")
-        yield from _twins(owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}")
-
-
-def _twins(nodes: Iterable[Gang | Group | PodSet], route: Route, what: str) -> Iterator[Diagnostic]:
-    first: dict[str, int] = {}
-    for index, node in enumerate(nodes):
-        if first.setdefault(node.name, index) != index:
-            note = Note("the first is here", (*route, first[node.name], "name"))
-            message = f'two {what} are called "{node.name}"'
-            yield error("W301", (*route, index, "name"), message, hint="give each a name of its own", notes=(note,))
+        siblings.append((owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}"))
+        siblings.append((owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}"))
+    for nodes, route, what in siblings:
+        names, hint = [node.name for node in nodes], "give each a name of its own"
+        yield from duplicates(names, route, "name", "W301", f"two {what} are called", hint)
 
 
 def _could_collide(workflow: Workflow) -> bool:
     """Joined names can be taken apart again unless a part looks like an index, or one gang's name starts another's."""
-    gangs = sorted(f"{gang.name}-" for gang in workflow.gangs)
-    if any(after.startswith(before) for before, after in pairwise(gangs)):
+    if any(after.startswith(before) for before, after in pairwise(sorted(f"{gang.name}-" for gang in workflow.gangs))):
         return True
     names = [name for owner in owners(workflow) for name in (owner.node.name, *(p.name for p in owner.node.pod_sets))]
     return any(part.isdigit() for name in names for part in name.split("-"))
-
-
-def _collisions(workflow: Workflow) -> Iterator[Diagnostic]:
-    """Of gangs and their copies, and inside each gang; the documents' names are compared when there are documents."""
-    yield from _equal(_gang_names(workflow))
-    for index, gang in enumerate(workflow.gangs):
-        yield from _equal(_below(gang, (*GANGS, index), ""))
 
 
 def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
@@ -149,12 +139,6 @@ def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
             note = Note("the other is made from this one", (*other, "name"))
             message = f'two things would be called "{name}"'
             yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))
-
-
-def _gang_names(workflow: Workflow) -> Iterator[tuple[str, Route]]:
-    for index, gang in enumerate(workflow.gangs):
-        for copy in range(gang.replicas):
-            yield gang_name(workflow, gang, copy), (*GANGS, index)
 
 
 def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, Route]]:
@@ -170,7 +154,7 @@ def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, R
             yield from _below(group, below, instance)
 
 
-# Gangs that wait for others, and the podSet that speaks for its gang.
+# Dependencies between gangs, and the lead podSet of a gang.
 
 
 def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -212,12 +196,11 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
         names = below.get((*GANGS, index), [])
         if gang.lead and gang.lead not in names:
             message = f'gang "{gang.name}" is led by "{gang.lead}", and has no such podSet'
-            yield error(
-                "W307", (*GANGS, index, "lead"), message, hint=suggest(gang.lead, names, "podSets") or "remove it"
-            )
+            hint = suggest(gang.lead, names, "podSets") or "remove it"
+            yield error("W307", (*GANGS, index, "lead"), message, hint=hint)
 
 
-# Texts that stand for pods: there is such a pod, and the text occurs.
+# `hosts`: the pod must exist, and the text must occur.
 
 MOST_HOST_NAMES = 1000
 """So many podSet instances are compared with a name that is none of them."""
@@ -229,7 +212,7 @@ def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
         for text, value in gang.hosts.items():
             route: Route = (*GANGS, index, "hosts", text)
             yield from _pod(gang, value, route)
-            if not any(text in each for pods in _pod_sets(gang) for each in _texts(pods)):
+            if not any(text in each for pods in pod_sets_of(gang) for each in _texts(pods)):
                 where = "no command, argument, env value or text file"
                 hint = "correct the text, or remove it; in `template` texts are not replaced"
                 message = f'{where} of gang "{gang.name}" holds "{shorten(text)}"'
@@ -272,12 +255,6 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
     for group in node.groups:
         for number in range(instances(group)):
             yield from _names(group, joined(above, group.name, str(number)))
-
-
-def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
-    yield from node.pod_sets
-    for group in node.groups:
-        yield from _pod_sets(group)
 
 
 def _texts(pods: PodSet) -> Iterator[str]:

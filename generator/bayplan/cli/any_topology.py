@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from bayplan import pipeline
 from bayplan.cli import inputs
-from bayplan.cli.options import Given
-from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.cli.files import UnreadableError
+from bayplan.cli.options import Arguments
+from bayplan.cli.source_files import OpenedFile
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from bayplan.cli.topology_sources import Picked
 
 
-class Found(NamedTuple):
+class LoadedTopology(NamedTuple):
     """The topology, None where it cannot be had.
 
     `states`: the reasons for which nodes are unusable that another system's file can know; None in our own format.
@@ -29,20 +30,20 @@ class Found(NamedTuple):
     states: frozenset[str] | None = None
 
 
-def load(given: Given, word: str, other: ClusterTopology | None, batches: list[Batch]) -> Found:
+def load(args: Arguments, word: str, other: ClusterTopology | None, batches: list[Batch]) -> LoadedTopology:
     """The file's topology. `other`: one that it will be compared with, into whose pools nodes are sorted."""
     if ours(word):  # ours is not offered to every other format
-        return Found(_own(OpenedFile(word, 0), batches))
+        return LoadedTopology(_own(OpenedFile(word, 0), batches))
     from bayplan.cli import topology_sources
 
-    picked, found = topology_sources.pick(given._replace(words=(word,), options={}))
-    batches += found
+    picked, read_batches = topology_sources.pick(args._replace(words=(word,), options={}))
+    batches += read_batches
     if not picked:
-        return Found(None)
+        return LoadedTopology(None)
     file = picked[0].file  # of standard input it is only known now whether it is ours
     if not picked[0].formats and file.documents and native.sniff(file.documents[0].data):
-        return Found(_own(file, batches))
-    return Found(_foreign(picked[0], other, batches), topology_sources.states(picked))
+        return LoadedTopology(_own(file, batches))
+    return LoadedTopology(_foreign(picked[0], other, batches), topology_sources.states(picked))
 
 
 _OURS = re.compile(r"""^[ \t]*(?:\{[ \t]*)?["']?apiVersion["']?:[ \t]*["']?bayplan\.dev/""", re.MULTILINE).search
@@ -61,12 +62,12 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
     try:
         text = file.text
     except UnreadableError as problem:
-        batches.append(file.batch(problem.found))
+        batches.append(file.batch(problem.diagnostics))
         return None
     read = document.read(file.name, text.encode("utf-8", "surrogatepass"), "topology")
-    batches.append(Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)}))
-    one, found = inputs.only(read.value or ())
-    batches += found
+    batch = Batch(read.diagnostics, {"topology": document.Document(file.name, text, 0, None)})
+    one, read_batches = inputs.only_topology(read.value or (), batch)
+    batches += read_batches
     if one is None:
         return None
     outcome, origins = pipeline.check_topology(one)
@@ -75,18 +76,15 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
 
 
 def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
-    from bayplan.cli import topology_merging
-    from bayplan.model.formats import Asked
-
-    pools = other.pools if other else ()
-    asked = Asked(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
-    made = topology_merging.together((picked,), asked, batches)
-    return _named(made.topology, other) if made else None
-
-
-def _named(topology: ClusterTopology, other: ClusterTopology | None) -> ClusterTopology:
     """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
+    from bayplan.cli import topology_merging
+    from bayplan.model.formats import ReadOptions
     from bayplan.topologies.slurm.layout import slurm_names
 
-    called = slurm_names(other) if other else {}
-    return topology._replace(pools=tuple(pool.renamed(called) for pool in topology.pools)) if called else topology
+    pools = other.pools if other else ()
+    request = ReadOptions(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
+    merged = topology_merging.together((picked,), request, batches)
+    names = slurm_names(other) if other else {}
+    if merged is None or not names:
+        return merged and merged.topology
+    return merged.topology._replace(pools=tuple(pool.renamed(names) for pool in merged.topology.pools))

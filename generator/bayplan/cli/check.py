@@ -10,7 +10,7 @@ from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import exit_code, finish
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import SEVERITIES, Diagnostic, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
@@ -19,39 +19,29 @@ from bayplan.report import Batch
 from bayplan.report.codes import title
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Checks the workflows alone or, with a topology, all the way to their manifests."""
-    read = inputs.read_all(given, needs_topology=False)
-    all_schedulers = given.one("scheduler") == "all"
-    if inputs.without_topology(given) and not all_schedulers:
-        return finish(given, [*read.batches, *_check_workflows(given, read)], to_stdout=True)
-    asked = inputs.requests(given, read)
-    batches = [Batch(asked.diagnostics), *read.batches]
-    if inputs.without_topology(given):
-        batches.append(Batch((inputs.no_topology(),)))
-    if all_schedulers:
-        return compare_schedulers(given, read, asked.value or (), batches)
-    compiled, found = compile_all(asked.value or (), read)
-    return finish(given, [*batches, *found, *join(compiled)[1]], to_stdout=True)
+    read = inputs.read_all(args, needs_topology=False)
+    if args.value("scheduler") == "all":
+        return compare_schedulers(args, read)
+    if inputs.without_topology(args):
+        batches = [*read.batches]
+        for document in read.workflows:
+            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
+            batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+        return finish(args, batches, to_stdout=True)
+    compiled, batches = compile_all(args, read)
+    return finish(args, [*batches, *join(compiled)[1]], to_stdout=True)
 
 
-def _check_workflows(given: Given, read: Inputs) -> list[Batch]:
-    """What can be said of the workflows without a cluster."""
-    found = []
-    for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context())
-        found.append(Batch(outcome.diagnostics, read.sources(document), origins))
-    return found
-
-
-# `check -s all`: one table a workflow, which says where it can run and what would be lost there.
+# `check -s all`: a table for each workflow: on which schedulers it runs, and what each of them does not carry.
 
 HEADER = ("scheduler", "version", "runs", "what would be lost")
 RUNS = {"error": "no", "warning": "in part", "info": "yes"}
 
 
 class Verdict(NamedTuple):
-    """What one scheduler makes of a workflow: what only it has to say, and all that was found."""
+    """The result of compiling a workflow for one scheduler. `own`: the diagnostics that not all schedulers share."""
 
     scheduler: str
     version: str
@@ -60,9 +50,9 @@ class Verdict(NamedTuple):
 
     @property
     def worst_severity(self) -> str:
-        """The severity of the worst that is lost."""
-        there = {each.severity for each in self.own}
-        return next((severity for severity in SEVERITIES if severity in there), "info")
+        """The gravest severity of its own diagnostics."""
+        severities = {each.severity for each in self.own}
+        return next((severity for severity in SEVERITIES if severity in severities), "info")
 
 
 class Comparison(NamedTuple):
@@ -73,30 +63,33 @@ class Comparison(NamedTuple):
     verdicts: tuple[Verdict, ...]
 
 
-def compare_schedulers(given: Given, read: Inputs, requests: Sequence[Request], batches: Sequence[Batch]) -> int:
+def compare_schedulers(args: Arguments, read: Inputs) -> int:
     """Prints the tables; fails where a workflow is unsound or runs nowhere."""
-    compared = [compare(request, read) for request in requests]
-    if given.one("diagnostics", "text") != "text":
-        found = [verdict.batch for each in compared for verdict in each.verdicts]
-        finish(given, [*batches, *found], to_stdout=True)
-        return _code(given, batches, compared)
+    requests = inputs.requests(args, read)
+    missing = (inputs.no_topology(),) if inputs.without_topology(args) else ()
+    batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
+    compared = [compare(request, read) for request in requests.value or ()]
+    if args.value("diagnostics", "text") != "text":
+        batches_of_schedulers = [verdict.batch for each in compared for verdict in each.verdicts]
+        finish(args, [*batches, *batches_of_schedulers], to_stdout=True)
+        return _code(args, batches, compared)
     output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
-    code = finish(given, [*batches, *(each.common for each in compared)], to_stdout=True)
-    return code or _code(given, batches, compared)
+    code = finish(args, [*batches, *(each.common for each in compared)], to_stdout=True)
+    return code or _code(args, batches, compared)
 
 
-def _code(given: Given, batches: Sequence[Batch], compared: Sequence[Comparison]) -> int:
+def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparison]) -> int:
     runs_nowhere = any(all(has_errors(verdict.own) for verdict in each.verdicts) for each in compared)
-    return exit_code(given, [*batches, *(each.common for each in compared)]) or int(runs_nowhere)
+    return exit_code(args, [*batches, *(each.common for each in compared)]) or int(runs_nowhere)
 
 
 def compare(request: Request, read: Inputs) -> Comparison:
     """What each scheduler says of a workflow, and what all of them say."""
-    asked = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
-    outcomes = {name: pipeline.compile(asked._replace(scheduler=name)) for name in BACKENDS}
+    checked_request = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
+    outcomes = {name: pipeline.compile(checked_request._replace(scheduler=name)) for name in BACKENDS}
     by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
     first = next(iter(by_scheduler.values()))
-    common = tuple(each for each in first if all(each in found for found in by_scheduler.values()))
+    common = tuple(each for each in first if all(each in others for others in by_scheduler.values()))
     sources = read.sources(request.workflow)
     verdicts = tuple(
         Verdict(
@@ -119,17 +112,11 @@ def _version(name: str, request: Request, compiled: pipeline.Compiled | None) ->
 
 
 def _lines(compared: Comparison) -> Iterator[str]:
-    rows = [HEADER, *(_row(verdict) for verdict in compared.verdicts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     yield f"{compared.title}\n"
-    for row in rows:
-        yield "  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip() + "\n"
+    yield from (f"  {line}\n" for line in output.table([HEADER, *map(_row, compared.verdicts)]))
 
 
 def _row(verdict: Verdict) -> tuple[str, str, str, str]:
-    order = sorted(verdict.own, key=lambda each: SEVERITIES.index(each.severity))
-    titles = dict.fromkeys(
-        f"{each.code} {title(each.code)}" for each in order if each.severity == verdict.worst_severity
-    )
-    lost_text = "; ".join(titles) if verdict.worst_severity != "info" else ""
-    return verdict.scheduler, verdict.version, RUNS[verdict.worst_severity], lost_text
+    worst = verdict.worst_severity
+    titles = dict.fromkeys(f"{each.code} {title(each.code)}" for each in verdict.own if each.severity == worst)
+    return verdict.scheduler, verdict.version, RUNS[worst], "; ".join(titles) if worst != "info" else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.cli.options import MANY, Argument, Command, Option
+from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
 
@@ -23,6 +23,7 @@ SOURCES = (
 POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE", many=True)
 TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
 STRICT = Option(("--strict",), "Let warnings fail the run.")
+OUTCOME = (STRICT, DIAGNOSTICS)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
@@ -36,9 +37,16 @@ OUTPUT = (
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
 GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
-WORKFLOWS = Argument("WORKFLOW", 1, MANY)
+WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
 COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+
+
+def _format(*forms: str) -> Option:
+    """--format, of which the first form is the default."""
+    return Option(("--format",), f"How to show it (default: {forms[0]}).", "FORM", choices=forms)
+
+
 CLUSTER_OBJECTS = Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to.")
 
 COMMANDS = (
@@ -63,11 +71,7 @@ COMMANDS = (
         "plan",
         "Show how the pods are cut into groups and where they fit.",
         (WORKFLOWS,),
-        (
-            *SELECTION,
-            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json")),
-            *COMPILING,
-        ),
+        (*SELECTION, _format("tree", "json"), *COMPILING),
     ),
     Command(
         "delete-plan",
@@ -80,11 +84,11 @@ COMMANDS = (
         "diff",
         "diff",
         "Compare manifests that are there with what would be written.",
-        (Argument("WORKFLOW"), Argument("MANIFEST", 1, MANY)),
+        (Positional("WORKFLOW"), Positional("MANIFEST", 1, MANY)),
         (
             *SELECTION,
             Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
-            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
+            _format("text", "json"),
             *COMPILING,
         ),
         "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
@@ -94,7 +98,7 @@ COMMANDS = (
         "lint",
         "lint",
         "Find what is wrong with manifests that others wrote.",
-        (Argument("MANIFEST", 1, MANY),),
+        (Positional("MANIFEST", 1, MANY),),
         (
             TOPOLOGY,
             Option(
@@ -104,8 +108,7 @@ COMMANDS = (
             ),
             TARGET,
             Option(("--accept",), "Take the errors of one code as warnings.", "CODE", many=True),
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
         "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
         "nothing is said about nodes. Diagnostics go to standard output.",
@@ -114,7 +117,7 @@ COMMANDS = (
         "post-render",
         "post_render",
         "Place the workloads in a chart's manifests: a post-renderer for Helm.",
-        (Argument("-", 0, file=False),),
+        (Positional("-", 0, file=False),),
         (
             TOPOLOGY,
             POLICY,
@@ -146,40 +149,31 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format as native ones.",
         (WORKFLOWS,),
-        (
-            TOPOLOGY,
-            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
-            CHECK,
-            *SOURCES,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
         "A topology file is read where one is named: a format may leave to it what the native one says.",
     ),
     Command(
         "topology check",
         "topology_check",
         "Say whether a cluster topology file is sound.",
-        (Argument("TOPOLOGY", 0),),
+        (Positional("TOPOLOGY", 0),),
         (
             Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE", many=True),
             Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
     ),
     Command(
         "topology show",
         "topology_show",
         "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
-        (Argument("TOPOLOGY", 0),),
+        (Positional("TOPOLOGY", 0),),
         (
-            Option(("--format",), "How to show it (default: tree).", "FORM", choices=("tree", "json", "svg")),
+            _format("tree", "json", "svg"),
             Option(("--level",), "How deep a tree, or JSON: down to this level.", "NAME"),
             Option(("--all",), "A tree of every domain and every node, however many there are."),
             *OUTPUT_FILE,
-            STRICT,
-            DIAGNOSTICS,
+            *OUTCOME,
         ),
         "TOPOLOGY is a topology file, or what `topology import` reads.",
     ),
@@ -187,20 +181,15 @@ COMMANDS = (
         "topology diff",
         "topology_diff",
         "Show what differs between two topologies: nodes, units, states, settings.",
-        (Argument("OLD"), Argument("NEW")),
-        (
-            Option(("--format",), "How to show it (default: text).", "FORM", choices=("text", "json")),
-            *OUTPUT_FILE,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (Positional("OLD"), Positional("NEW")),
+        (_format("text", "json"), *OUTPUT_FILE, *OUTCOME),
         "OLD and NEW are topology files, or what `topology import` reads. Exit code 1 where they differ.",
     ),
     Command(
         "topology import",
         "topology_import",
         "Write a cluster topology out of another system's files.",
-        (Argument("SOURCE", 1, MANY),),
+        (Positional("SOURCE", 1, MANY),),
         (
             Option(
                 ("--from",),
@@ -217,10 +206,8 @@ COMMANDS = (
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
             Option(("--name",), "The name of the topology.", "NAME"),
             Option(("--read-on",), "The day on which the sources were read, to be kept in the file.", "YYYY-MM-DD"),
-            Option(("-o", "--output"), "A file (default: stdout).", "FILE"),
-            CHECK,
-            STRICT,
-            DIAGNOSTICS,
+            *OUTPUT_FILE,
+            *OUTCOME,
         ),
         "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. Several sources are merged: a later one adds to "
         "an earlier one, and where they contradict each other nothing is written.",
@@ -229,25 +216,15 @@ COMMANDS = (
         "topology export",
         "topology_export",
         "Write a cluster topology in a scheduler's own objects.",
-        (Argument("TOPOLOGY", 0),),
-        (
-            Option(("--to",), "The scheduler, or another format.", "NAME"),
-            *OUTPUT,
-            TARGET,
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (Positional("TOPOLOGY", 0),),
+        (Option(("--to",), "The scheduler, or another format.", "NAME"), *OUTPUT, TARGET, *OUTCOME),
     ),
     Command(
         "generate",
         "generate",
         "Write what bayplan.yaml lists, and remove what it no longer does.",
-        (Argument("PROJECT", 0),),
-        (
-            Option(("--check",), "Write nothing; show the difference, and fail when there is one."),
-            STRICT,
-            DIAGNOSTICS,
-        ),
+        (Positional("PROJECT", 0),),
+        (Option(("--check",), "Write nothing; show the difference, and fail when there is one."), *OUTCOME),
         "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
         "Exit code 1 where anything had to be created, updated or removed.",
     ),
@@ -255,7 +232,7 @@ COMMANDS = (
         "krm",
         "krm",
         "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
-        (Argument("CONFIG", 0),),
+        (Positional("CONFIG", 0),),
         (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
         "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
@@ -264,8 +241,8 @@ COMMANDS = (
         "kustomize doctor",
         "kustomize.doctor",
         "Find out why functions do not run.",
-        (Argument("DIR", 0),),
-        (STRICT, DIAGNOSTICS),
+        (Positional("DIR", 0),),
+        OUTCOME,
         "It also says which names a build leaves broken. "
         "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
         "built with it. Diagnostics go to standard output.",
@@ -274,7 +251,7 @@ COMMANDS = (
         "kustomize install-legacy",
         "kustomize.install_legacy",
         "Install functions as older plugins.",
-        (Argument("DIR", 0),),
+        (Positional("DIR", 0),),
         (DIAGNOSTICS,),
         "`kubectl kustomize` runs plugins of the older kind and no functions. "
         "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
@@ -284,31 +261,31 @@ COMMANDS = (
         "schema",
         "explain.schema",
         "Print the JSON Schema of a format.",
-        (Argument("NAME", choices=SCHEMAS, file=False),),
+        (Positional("NAME", choices=SCHEMAS, file=False),),
     ),
     Command(
         "explain",
         "explain",
         "Explain a diagnostic's code or a field of a format.",
-        (Argument("CODE|FIELD", file=False),),
+        (Positional("CODE|FIELD", file=False),),
     ),
     Command(
         "schedulers",
         "schedulers",
         "Show what each scheduler carries of a workflow.",
-        (Argument("NAME", 0, file=False),),
+        (Positional("NAME", 0, file=False),),
     ),
     Command(
         "init",
         "init",
         "Write a commented workflow and topology to start from.",
-        (Argument("DIR", 0),),
+        (Positional("DIR", 0),),
     ),
     Command(
         "completion",
         "human.completion",
         "Print the script that teaches a shell to complete bayplan's words.",
-        (Argument("SHELL", choices=SHELLS, file=False),),
+        (Positional("SHELL", choices=SHELLS, file=False),),
     ),
 )
 """Every command."""

@@ -1,19 +1,20 @@
-"""Requests -> compiled workflows, each with the document it came from, and what was found in all of them."""
+"""The workflows that a command line names -> their manifests, and the diagnostics of all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bayplan import pipeline
-from bayplan.cli.inputs import Inputs
+from bayplan.cli.inputs import Inputs, requests
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Note, error, info
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
-from bayplan.pipeline import CheckedTopology, Compiled, Request
+from bayplan.pipeline import CheckedTopology, Compiled
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
-CompiledWorkflows = list[tuple[Document, Compiled]]
+CompiledWorkflow = tuple[Document, Compiled]
 
 NATIVE = ("P", "F", "W3")
 """Codes of stages that know no format."""
@@ -24,88 +25,74 @@ TopologyCheck = Callable[[Document], CheckedTopology]
 
 def cached_topology_check() -> TopologyCheck:
     """`pipeline.check_topology` of each document once: with 100,000 nodes it takes longer than all else."""
-    known: dict[int, tuple[Document, CheckedTopology]] = {}  # with the document, so that no other gets its number
+    checked: dict[int, tuple[Document, CheckedTopology]] = {}  # with the document, so that no other gets its number
 
     def check_topology(document: Document) -> CheckedTopology:
-        if id(document) not in known:
-            known[id(document)] = document, pipeline.check_topology(document)
-        return known[id(document)][1]
+        if id(document) not in checked:
+            checked[id(document)] = document, pipeline.check_topology(document)
+        return checked[id(document)][1]
 
     return check_topology
 
 
 def compile_all(
-    requests: Iterable[Request], read: Inputs, check_topology: TopologyCheck | None = None
-) -> tuple[CompiledWorkflows, list[Batch]]:
-    """The workflows that compile; the rest have errors among the batches."""
+    args: Arguments, read: Inputs, check_topology: TopologyCheck | None = None
+) -> tuple[list[CompiledWorkflow], list[Batch]]:
+    """The workflows that compile; the diagnostics of the options, of the files and of every workflow."""
     check_topology = check_topology or cached_topology_check()
-    compiled: CompiledWorkflows = []
-    batches: list[Batch] = []
-    for request in requests:
+    requested = requests(args, read)
+    compiled: list[CompiledWorkflow] = []
+    batches = [Batch(requested.diagnostics), *read.batches]
+    for request in requested.value or ():
         outcome, origins = pipeline.compile(request._replace(judged=check_topology(request.topology)))
-        found = (*outcome.diagnostics, *_native_keys(outcome.diagnostics, request.workflow))
-        batches.append(Batch(found, read.sources(request.workflow), origins))
+        reported = (*outcome.diagnostics, *_native_keys(outcome.diagnostics, request.workflow))
+        batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
     return compiled, batches
 
 
-def _native_keys(found: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
+def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
     """A933 where a hint names keys of the native format, and the workflow is in another."""
-    hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in found)
+    hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in diagnostics)
     if not hinted or "apiVersion" in workflow.data:
         return ()
     message = "the hints name keys of the native format"
     return (info("A933", ("workflow",), message, hint=f"`bayplan import {workflow.name}` prints this workflow in it"),)
 
 
-def join(compiled: CompiledWorkflows) -> tuple[tuple[Item, ...], list[Batch]]:
-    """The documents of all workflows, and what collides."""
+Key = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+
+
+def join(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[Batch]]:
+    """All documents, workflows by namespace and name; equal cluster-scoped objects once; O801 for what collides."""
     if len(compiled) == 1:
         return compiled[0][1].documents, []
-    return merge(compiled)
-
-
-# Several workflows in one run: the objects they share, and those that may not meet.
-
-Key = tuple[str, str, str]  # kind, namespace, name
-CompiledWorkflow = tuple[Document, Compiled]
-
-
-def merge(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[Batch]]:
-    """All documents, workflows by namespace and name; equal cluster-scoped objects once; what collides."""
     kept: list[Item] = []
     owners: dict[Key, tuple[Document, Manifest]] = {}
     batches: list[Batch] = []
-    for source, value in sorted(compiled, key=lambda pair: _place(pair[1])):
-        collided: dict[Key, Document] = {}
+
+    def namespace_and_name(pair: CompiledWorkflow) -> tuple[str, str]:
+        plan = pair[1].planned.plan
+        return plan.namespace, plan.workflow.name
+
+    for source, value in sorted(compiled, key=namespace_and_name):
+        colliding: dict[int, tuple[Document, list[Key]]] = {}  # other workflow -> the objects that both make
         for document in value.documents:
             own = head(document)
-            if _shared(own, owners):
+            metadata = own["metadata"]
+            cluster_scoped = "namespace" not in metadata
+            if cluster_scoped and owners.get((own["kind"], "", metadata["name"]), (None, None))[1] == own:
                 continue
             kept.append(document)
-            held = {key: owners[key][0] for key in identities(document) if key in owners}
-            collided |= {key: owner for key, owner in held.items() if owner is not source}
+            for key in identities(document):
+                other = owners[key][0] if key in owners else source
+                if other is not source:
+                    colliding.setdefault(id(other), (other, []))[1].append(key)
             owners |= dict.fromkeys(identities(document), (source, own))
-        batches += _collisions(source, collided)
+        batches += [Batch((_collision(keys),), {"workflow": source, "other": o}) for o, keys in colliding.values()]
     return tuple(kept), batches
-
-
-def _place(value: Compiled) -> tuple[str, str]:
-    return value.planned.plan.namespace, value.planned.plan.workflow.name
-
-
-def _shared(own: Manifest, owners: dict[Key, tuple[Document, Manifest]]) -> bool:
-    """Whether the same cluster-scoped object is there already."""
-    metadata = own["metadata"]
-    return "namespace" not in metadata and owners.get((own["kind"], "", metadata["name"]), (None, None))[1] == own
-
-
-def _collisions(source: Document, collided: dict[Key, Document]) -> Iterator[Batch]:
-    """One finding for each other workflow."""
-    for other in {id(document): document for document in collided.values()}.values():
-        shared = [key for key, document in collided.items() if document is other]
-        yield Batch((_collision(shared),), {"workflow": source, "other": other})
 
 
 def _collision(shared: Sequence[Key]) -> Diagnostic:

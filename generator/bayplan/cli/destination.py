@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from errno import EISDIR
 from typing import TYPE_CHECKING
 
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.cli.output import write
 from bayplan.core.diagnostics import Diagnostic, error
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
     from bayplan.model.manifest import Item
 
 
-def option_errors(given: Given) -> tuple[Diagnostic, ...]:
+def option_errors(args: Arguments) -> tuple[Diagnostic, ...]:
     """What can be told of the options before there is anything to write."""
-    if given.on("check") and given.one("output", "-") == "-":
+    if args.has("check") and args.value("output", "-") == "-":
         message = "--check compares with what -o names, and -o names no file or folder"
         return (error("A930", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
     return ()
 
 
-def writer(given: Given, documents: Iterable[Item]) -> Callable[[], tuple[Diagnostic, ...]]:
+def writer(args: Arguments, documents: Iterable[Item]) -> Callable[[], tuple[Diagnostic, ...]]:
     """The function that writes (or compares) the documents as the options have it."""
-    path = given.one("output", "-")
+    path = args.value("output", "-")
     if path != "-" and _is_folder(path):
         from bayplan.cli import output_folder as folder
 
-        into = folder.compare_folder if given.on("check") else folder.write_folder
+        into = folder.compare_folder if args.has("check") else folder.write_folder
         return lambda: into(path, folder.files(documents))
     from bayplan.text.emit import emit
 
     found = tuple(documents)
     option_errors = several_files(found)
-    return (lambda: option_errors) if option_errors else file_writer(given, emit(found))
+    return (lambda: option_errors) if option_errors else file_writer(args, emit(found))
 
 
 def several_files(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
@@ -49,9 +49,9 @@ def several_files(documents: Sequence[Item], hint: str = "write them into a fold
     return (error("O808", ("argument", "--output"), message, hint=hint),)
 
 
-def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:
+def file_writer(args: Arguments, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:
     """The same for a text that goes into one file."""
-    path = given.one("output", "-")
+    path = args.value("output", "-")
     if path == "-":
         return lambda: write(pieces)
     if _is_folder(path):
@@ -60,7 +60,7 @@ def file_writer(given: Given, pieces: Iterable[str]) -> Callable[[], tuple[Diagn
         return lambda: (unwritable(path, IsADirectoryError(EISDIR, os.strerror(EISDIR))),)
     from bayplan.cli import output_folder as single
 
-    onto = single.compare_single if given.on("check") else single.write_single
+    onto = single.compare_single if args.has("check") else single.write_single
     return lambda: onto(path, pieces)
 
 

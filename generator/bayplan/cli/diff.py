@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from bayplan.cli import inputs, output
+from bayplan.cli import files, inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import error
 from bayplan.linting.objects import collect
 from bayplan.manifests.diff import Diff, difference
-from bayplan.model.manifest import File, Item, Manifest
+from bayplan.model.manifest import File
 from bayplan.report import Batch
 from bayplan.text.document import read as read_document
 from bayplan.text.emit import emit
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the difference; 1 where there is one."""
-    if given.words.count("-") > 1:
-        message = "- is standard input, which can be read only once"
-        return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
-    workflow = given._replace(words=given.words[:1])
-    read, manifests = inputs.read_all(workflow), load_manifests(given.words[1:])
-    requested = inputs.requests(workflow, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
+    twice = files.stdin_twice(args.words)
+    if twice:
+        return finish(args, [Batch(twice)])
+    workflow = args._replace(words=args.words[:1])
+    read, manifests = inputs.read_all(workflow), load_manifests(args.words[1:])
+    compiled, batches = compile_all(workflow, read)
     objects, not_objects = collect(manifests.documents)
     reported = tuple(lenient(each, manifests) for each in not_objects)
     sources = {f"manifest:{number}": document for number, document in enumerate(manifests.documents)}
-    batches = [Batch(requested.diagnostics), *read.batches, *found, *manifests.batches, Batch(reported, sources)]
-    if not compiled or len(compiled) != len(requested.value or ()):
-        return finish(given, batches)
+    batches += [*manifests.batches, Batch(reported, sources)]
+    if not compiled or len(compiled) < len(read.workflows):
+        return finish(args, batches)
     documents, colliding = join(compiled)
-    batches += [*colliding, Batch(_scripts(documents))]
-    comparison = difference(_as_data(documents), objects, compiled[0][1].planned.plan.namespace)
-    code = finish(given, batches, lambda: output.write(_text(given, comparison)))
+    manifests_text = "".join(emit(each for each in documents if not isinstance(each, File)))
+    rendered = read_document("rendered", manifests_text.encode(), "manifest", own=False).value or ()
+    if any(isinstance(each, File) for each in documents):
+        message = "what would be written is a script, and diff compares Kubernetes objects"
+        batches.append(Batch((error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)))
+    comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)
+    code = finish(args, [*batches, *colliding], lambda: output.write(_text(args, comparison)))
     return code or (0 if comparison.equal else 1)
 
 
-def _scripts(documents: Iterable[Item]) -> tuple[Any, ...]:
-    """O811: scripts are no objects."""
-    if not any(isinstance(each, File) for each in documents):
-        return ()
-    message = "what would be written is a script, and diff compares Kubernetes objects"
-    return (error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)
-
-
-def _as_data(documents: Iterable[Item]) -> list[Manifest]:
-    """Every object as data, those of one skeleton too."""
-    items = [each for each in documents if not isinstance(each, File)]
-    text = "".join(emit(items))
-    return [each.data for each in read_document("rendered", text.encode(), "manifest", own=False).value or ()]
-
-
-def _text(given: Given, comparison: Diff) -> Iterator[str]:
-    if given.one("format", "text") == "json":
+def _text(args: Arguments, comparison: Diff) -> Iterator[str]:
+    if args.value("format", "text") == "json":
         import json
 
         data = {

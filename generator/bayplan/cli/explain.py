@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from bayplan.cli import output
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.report.codes import sections, successors
-
-# Fields of the formats, out of their JSON Schemas: found by any part of their path that ends in them.
 
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
 """First word of a field's path -> schema."""
@@ -78,11 +76,11 @@ def all_fields() -> tuple[Field, ...]:
 def _fields_of(native: bool) -> tuple[Field, ...]:
     import json
 
-    found: list[Field] = []
+    fields: list[Field] = []
     for word, name in (FORMATS if native else SOURCES).items():
         root = json.loads(data_text("schemas", f"{name}.json"))
-        found += _walk((word,), root, root, ())
-    return tuple(found)
+        fields += _walk((word,), root, root, ())
+    return tuple(fields)
 
 
 def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
@@ -119,41 +117,29 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
 def find(query: str) -> list[Field]:
     """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
     words = tuple(word.partition("[")[0] for word in query.split("."))
-    found = _found(words, native=True)
-    read_only = [] if found and found[0].path == words else _found(words, native=False)
-    return read_only if not found or (read_only and read_only[0].path == words) else found
+    native_fields = _found(words, native=True)
+    read_only = [] if native_fields and native_fields[0].path == words else _found(words, native=False)
+    return read_only if not native_fields or (read_only and read_only[0].path == words) else native_fields
 
 
 def _found(words: tuple[str, ...], native: bool) -> list[Field]:
-    ends = [field for field in _fields_of(native) if field.path[-1] == words[-1] and _in_order(field.path, words)]
+    ends = []
+    for field in _fields_of(native):
+        rest = iter(field.path)
+        if field.path[-1] == words[-1] and all(word in rest for word in words):  # all occur, in order
+            ends.append(field)
     exact = [field for field in ends if field.path[-len(words) :] == words]
     return sorted(exact or ends, key=lambda field: len(field.path))
 
 
-def _in_order(path: Iterable[str], words: Iterable[str]) -> bool:
-    """Whether the words occur in the path, in order."""
-    rest = iter(path)
-    return all(word in rest for word in words)
-
-
-def names() -> set[str]:
-    """Every path."""
-    return {field.name for field in all_fields()}
-
-
-def last_names() -> set[str]:
-    """Every last word."""
-    return {field.path[-1] for field in all_fields()}
-
-
 def explain(query: str) -> str | None:
     """What is known of a field; further fields of the name are listed. None when there is none."""
-    found = find(query)
-    if not found:
+    fields = find(query)
+    if not fields:
         return None
-    lines = [*_described(found[0])]
-    if len(found) > 1:
-        lines += ["", "also:", *(f"  {each.name}" for each in found[1:])]
+    lines = [*_described(fields[0])]
+    if len(fields) > 1:
+        lines += ["", "also:", *(f"  {each.name}" for each in fields[1:])]
     return "\n".join(lines) + "\n"
 
 
@@ -165,10 +151,9 @@ def _described(field: Field) -> Iterator[str]:
     facts = [f"{word}: {_text(schema[key])}" for key, word in FACTS.items() if key in schema]
     facts += [f"example: {_text(each)}" for each in schema.get("examples", ())]
     yield from (["", *facts] if facts else [])
-    keys = [(key, value) for key, value in _keys(field)]
-    if keys:
-        width = max(len(key) for key, _ in keys)
-        yield from ("", "keys:", *(f"  {key:<{width}}  {text}".rstrip() for key, text in keys))
+    below = (each for each in all_fields() if each.path[:-1] == field.path)
+    keys = [(each.path[-1], each.schema.get("description", "")) for each in below]
+    yield from ("", "keys:", *(f"  {line}" for line in output.table(keys))) if keys else ()
 
 
 def _type(schema: Json) -> str:
@@ -185,27 +170,19 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _keys(field: Field) -> Iterator[tuple[str, str]]:
-    """The fields right below, with their descriptions."""
-    depth = len(field.path) + 1
-    for each in all_fields():
-        if len(each.path) == depth and each.path[:-1] == field.path:
-            yield each.path[-1], each.schema.get("description", "")
-
-
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Prints the text, or guesses what was meant."""
-    query = given.words[0]
+    query = args.words[0]
     code = query.upper()
     text = section(code) if code in sections() or code in successors() else explain(query)
     if text is None:
-        return finish(given, [Batch((_unknown(query),))])
-    return finish(given, (), lambda: output.write([text]))
+        return finish(args, [Batch((_unknown(query),))])
+    return finish(args, (), lambda: output.write([text]))
 
 
-def schema(given: Given) -> int:
+def schema(args: Arguments) -> int:
     """Prints the JSON Schema of a format, as it is shipped."""
-    return finish(given, (), lambda: output.write([data_text("schemas", f"{given.words[0]}.json")]))
+    return finish(args, (), lambda: output.write([data_text("schemas", f"{args.words[0]}.json")]))
 
 
 def section(code: str) -> str:
@@ -218,6 +195,6 @@ def section(code: str) -> str:
 
 def _unknown(query: str) -> Diagnostic:
     message = f'"{query}" is neither the code of a diagnostic nor a field of a format'
-    guess = did_you_mean(query, sections()) or did_you_mean(query, names())
-    hint = guess or did_you_mean(query.rpartition(".")[2], last_names())
+    guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
+    hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
     return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

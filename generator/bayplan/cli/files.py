@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import IO
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.report import Batch
@@ -29,39 +32,55 @@ def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, 
     raw = raw_of(path, subject)
     if raw.value is None:
         return (), Batch(raw.diagnostics, {subject: Document(name, "", 0, None)})
-    found = read(name, raw.value, subject, own=own)
-    text = text_of(raw.value) if found.diagnostics else ""
-    return found.value or (), Batch(found.diagnostics, {subject: Document(name, text, 0, None)})
+    documents = read(name, raw.value, subject, own=own)
+    text = text_of(raw.value) if documents.diagnostics else ""
+    return documents.value or (), Batch(documents.diagnostics, {subject: Document(name, text, 0, None)})
+
+
+def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
+    """A922 where several paths are standard input."""
+    if paths.count("-") < 2:
+        return ()
+    return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:
     """The bytes of a file. R101: it cannot be read; R102: it is no regular file; R103: it is too large."""
     try:
-        return _stdin(subject) if path == "-" else _file(path, subject)
-    except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
-        from bayplan.cli.failures import reason
-
-        return Outcome(None, (_unreadable(subject, reason(problem)),))
-
-
-def _unreadable(subject: str, why: str) -> Diagnostic:
-    return error("R101", (subject,), f"the file cannot be read: {why}")
-
-
-def _stdin(subject: str) -> Outcome[bytes]:
-    if sys.stdin is None:
-        return Outcome(None, (_unreadable(subject, "standard input is closed"),))
-    return _limited(sys.stdin.buffer.read(LARGEST + 1), subject)
+        with open_regular(path, (subject,)) as file:
+            large = path != "-" and os.stat(path).st_size > LARGEST
+            raw = b"" if large else file.read(LARGEST + 1)
+    except UnreadableError as problem:
+        return Outcome(None, problem.diagnostics)
+    except (OSError, ValueError) as problem:
+        return Outcome(None, (unreadable(problem, (subject,)),))
+    return Outcome(None, (too_large((subject,)),)) if large or len(raw) > LARGEST else Outcome(raw)
 
 
-def _file(path: str, subject: str) -> Outcome[bytes]:
-    wrong = irregular(path, (subject,))
+class UnreadableError(Exception):
+    """The file cannot be read, or only a part of it."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        self.diagnostics = diagnostics
+
+
+def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
+    """A regular file or standard input. OSError; ValueError for a name with a NUL, or a closed standard input."""
+    if path == "-":
+        if sys.stdin is None:
+            raise ValueError("standard input is closed")
+        return nullcontext(sys.stdin.buffer)
+    wrong = irregular(path, route)
     if wrong:
-        return Outcome(None, (wrong,))
-    if os.stat(path).st_size > LARGEST:
-        return Outcome(None, (_too_large(subject),))
-    with open(path, "rb") as file:
-        return _limited(file.read(LARGEST + 1), subject)
+        raise UnreadableError(wrong)
+    return open(path, "rb")
+
+
+def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
+    """R101: the operating system does not read the file."""
+    from bayplan.cli.failures import reason
+
+    return error("R101", route, f"the file cannot be read: {reason(problem)}")
 
 
 def irregular(path: str, route: Route) -> Diagnostic | None:
@@ -72,10 +91,7 @@ def irregular(path: str, route: Route) -> Diagnostic | None:
     return error("R102", route, f"a file is wanted here, and this is {kind}", hint=hint) if kind else None
 
 
-def _limited(raw: bytes, subject: str) -> Outcome[bytes]:
-    return Outcome(raw) if len(raw) <= LARGEST else Outcome(None, (_too_large(subject),))
-
-
-def _too_large(subject: str) -> Diagnostic:
-    message = f"the file has more than {LARGEST:,} bytes, the most that is read"
-    return error("R103", (subject,), message, hint="is it the right file?")
+def too_large(route: Route, what: str = "") -> Diagnostic:
+    """R103: the file is larger than any that is read (`what`: of this format)."""
+    message = f"the file has more than {LARGEST:,} bytes, the most that is read{what}"
+    return error("R103", route, message, hint="is it the right file?")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TextIO
 
 from bayplan.cli import output
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.report import Batch
 
@@ -18,43 +18,43 @@ Write = Callable[[], tuple[Diagnostic, ...]]
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "gutter": "2", "label": "1"}
 
 
-def finish(given: Given, batches: Iterable[Batch], write: Write | None = None, *, to_stdout: bool = False) -> int:
+def finish(args: Arguments, batches: Iterable[Batch], write: Write | None = None, *, to_stdout: bool = False) -> int:
     """Writes the product if nothing failed, then reports (`to_stdout`: the report is the product); the exit code."""
-    found = list(batches)
-    code = exit_code(given, found)
+    reported = list(batches)
+    code = exit_code(args, reported)
     if write is not None and code == 0:
-        found.append(Batch(write()))
-        code = exit_code(given, found)
-    return report(given, found, to_stdout) or code
+        reported.append(Batch(write()))
+        code = exit_code(args, reported)
+    return report(args, reported, to_stdout) or code
 
 
-def exit_code(given: Given, batches: Sequence[Batch]) -> int:
+def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
     """0 no error, 1 errors (with --strict: warnings too), 2 errors in the command line itself."""
-    found = [each for batch in batches for each in batch.diagnostics]
-    if any(each.severity == "error" and each.route[:1] == ("argument",) for each in found):
+    reported = [each for batch in batches for each in batch.diagnostics]
+    if any(each.severity == "error" and each.route[:1] == ("argument",) for each in reported):
         return 2
-    strict = given.on("strict") and any(each.severity == "warning" for each in found)
-    return 1 if strict or has_errors(found) else 0
+    strict = args.has("strict") and any(each.severity == "warning" for each in reported)
+    return 1 if strict or has_errors(reported) else 0
 
 
-def report(given: Given, batches: Sequence[Batch], to_stdout: bool) -> int:
+def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool) -> int:
     """Writes what was found; 1 when standard output cannot take it."""
-    form = given.one("diagnostics", "text")
+    form = args.value("diagnostics", "text")
     quiet = form in ("text", "github") and not any(batch.diagnostics for batch in batches)
     if quiet:
         return 0
     from bayplan.report.findings import findings
     from bayplan.report.formats import plain, render, summary
 
-    found = findings(batches)
-    text = render(found, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
+    listed = findings(batches)
+    text = render(listed, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)
     if failed or not to_stdout:
         write_stderr(text)
     if form == "text":
-        write_stderr(f"{summary(found)}\n")
+        write_stderr(f"{summary(listed)}\n")
     return 1 if failed else 0
 
 

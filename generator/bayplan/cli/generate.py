@@ -10,21 +10,22 @@ from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output, output_folder, output_tree, project
-from bayplan.cli.compiling import CompiledWorkflows, TopologyCheck, cached_topology_check, compile_all, join
+from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import exit_code, finish, report
-from bayplan.cli.options import Command, Given
-from bayplan.cli.output_tree import INDEX, Change
+from bayplan.cli.options import Arguments, Command
+from bayplan.cli.output_folder import Change
+from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
-from bayplan.core.diagnostics import Diagnostic, Note, Route, error, has_errors, info, warning
-from bayplan.core.phrases import did_you_mean
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 
-# Where an output of bayplan.yaml goes: `to`, and the words in braces in it.
+# The key `to` of an output in bayplan.yaml: a file or a folder, with words in braces.
 
 WORDS = ("workflow", "namespace")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -34,11 +35,11 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
     """A986: a place that is no good; A987: a word in braces that means nothing."""
     to: str = entry["to"]
     place = (SUBJECT, *route, "to")
-    known = () if "export" in entry else WORDS
-    unknown = next((word for word in _BRACES.findall(to) if word not in known), None)
+    allowed = () if "export" in entry else WORDS
+    unknown = next((word for word in _BRACES.findall(to) if word not in allowed), None)
     if unknown is not None:
-        words = ", ".join(f"{{{word}}}" for word in known) or "none, because an export is of no one workflow"
-        hint = did_you_mean(unknown, known)
+        words = ", ".join(f"{{{word}}}" for word in allowed) or "none, because an export is of no one workflow"
+        hint = did_you_mean(unknown, allowed)
         yield error("A987", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
     why = _outside(to) or _name_conflict(project, to)
     if why:
@@ -47,7 +48,7 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
 
 def fill(to: str, **words: str) -> str:
     """The place with the words filled in."""
-    return _BRACES.sub(lambda found: words[found[1]], to)
+    return _BRACES.sub(lambda braces: words[braces[1]], to)
 
 
 def _outside(to: str) -> tuple[str, str] | None:
@@ -74,31 +75,22 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
     return None
 
 
-# The workflow files that an output of bayplan.yaml names, by name or by pattern.
+def match(project: Project, patterns: Sequence[str], route: Route) -> Outcome[tuple[str, ...]]:
+    """The files that the patterns match, less those of patterns with a `!`; from the project's folder, by name.
 
-EXCEPT = "!"
-
-
-class Matched(NamedTuple):
-    """The files, as seen from the project's folder, in the order of their names, and what is odd about the patterns."""
-
-    files: tuple[str, ...]
-    diagnostics: tuple[Diagnostic, ...]
-
-
-def match(project: Project, patterns: Sequence[str], route: Route) -> Matched:
-    """What the patterns match, less what those with a `!` do. A983: one matches nothing; A984: a file is not there."""
+    A983: a pattern matches nothing; A984: a file is not there.
+    """
     selected: set[str] = set()
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for number, pattern in enumerate(patterns):
-        plain = pattern.removeprefix(EXCEPT)
+        plain = pattern.removeprefix("!")
         matched = set(_patterns_files(project, plain))
         selected = selected - matched if plain != pattern else selected | matched
-        found += _pattern_problems(project, plain, bool(matched), (*route, number))
-    if not selected and not found:
+        diagnostics += _pattern_problems(project, plain, bool(matched), (*route, number))
+    if not selected and not diagnostics:
         message = "no file is left of what the patterns match"
-        found.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
-    return Matched(tuple(sorted(selected)), tuple(found))
+        diagnostics.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
+    return Outcome(tuple(sorted(selected)), tuple(diagnostics))
 
 
 def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
@@ -116,16 +108,12 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
     if not matched:
         yield warning("A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct it or take it out")
     elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
-        hint = f"correct the name or take it out; a pattern such as {_pattern(pattern)} follows what comes and goes"
+        similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
+        hint = f"correct the name or take it out; a pattern such as {similar} follows what comes and goes"
         yield error("A984", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
 
 
-def _pattern(name: str) -> str:
-    """`jobs/*.yaml` for `jobs/train.yaml`."""
-    return os.path.join(os.path.dirname(name), f"*{os.path.splitext(name)[1] or '.yaml'}")
-
-
-# One output of bayplan.yaml -> the texts of its files, by way of what `render` does: its keys stand for options.
+# One output of bayplan.yaml -> the texts of its files. Its keys stand for the options of `render`.
 
 Entry = Mapping[str, Any]
 
@@ -160,11 +148,6 @@ class SharedTopologies(NamedTuple):
     check_topology: TopologyCheck
 
 
-def shared_topologies() -> SharedTopologies:
-    """Nothing is read yet."""
-    return SharedTopologies(inputs.cached_loader(), cached_topology_check())
-
-
 def output_files(project: Project, number: int, shared: SharedTopologies) -> OutputFiles:
     """The files of an output; none when there are errors."""
     entry: Entry = project.spec["outputs"][number]
@@ -172,16 +155,22 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
     wrong = (*_contradictory(entry, route), *target_problems(project, entry, route))
     if wrong:
         return OutputFiles({}, (_project_batch(project, wrong),))
-    made = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
-    found = tuple(_at_keys(project, entry, route, batch) for batch in made.batches)
-    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in found) else made.files, found)
+    result = _export(project, entry, shared) if "export" in entry else _workflows(project, entry, route, shared)
+    batches = tuple(
+        batch._replace(
+            diagnostics=tuple(_at_key(each, project, entry, route) for each in batch.diagnostics),
+            sources={**batch.sources, SUBJECT: project.document},
+        )
+        for batch in result.batches
+    )
+    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in batches) else result.files, batches)
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
     """A985: an output holds workflows or an export."""
     if ("workflows" in entry) is ("export" in entry):
-        found = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
-        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {found}")
+        keys = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
+        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {keys}")
     unknown = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
     if unknown:
         message = f"`export` writes what the topology says, and `{unknown[0]}` is about workflows"
@@ -196,41 +185,36 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     """What `render` writes of the workflows, by where it goes."""
     matched = match(project, entry["workflows"], (*route, "workflows"))
     problems = _project_batch(project, matched.diagnostics)
-    if not matched.files or has_errors(matched.diagnostics):
+    if not matched.value or has_errors(matched.diagnostics):
         return OutputFiles({}, (problems,))
-    given = _given(project, entry, matched.files)
-    if not given.on("topology"):
+    args = _arguments(project, entry, matched.value)
+    if not args.has("topology"):
         return OutputFiles({}, (problems, Batch((inputs.no_topology(),))))
-    read = inputs.read_all(given, load=shared.load)
-    asked = inputs.requests(given, read, cluster_objects=bool(entry.get("clusterObjects")))
-    compiled, found = compile_all(asked.value or (), read, shared.check_topology)
-    batches = (problems, Batch(asked.diagnostics), *read.batches, *found)
-    return _by_place(entry["to"], compiled, batches)
-
-
-def _by_place(to: str, compiled: CompiledWorkflows, batches: Sequence[Batch]) -> OutputFiles:
-    """The files of each place that `to` comes to. What collides does so in the cluster, wherever its file lies."""
-    places: dict[str, CompiledWorkflows] = {}
+    read = inputs.read_all(args, load=shared.load)
+    compiled, workflow_batches = compile_all(args, read, shared.check_topology)
+    places: dict[str, list[CompiledWorkflow]] = {}
     for pair in compiled:
         plan = pair[1].planned.plan
-        place = fill(to, workflow=plan.workflow.name, namespace=plan.namespace)
+        place = fill(entry["to"], workflow=plan.workflow.name, namespace=plan.namespace)
         places.setdefault(place, []).append(pair)
-    colliding = join(compiled)[1] if compiled else []
-    made = [_files(place, join(group)[0]) for place, group in places.items()]
-    files = {path: text for each in made for path, text in each.files.items()}
-    return OutputFiles(files, (*batches, *colliding, *(batch for each in made for batch in each.batches)))
+    colliding = join(compiled)[1]  # in the cluster, wherever their files lie
+    outputs = [_files(place, join(group)[0]) for place, group in places.items()]
+    files = {path: text for each in outputs for path, text in each.files.items()}
+    return OutputFiles(
+        files, (problems, *workflow_batches, *colliding, *(batch for each in outputs for batch in each.batches))
+    )
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
     """What `topology export` writes."""
-    path = _given(project, entry, ()).one("topology")
-    document, found = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
+    path = _arguments(project, entry, ()).value("topology")
+    document, batches_of_file = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
-        return OutputFiles({}, found)
+        return OutputFiles({}, batches_of_file)
     outcome, origins = pipeline.cluster_objects(document, entry["export"], entry.get("target", {}))
-    batches = (*found, Batch(outcome.diagnostics, {"topology": document}, origins))
-    made = _files(entry["to"], outcome.value or ())
-    return OutputFiles(made.files, (*batches, *made.batches))
+    batches = (*batches_of_file, Batch(outcome.diagnostics, {"topology": document}, origins))
+    written = _files(entry["to"], outcome.value or ())
+    return OutputFiles(written.files, (*batches, *written.batches))
 
 
 def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
@@ -243,7 +227,7 @@ def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
     return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 
 
-def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
+def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments:
     """The command line that says the same."""
     topology = entry.get("topology") or project.spec.get("topology")
     variables = entry.get("set", {}).items()
@@ -257,78 +241,68 @@ def _given(project: Project, entry: Entry, words: Sequence[str]) -> Given:
         "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
         **{key: (entry[key],) for key in ("scheduler", "namespace", "from") if key in entry},
     }
-    given = {key: values for key, values in options.items() if values and values[0]}
-    return Given(Command("generate", "", ""), tuple(map(project.path, words)), given)
+    present = {key: values for key, values in options.items() if values and values[0]}
+    switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}
+    return Arguments(Command("generate", "", ""), tuple(map(project.path, words)), {**present, **switches})
 
 
-def _at_keys(project: Project, entry: Entry, route: Route, batch: Batch) -> Batch:
-    """What was found of the command line that was never written, at the key of the output that it stands for."""
-    moved = tuple(_at_key(each, project, entry, route) for each in batch.diagnostics)
-    return batch._replace(diagnostics=moved, sources={**batch.sources, SUBJECT: project.document})
-
-
-def _at_key(found: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
-    if found.route[:1] != ("argument",):
-        return found
-    key = KEYS.get(str(found.route[1]).lstrip("-"), "")
+def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
+    """A diagnostic of an option at the key of the output that stands for the option."""
+    if diagnostic.route[:1] != ("argument",):
+        return diagnostic
+    key = KEYS.get(str(diagnostic.route[1]).lstrip("-"), "")
     whole = key == "topology" and key not in entry and key in project.spec
     place = ("spec", key) if whole else (*route, key) if key in entry else route
-    return found._replace(route=(SUBJECT, *place))
+    return diagnostic._replace(route=(SUBJECT, *place))
 
 
-def _project_batch(project: Project, found: Sequence[Diagnostic]) -> Batch:
-    return Batch(tuple(found), {SUBJECT: project.document})
+def _project_batch(project: Project, diagnostics: Sequence[Diagnostic]) -> Batch:
+    return Batch(tuple(diagnostics), {SUBJECT: project.document})
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes all outputs or none."""
-    word = given.words[0] if given.words else ""
-    misnamed = os.path.basename(word) not in ("", project.NAME) and not os.path.isdir(word)
-    found, load_problems = (None, ()) if misnamed else project.load(word)
-    batches = list(load_problems) or [Batch((_misnamed(word) if misnamed else _no_project(),))]
-    if found is None:
-        return finish(given, batches)
-    texts, further = _texts(found)
+    word = args.words[0] if args.words else ""
+    misnamed = os.path.basename(word) not in ("", NAME) and not os.path.isdir(word)
+    project_found, load_problems = (None, ()) if misnamed else project.load(word)
+    batches = [*load_problems]
+    if misnamed:
+        message = f'"{word}" is neither a folder nor a {NAME}'
+        hint = f"name its folder; files of other names would share one list of what was generated with {NAME}"
+        batches.append(Batch((error("A980", ("argument", "PROJECT"), message, hint=hint),)))
+    elif not batches:
+        message = f"there is no {NAME} here or in a folder above"
+        hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
+        batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
+    if project_found is None:
+        return finish(args, batches)
+    texts, further = _texts(project_found)
     batches += further
-    if exit_code(given, batches):
-        return finish(given, batches)
-    return _update(given, found, texts, batches)
+    if exit_code(args, batches):
+        return finish(args, batches)
+    return _update(args, project_found, texts, batches)
 
 
-def _misnamed(word: str) -> Diagnostic:
-    hint = f"name its folder; files of other names would share one list of what was generated with {project.NAME}"
-    return error("A980", ("argument", "PROJECT"), f'"{word}" is neither a folder nor a {project.NAME}', hint=hint)
-
-
-def _no_project() -> Diagnostic:
-    hint = f"write a {project.NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
-    return error("A980", ("argument", "generate"), f"there is no {project.NAME} here or in a folder above", hint=hint)
-
-
-def _texts(found: Project) -> tuple[dict[str, str], list[Batch]]:
+def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
     """The files of all outputs, as seen from the project's folder."""
-    entries: Sequence[Mapping[str, str]] = found.spec.get("outputs") or ()
+    entries: Sequence[Mapping[str, str]] = project.spec.get("outputs") or ()
     if not entries:
-        return {}, [_at(found, _no_outputs())]
-    shared = shared_topologies()
+        message = "the project has no outputs, so nothing is generated"
+        hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
+        return {}, [_project_batch(project, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
+    shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}
     batches: list[Batch] = []
     for number in range(len(entries)):
-        made = output_files(found, number, shared)
-        batches += made.batches
-        twice = [path for path in made.files if path in writers]
+        files, diagnostics = output_files(project, number, shared)
+        batches += diagnostics
+        twice = [path for path in files if path in writers]
         if twice:
-            batches.append(_at(found, _written_twice(twice, number, writers[twice[0]])))
-        texts |= made.files
-        writers |= dict.fromkeys(made.files, number)
-    batches += (_at(found, each) for each in _files_and_folders(writers))
-    return texts, batches
-
-
-def _no_outputs() -> Diagnostic:
-    hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-    return warning("A981", (SUBJECT, "spec"), "the project has no outputs, so nothing is generated", hint=hint)
+            batches.append(_project_batch(project, [_written_twice(twice, number, writers[twice[0]])]))
+        texts |= files
+        writers |= dict.fromkeys(files, number)
+    return texts, [*batches, _project_batch(project, [*_files_and_folders(writers)])]
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
@@ -342,7 +316,7 @@ def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
 
 def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
     """A982: no output may have a file where another has a folder."""
-    inside = {above: path for path in writers for above in output_tree.above(path)}
+    inside = {folder: path for path in writers for folder in output_folder.above(path)}
     for path in sorted(writers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
         message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
@@ -350,55 +324,46 @@ def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
         yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
 
 
-def _at(found: Project, diagnostic: Diagnostic) -> Batch:
-    return Batch((diagnostic,), {SUBJECT: found.document})
-
-
-def _update(given: Given, found: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
+def _update(args: Arguments, project: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
     """Compares with what is there, and writes or shows what differs."""
     try:
-        compared = output_tree.changes(found.folder, texts)
+        compared = output_tree.changes(project.folder, texts)
         batches.append(Batch(compared.diagnostics))
-        if compared.value is None or exit_code(given, batches):
-            return finish(given, batches)
-        if not compared.value:
-            return finish(given, map(_without_infos, batches))
-        changes = [each._replace(path=found.path(each.path)) for each in compared.value]
-        if not given.on("check"):
-            output_tree.apply(found.folder, compared.value)
+        if compared.value is None or exit_code(args, batches):
+            return finish(args, batches)
+        if not compared.value:  # infos are reported when something changes, and not again at each commit
+            warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
+            return finish(args, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
+        changes = [each._replace(path=project.path(each.path)) for each in compared.value]
+        if not args.has("check"):
+            output_folder.apply(project.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
-        return finish(given, [*batches, Batch((unwritable(found.folder or ".", problem),))])
-    return _report_changes(given, changes, batches)
+        return finish(args, [*batches, Batch((unwritable(project.folder or ".", problem),))])
+    return _report_changes(args, changes, batches)
 
 
-def _without_infos(batch: Batch) -> Batch:
-    """They are told when something changes, and not again at each commit."""
-    return batch._replace(diagnostics=tuple(each for each in batch.diagnostics if each.severity != "info"))
-
-
-def _report_changes(given: Given, changes: Sequence[Change], batches: list[Batch]) -> int:
+def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch]) -> int:
     """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
-    if given.on("check"):
-        failed = output.write(line for each in changes for line in output_folder.unified(*each))
+    if args.has("check"):
+        failed = output.write(line for each in changes for line in each.diff())
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
-        reported = [Batch((_changed(changes),))]
-    report(given, [*batches, Batch(failed), *reported], False)
+        hint = "review and stage what is listed; a second run changes nothing"
+        reported = [Batch((info("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
+    report(args, [*batches, Batch(failed), *reported], False)
     return 1
+
+
+OUTDATED = {
+    "created": "is missing",
+    "updated": "is not what would be written",
+    "removed": "is made by nothing any more",
+}
 
 
 def _outdated(change: Change) -> Batch:
     """O805 on a file that would change."""
-    verb = {
-        "created": "is missing",
-        "updated": "is not what would be written",
-        "removed": "is made by nothing any more",
-    }
-    found = error("O805", ("output",), f"this file {verb[change.word]}; run `bayplan generate` and commit what it does")
-    return Batch((found,), {"output": Document(change.path, "", 0, None)})
-
-
-def _changed(changes: Sequence[Change]) -> Diagnostic:
-    files = f"{len(changes)} files" if len(changes) > 1 else "1 file"
-    return info("O809", (), f"{files} changed", hint="review and stage what is listed; a second run changes nothing")
+    message = f"this file {OUTDATED[change.word]}; run `bayplan generate` and commit what it does"
+    outdated = error("O805", ("output",), message)
+    return Batch((outdated,), {"output": Document(change.path, "", 0, None)})

@@ -9,7 +9,7 @@ from bayplan import __version__
 from bayplan.cli import output, output_folder
 from bayplan.cli.failures import reason
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.report import Batch
 from bayplan.text.emit import scalar
@@ -30,17 +30,16 @@ runtimeConfig:
 """
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes plugin.yaml into a folder of its own; says which."""
-    folder = Outcome(given.one("output")) if given.on("output") else _folder(given.one("helm", "helm"))
+    folder = Outcome(args.value("output")) if args.has("output") else _folder(args.value("helm", "helm"))
     if folder.value is None:
-        return finish(given, [Batch(folder.diagnostics)])
+        return finish(args, [Batch(folder.diagnostics)])
     path = os.path.join(folder.value, NAME, "plugin.yaml")
-    problems = _foreign(path) or _make_folder(os.path.dirname(path))
     text = _PLUGIN.format(version=__version__, command=scalar(_command()))
-    if not problems:
-        problems = output_folder.write_single(path, [text])
-    return finish(given, [Batch(problems)], lambda: output.write([f"{path}\n"]))
+    problems = _foreign(path) or output_folder.make_folder(os.path.dirname(path))
+    problems = problems or output_folder.write_single(path, [text])
+    return finish(args, [Batch(problems)], lambda: output.write([f"{path}\n"]))
 
 
 def _folder(helm: str) -> Outcome[str]:
@@ -63,19 +62,17 @@ def _helm_output(helm: str, *arguments: str) -> Outcome[str]:
 
     try:
         process = subprocess.run([helm, *arguments], capture_output=True, timeout=60, check=False)
-    except (OSError, ValueError, subprocess.TimeoutExpired) as problem:
-        why = str(problem) if isinstance(problem, subprocess.TimeoutExpired) else reason(problem)
-        return Outcome(None, (_helm_failed(helm, why),))
-    text = process.stdout.decode(errors="replace").strip()
-    if process.returncode or not text:
-        complaint = process.stderr.decode(errors="replace").strip().partition("\n")[0]
-        return Outcome(None, (_helm_failed(helm, complaint or "it says nothing"),))
-    return Outcome(text)
-
-
-def _helm_failed(helm: str, why: str) -> Diagnostic:
+        text = process.stdout.decode(errors="replace").strip()
+        if text and not process.returncode:
+            return Outcome(text)
+        why = process.stderr.decode(errors="replace").strip().partition("\n")[0] or "it says nothing"
+    except subprocess.TimeoutExpired as problem:
+        why = str(problem)
+    except (OSError, ValueError) as problem:
+        why = reason(problem)
     message = f'Helm cannot be asked where its plugins are: "{helm}": {why}'
-    return error("O821", (), message, hint="name it with --helm PROGRAM, or the folder of plugins with -o DIR")
+    hint = "name it with --helm PROGRAM, or the folder of plugins with -o DIR"
+    return Outcome(None, (error("O821", (), message, hint=hint),))
 
 
 def _foreign(path: str) -> tuple[Diagnostic, ...]:
@@ -90,16 +87,6 @@ def _foreign(path: str) -> tuple[Diagnostic, ...]:
         pass
     message = f'"{path}" is there already, and is no plugin that bayplan wrote'
     return (error("O823", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
-
-
-def _make_folder(folder: str) -> tuple[Diagnostic, ...]:
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except (OSError, ValueError) as problem:
-        from bayplan.cli.failures import unwritable
-
-        return (unwritable(folder, problem),)
-    return ()
 
 
 def _command() -> str:

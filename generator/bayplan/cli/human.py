@@ -11,9 +11,9 @@ from bayplan import __version__
 from bayplan.cli import output
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.finish import finish
-from bayplan.cli.options import MANY, Argument, Command, Given, Option
+from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 
-Run = Callable[[Given], int]
+Run = Callable[[Arguments], int]
 PROGRAM = "bayplan"
 COMPLETE = "_BAYPLAN_COMPLETE"
 """The variable by which a shell asks for completions (click, `shell_completion.py`)."""
@@ -46,15 +46,15 @@ def main(argv: Sequence[str], run: Run) -> int:
     return code if isinstance(code, int) else 0
 
 
-def completion(given: Given) -> int:
+def completion(args: Arguments) -> int:
     """`bayplan completion`: click's script for the shell, without asking the shell for its version as click would."""
     from click.shell_completion import ShellComplete, get_completion_class
 
-    kind = get_completion_class(given.words[0])
+    kind = get_completion_class(args.words[0])
     if kind is None:
-        raise AssertionError(f"click does not know {given.words[0]}")
+        raise AssertionError(f"click does not know {args.words[0]}")
     script = ShellComplete.source(kind(program(lambda _: 0), {}, PROGRAM, COMPLETE))
-    return finish(given, (), lambda: output.write([f"{script}\n"]))
+    return finish(args, (), lambda: output.write([f"{script}\n"]))
 
 
 def program(run: Run) -> click.Group:
@@ -105,7 +105,9 @@ class CommandGroup(click.Group):
 
 def _command(command: Command, name: str, run: Run) -> click.Command:
     def call(**values: Any) -> int:
-        return run(_arguments(command, values))
+        words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
+        options = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
+        return run(Arguments(command, tuple(words), {key: value for key, value in options.items() if value}))
 
     params: list[click.Parameter] = [_argument(n, each) for n, each in enumerate(command.arguments)]
     params += [_option(each) for each in command.options]
@@ -113,8 +115,8 @@ def _command(command: Command, name: str, run: Run) -> click.Command:
     return click.Command(name, params=params, callback=call, help=text, short_help=command.summary)
 
 
-def _argument(number: int, argument: Argument) -> click.Argument:
-    kind = _type(argument.choices, argument.file)
+def _argument(number: int, argument: Positional) -> click.Argument:
+    kind = click.Choice(argument.choices) if argument.choices else click.Path() if argument.file else click.STRING
     many = argument.most == MANY
     optional = not argument.least
     shown = f"[{argument.metavar}]" if optional else f"{argument.metavar}{'...' if many else ''}"
@@ -130,18 +132,6 @@ def _option(option: Option) -> click.Option:
     )
     shown = None if option.choices else option.metavar
     return click.Option(names, type=kind, multiple=option.many, metavar=shown, help=option.help)
-
-
-def _type(choices: tuple[str, ...], file: bool) -> click.ParamType[Any]:
-    """What a shell completes a value by."""
-    return click.Choice(choices) if choices else click.Path() if file else click.STRING
-
-
-def _arguments(command: Command, values: dict[str, Any]) -> Given:
-    """click's values as the command's functions want them."""
-    words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
-    found = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
-    return Given(command, tuple(words), {key: value for key, value in found.items() if value})
 
 
 def _values(value: Any) -> tuple[str, ...]:

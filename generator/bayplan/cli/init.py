@@ -5,38 +5,27 @@ from __future__ import annotations
 import os
 
 from bayplan.cli import output, output_folder
-from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.core.package_data import data_text
 
 FILES = ("topology.yaml", "workflow.yaml")
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes both files into the folder, or none."""
-    folder = given.words[0] if given.words else ""
-    return finish(given, (), lambda: _write(folder))
+    folder = args.words[0] if args.words else ""
+    return finish(args, (), lambda: _write(folder))
 
 
 def _write(folder: str) -> tuple[Diagnostic, ...]:
     paths = [os.path.join(folder, name) for name in FILES]
-    taken = [path for path in paths if os.path.lexists(path)]
-    if taken:
-        return tuple(_in_the_way(path) for path in taken)
-    try:
-        os.makedirs(folder or os.curdir, exist_ok=True)
-    except (OSError, ValueError) as problem:
-        return (unwritable(folder, problem),)
+    hint = "choose another folder: `bayplan init DIR`"
+    messages = (f'"{path}" is there already, and init overwrites nothing' for path in paths if os.path.lexists(path))
+    failed = tuple(error("O807", (), message, hint=hint) for message in messages)
+    failed = failed or output_folder.make_folder(folder)
     for name, path in zip(FILES, paths, strict=True):
-        failed = output_folder.write_single(path, [data_text("examples", "pretrain", name)])
-        if failed:
-            return failed
+        failed = failed or output_folder.write_single(path, [data_text("examples", "pretrain", name)])
     topology, workflow = paths
-    return output.write([f"bayplan render {workflow} -t {topology} --cluster-objects\n"])
-
-
-def _in_the_way(path: str) -> Diagnostic:
-    message = f'"{path}" is there already, and init overwrites nothing'
-    return error("O807", (), message, hint="choose another folder: `bayplan init DIR`")
+    return failed or output.write([f"bayplan render {workflow} -t {topology} --cluster-objects\n"])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli import files, options
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
@@ -27,18 +27,15 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
     name = files.STDIN if path == "-" else path
     raw = files.raw_of(path, "workflow")
     if raw.value is None:
-        wrong = tuple(each._replace(hint=each.hint or _variable_hint(path, source)) for each in raw.diagnostics)
+        pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
+        own = f"write --set {path}: each variable has a --set of its own" if pair else ""  # OSMO's --set takes several
+        wrong = tuple(each._replace(hint=each.hint or own) for each in raw.diagnostics)
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
-    source = source._replace(read_file=_file_reader("" if path == "-" else os.path.dirname(path)), render=render)
-    found = documents(name, raw.value, "workflow", source)
-    unread = Document(name, text_of(raw.value) if found.diagnostics else "", 0, None)
-    return found.value or (), Batch(found.diagnostics, {"workflow": found.value[0] if found.value else unread})
-
-
-def _variable_hint(path: str, source: Source) -> str:
-    """OSMO takes several variables behind one --set."""
-    pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
-    return f"write --set {path}: each variable has a --set of its own" if pair else ""
+    folder = "" if path == "-" else os.path.dirname(path)
+    source = source._replace(read_file=lambda beside: read_beside(folder, beside), render=render)
+    read = documents(name, raw.value, "workflow", source)
+    unread = Document(name, text_of(raw.value) if read.diagnostics else "", 0, None)
+    return read.value or (), Batch(read.diagnostics, {"workflow": read.value[0] if read.value else unread})
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -46,15 +43,6 @@ def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
     from bayplan import sandbox
 
     return sandbox.run(request)
-
-
-def _file_reader(folder: str) -> Callable[[str], Outcome[bytes]]:
-    """The files in a folder and below it."""
-
-    def read(path: str) -> Outcome[bytes]:
-        return read_beside(folder, path)
-
-    return read
 
 
 class Inputs(NamedTuple):
@@ -83,21 +71,21 @@ Load = Callable[[str], Loaded]
 """Reads a topology file."""
 
 
-def read_all(given: Given, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
+def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None = None) -> Inputs:
     """The workflows and the topology of a command."""
-    path, batches = (needed_topology if needs_topology else topology_path)(given)
-    if (*given.words, path, given.one("osmo-pool")).count("-") > 1:
-        message = "- is standard input, which can be read only once"
-        return Inputs((), None, (Batch((error("A922", ("argument", "-"), message),)),))
-    variables = options.variables(given)
+    path, batches = (needed_topology if needs_topology else topology_path)(args)
+    twice = files.stdin_twice((*args.words, path, args.value("osmo-pool")))
+    if twice:
+        return Inputs((), None, (Batch(twice),))
+    variables = options.variables(args)
     if variables.value is None:
         return Inputs((), None, (*batches, Batch(variables.diagnostics)))
-    source = Source(given.one("from"), variables.value)
-    read = [workflow(word, source) for word in given.words]
-    topology, found = (load or topology_of)(path) if path is not None else (None, ())
+    source = Source(args.value("from"), variables.value)
+    read = [workflow(word, source) for word in args.words]
+    topology, topology_batches = (load or topology_of)(path) if path is not None else (None, ())
     workflows = tuple(document for documents, _ in read for document in documents)
-    made = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *found))
-    return _with_pool(given.one("osmo-pool"), made) if given.on("osmo-pool") else made
+    loaded = Inputs(workflows, topology, (*batches, *_common_unused(batch for _, batch in read), *topology_batches))
+    return _with_pool(args.value("osmo-pool"), loaded) if args.has("osmo-pool") else loaded
 
 
 def _with_pool(word: str, read: Inputs) -> Inputs:
@@ -114,12 +102,12 @@ def _with_pool(word: str, read: Inputs) -> Inputs:
 
 def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
     """The batches of several workflows: a variable is without use only if it is so for all of them."""
-    found = list(batches)
-    by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in found]
+    listed = list(batches)
+    by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in listed]
     unused = set.intersection(*by_workflow) if by_workflow else set()
     return [
         batch._replace(diagnostics=tuple(d for d in batch.diagnostics if d.code != "A931" or d.message in unused))
-        for batch in found
+        for batch in listed
     ]
 
 
@@ -129,40 +117,37 @@ def no_topology() -> Diagnostic:
     return error("A921", ("argument", "--topology"), "no cluster topology file is named", hint=hint)
 
 
-def topology_path(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
-    """-t, else what the project file says."""
-    return (given.one("topology"), ()) if given.on("topology") else _project_topology()
-
-
-def needed_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
-    """The same for those who cannot do without: where nothing names one, that is told (A921)."""
-    return _required(*topology_path(given))
-
-
-def _required(path: str | None, batches: tuple[Batch, ...]) -> tuple[str | None, tuple[Batch, ...]]:
-    return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
-
-
-def _project_topology() -> tuple[str | None, tuple[Batch, ...]]:
+def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
+    """The word that names a topology file, else -t, else what the project file says."""
+    if words or args.has("topology"):
+        return (*words, args.value("topology"))[0], ()
     from bayplan.cli import project
 
-    return project.topology()
+    return project.named("topology")
+
+
+def needed_topology(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
+    """The same where a topology is needed. A921: nothing names one."""
+    path, batches = topology_path(args, words)
+    return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
 
 
 def topology_of(path: str) -> Loaded:
     """The one document of a topology file."""
-    documents, batch = files.load(path, "topology")
-    one, found = only(documents)
-    return one, found or (batch,)
+    return only_topology(*files.load(path, "topology"))
 
 
-def only(documents: Sequence[Document]) -> Loaded:
-    """The one document; A923 where there are several."""
+def only_topology(documents: Sequence[Document], batch: Batch) -> Loaded:
+    """The one document of a topology file, with the diagnostics of reading it; A923 where there are several."""
+    wrong = ("A923", "ClusterTopology", "keep one cluster in one file")
+    return _only("topology", documents, batch, *wrong)
+
+
+def _only(subject: str, documents: Sequence[Document], batch: Batch, code: str, kind: str, hint: str) -> Loaded:
     if len(documents) < 2:
-        return (documents[0] if documents else None), ()
-    message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
-    found = error("A923", ("topology",), message, hint="keep one cluster in one file")
-    return None, (Batch((found,), {"topology": documents[1]}),)
+        return (documents[0] if documents else None), (batch,)
+    message = f"the {subject} file holds {len(documents)} documents; one {kind} is wanted"
+    return None, (Batch((error(code, (subject,), message, hint=hint),), {subject: documents[1]}),)
 
 
 def cached_loader() -> Load:
@@ -177,47 +162,43 @@ def cached_loader() -> Load:
     return load
 
 
-def policy_of(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     """The one document of a policy file."""
-    if not given.on("policy"):
+    if not args.has("policy"):
         return None, ()
-    if len(given.all("policy")) > 1:
+    if len(args.values("policy")) > 1:
         message = "--policy is given twice, and the rules of one file hold"
         hint = "put all rules into one file: the first that matches a workload holds for it"
         return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
-    documents, batch = files.load(given.one("policy"), "policy")
-    if len(documents) < 2:
-        return (documents[0] if documents else None), (batch,)
-    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
-    found = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
-    return None, (Batch((found,), {"policy": documents[1]}),)
+    loaded = files.load(args.value("policy"), "policy")
+    return _only("policy", *loaded, "A974", "Policy", "put all rules under one `rules:`")
 
 
-def requests(given: Given, inputs: Inputs, *, cluster_objects: bool = False) -> Outcome[tuple[Request, ...]]:
+def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
     """One request for each workflow document; None where the arguments are wrong."""
-    target, accept = options.target(given), options.accept(given)
+    target, accept = options.target(args), options.accept(args)
     wrong = (*target.diagnostics, *accept.diagnostics)
     if target.value is None or accept.value is None or inputs.topology is None:
         return Outcome(None, wrong)
     common = Request(
         workflow=inputs.topology,
         topology=inputs.topology,
-        scheduler=given.one("scheduler"),
-        namespace=given.one("namespace"),
+        scheduler=args.value("scheduler"),
+        namespace=args.value("namespace"),
         target=target.value,
-        gangs=given.all("gang"),
-        cluster_objects=cluster_objects,
+        gangs=args.values("gang"),
+        cluster_objects=args.has("cluster-objects"),
         accept=accept.value,
-        workflow_format=given.one("from"),
+        workflow_format=args.value("from"),
         beside=inputs.beside,
         render=render,
     )
     return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
 
 
-def without_topology(given: Given) -> bool:
+def without_topology(args: Arguments) -> bool:
     """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
-    path, batches = topology_path(given)
+    path, batches = topology_path(args)
     return path is None and not _any_diagnostics(batches)
 
 
@@ -226,13 +207,13 @@ def _any_diagnostics(batches: Iterable[Batch]) -> bool:
     return any(batch.diagnostics for batch in batches)
 
 
-def one_topology(given: Given) -> tuple[Document | None, tuple[Batch, ...]]:
+def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     """The topology of a command whose argument it is, else the project's."""
-    path, batches = (given.words[0], ()) if given.words else _required(*_project_topology())
+    path, batches = needed_topology(args, args.words)
     if path is None:
         return None, batches
-    document, found = topology_of(path)
-    return document, (*batches, *found)
+    document, topology_batches = topology_of(path)
+    return document, (*batches, *topology_batches)
 
 
 # Files beside a workflow: in its folder or below it, and nowhere else.
@@ -246,7 +227,11 @@ def read_beside(folder: str, path: str) -> Outcome[bytes]:
     full = os.path.join(folder or os.curdir, path)
     try:
         if outside(folder, path):
-            return Outcome(None, (_outside_folder(path),))
+            kind = "an absolute path" if os.path.isabs(path) else "a path that leads out of the workflow's folder"
+            hint = (
+                "copy the file beside the workflow, and name it from there: a manifest must not depend on the machine"
+            )
+            return Outcome(None, (error("R135", (), f'"{path}" is {kind}', hint=hint),))
         raw = files.raw_of(full, "")
     except (OSError, ValueError) as problem:  # a name with a NUL
         return Outcome(None, (_unreadable(folder, path, str(problem)),))
@@ -259,12 +244,6 @@ def outside(folder: str, path: str) -> bool:
     root = os.path.realpath(folder or os.curdir)
     real = os.path.realpath(os.path.join(root, path))
     return os.path.isabs(path) or os.path.commonpath((root, real)) != root
-
-
-def _outside_folder(path: str) -> Diagnostic:
-    kind = "an absolute path" if os.path.isabs(path) else "a path that leads out of the workflow's folder"
-    hint = "copy the file beside the workflow, and name it from there: a manifest must not depend on the machine"
-    return error("R135", (), f'"{path}" is {kind}', hint=hint)
 
 
 def _unreadable(folder: str, path: str, why: str) -> Diagnostic:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from bayplan.cli import output
+from bayplan.cli import output, output_folder
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
 from bayplan.cli.krm import kustomizations
 from bayplan.cli.krm.job import API_VERSION, FUNCTION, KINDS, is_workflow
-from bayplan.cli.options import Given
+from bayplan.cli.krm.kustomizations import Kustomization, title
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import one_line
@@ -27,10 +28,11 @@ from bayplan.kube.objects import api_group, get, items, mapping, pod_templates, 
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
 
-# Names in built objects that another object had before kustomize renamed it.
+# Broken references in the objects that a build writes: a field has the name that an object had before kustomize
+# renamed it.
 #
-# The fields are those of kustomize-plugin/references/names.yaml. A name counts as lost where no object of that kind
-# has it, and one has it with something before or behind it: a prefix, a suffix, a hash.
+# kustomize-plugin/references/names.yaml lists the fields. A reference is broken where no object of that kind has the
+# name, and one has it with something before or behind it: a prefix, a suffix, a hash.
 
 HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
 
@@ -39,30 +41,22 @@ def _name(data: Any) -> str:
     return text(data, "metadata", "name")
 
 
-def _title(data: Any) -> str:
-    """`JobSet "dev-train"`."""
-    return f'{text(data, "kind")} "{_name(data)}"'
-
-
 def _broken_references(objects: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
     """Owner, field, the name in it, and the object that has another name now."""
     table = read("names.yaml", data_text("kustomize-plugin", "references", "names.yaml").encode(), "names", own=False)
     for row in items(table.value[0].data if table.value else {}, "nameReference"):
         targets = [each for each in objects if _matches(each, row)]
         for spec in items(row, "fieldSpecs") if targets else ():
+            path = [word.replace("\0", "/") for word in text(spec, "path").replace("\\/", "\0").split("/")]
             for owner in (each for each in objects if _matches(each, spec)):
-                for value in _values(owner, _field_path(text(spec, "path"))):
+                for value in _values(owner, path):
                     target = _renamed_from(value, targets, {_name(each) for each in targets})
                     if target is not None:
-                        yield _title(owner), text(spec, "path"), value, _title(target)
+                        yield title(owner), text(spec, "path"), value, title(target)
 
 
 def _matches(data: Any, row: Any) -> bool:
     return text(data, "kind") == text(row, "kind") and text(row, "group") in ("", api_group(data))
-
-
-def _field_path(path: str) -> list[str]:
-    return [word.replace("\0", "/") for word in path.replace("\\/", "\0").split("/")]
 
 
 def _values(data: Any, path: Sequence[str]) -> Iterator[str]:
@@ -88,7 +82,7 @@ def _orphaned_channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
         channel, words = text(each, "spec", "channel", "resourceClaimTemplate", "name"), _name(each).split("-")
         former = ("-".join(words[cut:]) for cut in range(1, len(words)))
         if any(channel.startswith(f"{word}-") for word in former) and not channel.startswith(_name(each)):
-            yield _title(each), channel
+            yield title(each), channel
 
 
 def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
@@ -100,7 +94,7 @@ def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
         for host in hosts:
             target = _renamed_from(host.split(".")[1], services, present)
             if target is not None:
-                yield _title(owner), host, _title(target)
+                yield title(owner), host, title(target)
 
 
 def _free_text(data: Any) -> Iterator[str]:
@@ -112,16 +106,8 @@ def _free_text(data: Any) -> Iterator[str]:
             yield from (each for each in listed if isinstance(each, str))
 
 
-# A kustomization and those below it, with the functions that each lists.
-
-FUNCTION_LISTS = ("generators", "transformers", "validators")
-
-MOST = 1000
-"""Ways through a tree of kustomizations that are followed: folders that list each other's bases multiply them."""
-
-
 class Listed(NamedTuple):
-    """A document that a kustomization lists. `key`: the list in which it stands."""
+    """A document in a list of a kustomization. `key`: the name of the list."""
 
     subject: str
     key: str
@@ -129,67 +115,53 @@ class Listed(NamedTuple):
 
     @property
     def data(self) -> Any:
-        """What it holds."""
+        """The data of the document."""
         return self.document.data
 
+    @property
+    def function(self) -> str:
+        """The kind of bayplan's function that it configures; empty for any other object."""
+        return text(self.data, "kind") if api_group(self.data) == "bayplan.dev" else ""
 
-class Kustomization(NamedTuple):
-    """One folder. `above`: the kustomizations that lead to it, outermost first."""
 
-    folder: str
-    subject: str
-    document: Document
-    above: tuple[Any, ...]
+class Folder(NamedTuple):
+    """A kustomization, and the documents in its lists."""
+
+    kustomization: Kustomization
     functions: tuple[Listed, ...]
     resources: tuple[Listed, ...]
 
 
-def _walk(folder: str, above: tuple[Kustomization, ...], found: list[Kustomization]) -> None:
-    """Appends the kustomization of the folder and all below it."""
-    document = kustomizations.kustomization(folder)
-    if document is None or len(above) >= kustomizations.DEEPEST or len(found) >= MOST:
-        return
-    subject = f"kustomization:{len(found)}"
-    functions = tuple(_listed(folder, document, FUNCTION_LISTS, subject, kustomizations.objects))
-    resources = tuple(_listed(folder, document, ("resources", "bases"), subject, kustomizations.documents))
-    own = Kustomization(folder, subject, document, above, functions, resources)
-    found.append(own)
-    for key in ("resources", "bases", "components"):
-        for path in kustomizations.listed_paths(folder, document.data, key):
-            _walk(path, (*above, own), found)
+def _folder(one: Kustomization) -> Folder:
+    functions = _listed(one, ("generators", "transformers", "validators"), kustomizations.objects)
+    return Folder(one, tuple(functions), tuple(_listed(one, ("resources", "bases"), kustomizations.documents)))
 
 
-def _listed(
-    folder: str, document: Document, keys: Sequence[str], subject: str, load: Callable[[str], Sequence[Document]]
-) -> Iterator[Listed]:
+def _listed(one: Kustomization, keys: Sequence[str], load: Callable[[str], Sequence[Document]]) -> Iterator[Listed]:
     """The objects in the files of some lists."""
     for key in keys:
-        for number, path in enumerate(kustomizations.listed_paths(folder, document.data, key)):
+        for number, path in enumerate(kustomizations.listed_paths(one.folder, one.document.data, key)):
             for index, each in enumerate(load(path)):
                 if isinstance(each.data, dict):
-                    yield Listed(f"{subject}:{key}:{number}:{index}", key, each)
+                    yield Listed(f"{one.subject}:{key}:{number}:{index}", key, each)
 
 
 def _annotations(data: Any) -> Mapping[str, Any]:
     return mapping(data, "metadata", "annotations")
 
 
-def _is_function(data: Any) -> bool:
-    """Whether an object is of bayplan's own API."""
-    return api_group(data) == "bayplan.dev"
-
-
-# What kustomize makes of the folder: the build itself, Workflows that are left, names that no longer lead anywhere.
+# The result of a build: whether it runs, Workflows that are left in it, and broken references.
 
 PLUGINS, EXEC = "--enable-alpha-plugins", "--enable-exec"
 TIMEOUT = 300
 """Seconds that a build may take."""
 
 
-def _built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
+def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """O832: there is no kustomize to ask, or one that knows no functions; O831: it fails."""
-    program = next(filter(_is_program, (os.path.join(each, "kustomize") for each in os.get_exec_path())), None)
-    route = (found[0].subject,)
+    paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
+    program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
+    route = (folders[0].kustomization.subject,)
     if program is None:
         message = "kustomize is not installed, so nothing was built"
         yield info("O832", route, message, hint="with kustomize in PATH the result is looked at too")
@@ -200,9 +172,9 @@ def _built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
             "O832", route, message, hint="install kustomize 4.4 or newer; kubectl's own is built without the flag"
         )
         return
-    functions = [one.data for each in found for one in each.functions]
-    annotated = any(key in _annotations(each) for each in functions for key in FUNCTION)
-    flags = (PLUGINS, EXEC)[: 1 + annotated] if any(map(_is_function, functions)) else ()
+    functions = [one for each in folders for one in each.functions]
+    annotated = any(key in _annotations(each.data) for each in functions for key in FUNCTION)
+    flags = (PLUGINS, EXEC)[: 1 + annotated] if any(each.function for each in functions) else ()
     code, out, err = _run(program, "build", *flags, folder)
     if code:
         lines = [line for line in err.splitlines() if line[:1].strip()]
@@ -210,11 +182,7 @@ def _built(folder: str, found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
         yield error("O831", route, f"`{' '.join(['kustomize build', *flags, folder])}` fails", notes=notes)
         return
     documents = read("kustomize", out.encode(), "built", own=False).value or ()
-    yield from _built_objects([each.data for each in documents if isinstance(each.data, dict)], found[0])
-
-
-def _is_program(path: str) -> bool:
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    yield from _built_objects([each.data for each in documents if isinstance(each.data, dict)], route)
 
 
 def _run(*command: str) -> tuple[int, str, str]:
@@ -228,8 +196,7 @@ def _run(*command: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def _built_objects(objects: Sequence[Any], outermost: Kustomization) -> Iterator[Diagnostic]:
-    route = (outermost.subject,)
+def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]:
     for each in filter(is_workflow, objects):
         message = f'the Workflow "{_name(each)}" is still there after the build'
         yield error("A967", route, message, hint=EXPAND)
@@ -247,7 +214,7 @@ def _built_objects(objects: Sequence[Any], outermost: Kustomization) -> Iterator
         yield error("A968", route, message, hint=hint)
 
 
-# What the files say: functions in the wrong list, programs that are missing, Workflows that nothing expands.
+# What is wrong in the files: functions in the wrong list, programs that are missing, Workflows that nothing expands.
 
 PLACES = {
     "ExpandWorkflows": "transformers",
@@ -262,20 +229,20 @@ NAMING = ("namePrefix", "nameSuffix", "namespace")
 EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
 
 
-def _files(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
-    for each in found:
+def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
+    for each in folders:
         for function in each.functions:
-            if _is_function(function.data) and function.data.get("kind") in KINDS:
+            if function.function in KINDS:
                 yield from _misplaced(function)
-                yield from _missing_program(each, function)
-                yield from _too_early(each, function)
-    yield from _workflows(found)
-    yield from _flags(found)
+                yield from _missing_program(each.kustomization, function)
+                yield from _too_early(each.kustomization, function)
+    yield from _workflows(folders)
+    yield from _flags(folders)
 
 
 def _misplaced(function: Listed) -> Iterator[Diagnostic]:
     """A964: kustomize does something else with what a function of another list prints."""
-    kind = function.data["kind"]
+    kind = function.function
     if kind == "Workflow" or function.key == PLACES[kind]:
         return
     effect = "every object would be deleted" if kind == "ValidateWorkloads" else "kustomize would refuse what it prints"
@@ -287,32 +254,22 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
     """A966: what kustomize would call is not there."""
     key = next((key for key in FUNCTION if key in _annotations(function.data)), None)
     if key is None:
-        path = _plugin_path(_plugin_home(), function.data["kind"])
+        path = _plugin_path(_plugin_home(), function.function)
         if not os.access(path, os.X_OK):
-            message = f"{function.data['kind']} names no program, and there is no plugin at {path}"
+            message = f"{function.function} names no program, and there is no plugin at {path}"
             hint = "annotate it with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`; "
             hint += "or run `bayplan kustomize install-legacy`"
             yield error("A966", (function.subject, "kind"), message, hint=hint)
         return
-    route: Route = (function.subject, "metadata", "annotations", key)
-    program = _exec_path(_annotations(function.data)[key])
-    if program is not None and not _runs(where.folder, program):
+    annotation = read("", str(_annotations(function.data)[key]).encode(), "annotation", own=False).value
+    program = get(annotation[0].data, "exec", "path") if annotation else None
+    if not isinstance(program, str):  # kustomize itself says so
+        return
+    folders = [where.folder] if "/" in program else os.get_exec_path()
+    if not any(os.access(os.path.join(each, program), os.X_OK) for each in folders):
         message = f'kustomize would call "{program}", and there is no such program'
         hint = "a name without a slash is looked for in PATH; a path is seen from the kustomization that lists the file"
-        yield error("A966", route, message, hint=hint)
-
-
-def _exec_path(annotation: Any) -> str | None:
-    """`exec.path` of a function annotation; None where it is none, which kustomize itself says."""
-    found = read("", str(annotation).encode(), "annotation", own=False).value
-    path = get(found[0].data, "exec", "path") if found else None
-    return path if isinstance(path, str) else None
-
-
-def _runs(folder: str, program: str) -> bool:
-    if "/" in program:
-        return os.access(os.path.join(folder, program), os.X_OK)
-    return any(os.access(os.path.join(each, program), os.X_OK) for each in os.get_exec_path())
+        yield error("A966", (function.subject, "metadata", "annotations", key), message, hint=hint)
 
 
 def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
@@ -320,18 +277,23 @@ def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
     for outer in where.above:
         key = next((key for key in NAMING if outer.document.data.get(key)), None)
         if key is not None:
-            message = f"{function.data['kind']} runs before `{key}` of {outer.document.name}"
+            message = f"{function.function} runs before `{key}` of {outer.document.name}"
             notes = (Note(f"`{key}` is set here", (outer.subject, key, KEY)),)
             hint = "list it in that kustomization: host names in environments and arguments keep the earlier name"
             yield warning("A969", (function.subject, "kind"), message, hint=hint, notes=notes)
             return
 
 
-def _workflows(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
+def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """A967: nothing expands a Workflow, or it is dropped in the end."""
-    expanding = {each.folder for each in found for one in each.functions if _expands(one)}
-    for each in found:
-        expanded = not expanding.isdisjoint(outer.folder for outer in (*each.above, each))
+    expanding = {
+        each.kustomization.folder
+        for each in folders
+        if any(one.function == "ExpandWorkflows" for one in each.functions)
+    }
+    for each in folders:
+        path = (*each.kustomization.above, each.kustomization)
+        expanded = not expanding.isdisjoint(outer.folder for outer in path)
         for one in (one for one in each.resources if is_workflow(one.data)):
             name = str(mapping(one.data, "metadata").get("name", ""))
             if str(_annotations(one.data).get(LOCAL, "")).lower() == "true":
@@ -343,39 +305,33 @@ def _workflows(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
                 yield error("A967", (one.subject, "kind"), f'nothing expands the Workflow "{name}"', hint=hint)
 
 
-def _expands(one: Listed) -> bool:
-    return _is_function(one.data) and one.data.get("kind") == "ExpandWorkflows"
-
-
-def _flags(found: Sequence[Kustomization]) -> Iterator[Diagnostic]:
+def _flags(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """O833: how the folder has to be built."""
-    for each in found:
-        for one in each.functions:
-            if _is_function(one.data) and any(key in _annotations(one.data) for key in FUNCTION):
-                message = "kustomize runs this function with --enable-alpha-plugins and --enable-exec only"
-                why = "with --enable-alpha-plugins alone it is skipped without a word, and kubectl has no other flag"
-                yield info("O833", (one.subject, "kind"), message, notes=(Note(why),), hint=HINT)
-                return
+    functions = (one for each in folders for one in each.functions if one.function)
+    one = next((one for one in functions if any(key in _annotations(one.data) for key in FUNCTION)), None)
+    if one is not None:
+        message = "kustomize runs this function with --enable-alpha-plugins and --enable-exec only"
+        why = "with --enable-alpha-plugins alone it is skipped without a word, and kubectl has no other flag"
+        yield info("O833", (one.subject, "kind"), message, notes=(Note(why),), hint=HINT)
 
 
 HINT = "for `kubectl kustomize`, leave the annotation out and run `bayplan kustomize install-legacy`"
 
 
-def doctor(given: Given) -> int:
+def doctor(args: Arguments) -> int:
     """Reports on one folder with a kustomization."""
-    folder = given.words[0] if given.words else "."
-    found: list[Kustomization] = []
-    _walk(folder, (), found)
-    if not found:
+    folder = args.words[0] if args.words else "."
+    folders = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
+    if not folders:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
         wrong = error("O834", (), message, hint="name the folder that you build")
-        return finish(given, [Batch((wrong,))], to_stdout=True)
-    sources = {each.subject: each.document for each in found}
-    sources |= {one.subject: one.document for each in found for one in (*each.functions, *each.resources)}
-    reported = [*_files(found)]
+        return finish(args, [Batch((wrong,))], to_stdout=True)
+    sources = {each.kustomization.subject: each.kustomization.document for each in folders}
+    sources |= {one.subject: one.document for each in folders for one in (*each.functions, *each.resources)}
+    reported = [*_files(folders)]
     unexpanded = any(each.code == "A967" for each in reported)
-    reported += [each for each in _built(folder, found) if each.code != "A967" or not unexpanded]
-    return finish(given, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
+    reported += [each for each in _built(folder, folders) if each.code != "A967" or not unexpanded]
+    return finish(args, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
 
 
 # The layout of kustomize's older plugins, the only one that kubectl runs.
@@ -386,17 +342,22 @@ MARK = "# Made by `bayplan kustomize install-legacy`."
 SCRIPT = "bayplan-krm"
 
 
-def install_legacy(given: Given) -> int:
+def install_legacy(args: Arguments) -> int:
     """Writes a small script for each kind, and says which are new."""
-    home = given.words[0] if given.words else _plugin_home()
+    home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
     paths = [_plugin_path(home, kind) for kind in KINDS]
-    wrong = [found for path in paths if (found := _in_the_way(path))]
+    wrong = [diagnostic for path in paths if (diagnostic := _in_the_way(path))]
     if wrong:
-        return finish(given, [Batch(tuple(wrong))])
-    done: list[str] = []
-    failed = tuple(_write(paths, text, done))
-    return finish(given, [Batch(failed)], lambda: output.write(done))
+        return finish(args, [Batch(tuple(wrong))])
+    lines: list[str] = []
+    for path in paths:
+        try:
+            word = _install(path, text)
+        except OSError as problem:
+            return finish(args, [Batch((unwritable(path, problem),))])
+        lines += [f"{word} {path}\n"] if word else []
+    return finish(args, (), lambda: output.write(lines))
 
 
 def _plugin_home() -> str:
@@ -414,8 +375,8 @@ def _plugin_path(home: str, kind: str) -> str:
 def _program() -> str:
     """What the script runs: the installed command of this Python, else this Python with bayplan."""
     beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
-    found = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
-    return quote(found) if found else f"{quote(sys.executable)} -P -m bayplan krm"
+    installed = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
+    return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"
 
 
 def _in_the_way(path: str) -> Diagnostic | None:
@@ -431,28 +392,12 @@ def _in_the_way(path: str) -> Diagnostic | None:
     return None if ours else error("O830", (), f'"{path}" is there already, and is not bayplan\'s', hint=hint)
 
 
-def _write(paths: list[str], text: str, done: list[str]) -> Iterator[Diagnostic]:
-    for path in paths:
-        try:
-            word = _place(path, text)
-        except OSError as problem:
-            yield unwritable(path, problem)
-            return
-        done += [f"{word} {path}\n"] if word else []
-
-
-def _place(path: str, text: str) -> str:
+def _install(path: str, text: str) -> str:
     """`created`, `updated`, or nothing where the script is as it should be."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    there = os.path.exists(path)
-    if there:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            same = file.read() == text
-        if same and os.access(path, os.X_OK):
-            return ""
-    new = f"{path}.new"
-    with open(new, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(new, os.stat(new).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    os.replace(new, path)
-    return "updated" if there else "created"
+    old = output_folder.text_at(path)
+    if old == text and os.access(path, os.X_OK):
+        return ""
+    output_folder.replace(path, [text])
+    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return "created" if old is None else "updated"

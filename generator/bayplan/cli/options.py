@@ -27,7 +27,7 @@ class Option(NamedTuple):
         return self.names[-1].removeprefix("--")
 
 
-class Argument(NamedTuple):
+class Positional(NamedTuple):
     """The positional words of a command: at least `least`, at most `most`."""
 
     metavar: str
@@ -47,7 +47,7 @@ class Command(NamedTuple):
     name: str  # "render", "topology export"
     module: str  # "render", "topology_export", "kustomize.doctor"
     summary: str
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[Positional, ...] = ()
     options: tuple[Option, ...] = ()
     description: str = ""
 
@@ -58,22 +58,22 @@ class Command(NamedTuple):
         return least <= len(words) <= most and all(not a.choices or word in a.choices for a, word in pairs)
 
 
-class Given(NamedTuple):
-    """What was given to a command: words in order, and the values of each option that is there ("" for a switch)."""
+class Arguments(NamedTuple):
+    """The parsed command line: words in order, and the values of each option that is there ("" for a switch)."""
 
     command: Command
     words: tuple[str, ...]
     options: Mapping[str, tuple[str, ...]]
 
-    def on(self, key: str) -> bool:
+    def has(self, key: str) -> bool:
         """Whether the option is there."""
         return key in self.options
 
-    def one(self, key: str, default: str = "") -> str:
+    def value(self, key: str, default: str = "") -> str:
         """The option's last value."""
         return self.options.get(key, (default,))[-1]
 
-    def all(self, key: str) -> tuple[str, ...]:
+    def values(self, key: str) -> tuple[str, ...]:
         """All values of an option."""
         return self.options.get(key, ())
 
@@ -81,11 +81,11 @@ class Given(NamedTuple):
 # Values of options -> values of the request, or what is wrong with them. All routes are `("argument", OPTION)`.
 
 
-def target(given: Given) -> Outcome[Mapping[str, str]]:
+def target(args: Arguments) -> Outcome[Mapping[str, str]]:
     """`kai=0.17,draDriver=25.12` -> {"kai": "0.17", ...}. What the names and versions mean is for the pipeline."""
     versions: dict[str, str] = {}
     wrong: list[Diagnostic] = []
-    for pair in ",".join(given.all("target")).split(",") if given.on("target") else ():
+    for pair in ",".join(args.values("target")).split(",") if args.has("target") else ():
         name, equals, version = (part.strip() for part in pair.partition("="))
         if not (name and equals and version):
             message = f'--target takes COMPONENT=VERSION, with commas between several; "{pair}" is none'
@@ -96,15 +96,15 @@ def target(given: Given) -> Outcome[Mapping[str, str]]:
     return Outcome(None if wrong else versions, tuple(wrong))
 
 
-def accept(given: Given, letters: str = "F") -> Outcome[frozenset[str]]:
+def accept(args: Arguments, letters: str = "F") -> Outcome[frozenset[str]]:
     """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
-    if not (codes := given.all("accept")):
+    if not (codes := args.values("accept")):
         return Outcome(frozenset())
     from bayplan.report.codes import successors
 
     today = [successors().get(code, code) for code in codes]
     retired = [_retired(code, now) for code, now in zip(codes, today, strict=True) if code != now]
-    wrong = [found for code in today if (found := _unacceptable(code, letters))]
+    wrong = [diagnostic for code in today if (diagnostic := _unacceptable(code, letters))]
     return Outcome(None if wrong else frozenset(today), (*retired, *wrong))
 
 
@@ -128,14 +128,14 @@ def _unacceptable(code: str, letters: str) -> Diagnostic | None:
     return None
 
 
-def variables(given: Given) -> Outcome[Mapping[str, int | float | str]]:
+def variables(args: Arguments) -> Outcome[Mapping[str, int | float | str]]:
     """`--set K=V` -> {"K": V}, a number where it is one; `--set-string K=V` -> a text always, and it wins.
 
     Source: OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`.
     """
     found: dict[str, int | float | str] = {}
     for option, make in (("set", _number), ("set-string", str)):
-        for word in given.all(option):
+        for word in args.values(option):
             name, equals, value = word.partition("=")
             if not (name and equals):
                 message = f'--{option} takes NAME=VALUE; "{word}" is none'

@@ -1,17 +1,12 @@
-"""-o: a file or a folder, replaced as a whole, touched only where bytes differ; --check: compared instead."""
+"""Standard output, as UTF-8 whatever the locale and in large writes; and the layout of tables and trees for people."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic
-
-if TYPE_CHECKING:
-    pass
-
-# Standard output, as UTF-8 whatever the locale, in large writes.
 
 CHUNK = 1 << 20
 """Characters that are gathered before a write."""
@@ -51,3 +46,30 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
             yield "".join(gathered).encode()
             gathered, size = [], 0
     yield "".join(gathered).encode()
+
+
+def table(rows: Sequence[Sequence[str]], *, right: bool = False, widest: int = 1_000_000) -> Iterator[str]:
+    """The rows with their columns below each other. `right`: all but the first are aligned right.
+
+    `widest`: the most characters to which a column is widened; what is longer moves the cells behind it.
+    """
+    columns = zip(*rows, strict=True)
+    widths = [max((len(text) for text in column if len(text) <= widest), default=0) for column in columns]
+    for row in rows:
+        cells = [text.ljust(width) for text, width in zip(row, widths, strict=True)]
+        if right:
+            cells[1:] = [text.rjust(width) for text, width in zip(row[1:], widths[1:], strict=True)]
+        yield "  ".join(cells).rstrip()
+
+
+Branches = Iterable[tuple[str, Any]]
+"""The nodes of a tree: the line of each, and the nodes below it."""
+
+
+def tree(nodes: Branches, indent: str = "") -> Iterator[str]:
+    """The lines of a tree with its branches drawn."""
+    found = [*nodes]
+    for number, (line, below) in enumerate(found, 1):
+        last = number == len(found)
+        yield f"{indent}{'└─ ' if last else '├─ '}{line}"
+        yield from tree(below, indent + ("   " if last else "│  "))

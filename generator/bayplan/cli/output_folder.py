@@ -1,4 +1,7 @@
-"""An output folder: one file an object, and an index, so that only what was written is ever replaced or removed."""
+"""Output files and folders: all of a product is written or nothing, and only files that bayplan wrote are touched.
+
+An index in each folder lists the files that bayplan wrote; only these are ever replaced or removed.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,51 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from errno import EACCES
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
 from bayplan.manifests.order import ORDER
 from bayplan.model.manifest import File, Item
 from bayplan.text.emit import emit
 
-# --check: what is there against what would be written, as a unified diff.
 
-NOWHERE = "/dev/null"
+class Change(NamedTuple):
+    """A file, and its text before and after; None where there is none."""
+
+    path: str
+    old: str | None
+    new: str | None
+
+    @property
+    def word(self) -> str:
+        """What is done to it."""
+        return "created" if self.old is None else "removed" if self.new is None else "updated"
+
+    def diff(self) -> Iterator[str]:
+        """The unified diff; a file that is not there is /dev/null."""
+        from difflib import unified_diff
+
+        before, after = (_lines(text) for text in (self.old, self.new))
+        left, right = (self.path if text is not None else "/dev/null" for text in (self.old, self.new))
+        return (line.encode("utf-8", "replace").decode() for line in unified_diff(before, after, left, right))
 
 
-def compare(path: str, expected: Mapping[str, str], stale: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """The differences on standard output, and O805 when there are any. `wanted`: file -> text; `stale`: files to go."""
-    try:
-        found = {name: (text_at(name), text) for name, text in expected.items()}
-        gone = {name: (text_at(name), None) for name in stale}
-    except (OSError, ValueError) as problem:
-        return (unwritable(path, problem),)
-    changed = {name: pair for name, pair in {**found, **gone}.items() if pair[0] != pair[1]}
-    if not changed:
+def _lines(text: str | None) -> list[str]:
+    """The lines, the last with its newline, as diffs want them."""
+    lines = (text or "").split("\n")
+    return [f"{line}\n" for line in (lines[:-1] if lines[-1] == "" else lines)]
+
+
+def compare(path: str, changes: Sequence[Change]) -> tuple[Diagnostic, ...]:
+    """Writes what would change to standard output; O805 where anything would."""
+    if not changes:
         return ()
-    failed = output.write(line for name, (old, new) in changed.items() for line in unified(name, old, new))
-    files = f"{len(changed)} files" if len(changed) > 1 else "1 file"
-    message = f'"{path}" is not what would be written: {files} would change'
+    failed = output.write(line for each in changes for line in each.diff())
+    message = f'"{path}" is not what would be written: {count(len(changes), "file")} would change'
     return (*failed, error("O805", (), message, hint="run it again without --check, and read the difference"))
 
 
@@ -42,24 +64,6 @@ def text_at(name: str) -> str | None:
             return file.read()
     except FileNotFoundError:
         return None
-
-
-def unified(name: str, old: str | None, new: str | None) -> Iterator[str]:
-    """A unified diff; a file that is not there is /dev/null."""
-    from difflib import unified_diff
-
-    before, after = (_lines(text) for text in (old, new))
-    left, right = (name if text is not None else NOWHERE for text in (old, new))
-    return (line.encode("utf-8", "replace").decode() for line in unified_diff(before, after, left, right))
-
-
-def _lines(text: str | None) -> list[str]:
-    """The lines, the last with its newline, as diffs want them."""
-    lines = (text or "").split("\n")
-    return [f"{line}\n" for line in (lines[:-1] if lines[-1] == "" else lines)]
-
-
-# One output file: written beside its place and moved there, unless the same bytes are there already.
 
 
 def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
@@ -74,6 +78,15 @@ def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
         raise
     except (OSError, ValueError) as problem:  # ValueError: a name with a NUL
         return (unwritable(path, problem),)
+    return ()
+
+
+def make_folder(folder: str) -> tuple[Diagnostic, ...]:
+    """Makes a folder and those above it."""
+    try:
+        os.makedirs(folder or os.curdir, exist_ok=True)
+    except (OSError, ValueError) as problem:
+        return (unwritable(folder, problem),)
     return ()
 
 
@@ -111,7 +124,12 @@ def same_bytes(left: str, right: str) -> bool:
 
 def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """Shows on standard output how the file differs from what would be written."""
-    return compare(path, {path: "".join(pieces)}, ())
+    text = "".join(pieces)
+    try:
+        old = text_at(path)
+    except (OSError, ValueError) as problem:
+        return (unwritable(path, problem),)
+    return compare(path, [Change(path, old, text)] if old != text else [])
 
 
 INDEX = ".bayplan-index"
@@ -128,54 +146,66 @@ def files(documents: Iterable[Item]) -> dict[str, str]:
     """
     items = tuple(documents)
     texts = [each for each in items if isinstance(each, File)]
-    found = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
+    texts_by_name = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
     documents = [each for each in items if not isinstance(each, File)]
     repeats: dict[str, int] = {}  # names repeat in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)
         name = f"{stem}.yaml"
-        while name in found:  # also by an object that is really called so
+        while name in texts_by_name:  # also by an object that is really called so
             repeats[stem] = repeats.get(stem, 1) + 1
             name = f"{stem}--{repeats[stem]}.yaml"
-        found[name] = text
-    return found
+        texts_by_name[name] = text
+    return texts_by_name
 
 
 def _stem(text: str) -> str:
     """The file name of a document as `emit` writes it. Longer than file systems allow is cut."""
-    kind, name = (found[1] if (found := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
+    kind, name = (match[1] if (match := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
     number = ORDER.index(kind) + 1 if kind in ORDER else 99
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 
 
 def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Makes the folder hold exactly these files of ours; those of others stay, and must not be in the way."""
+    """Makes the folder hold exactly these files of ours; those of others stay. O804: one of them is in the way."""
     try:
         previous = listed(path)
         if previous.value is None:
             return previous.diagnostics
-        foreign = [
-            name for name in expected if name not in previous.value and os.path.lexists(os.path.join(path, name))
-        ]
-        if foreign:
-            return tuple(_foreign(os.path.join(path, name)) for name in foreign)
-        _replace(path, expected, previous.value)
+        new = [os.path.join(path, name) for name in expected if name not in previous.value]
+        foreign = tuple(
+            error("O804", (), f'"{name}" is in the way: bayplan did not write it', hint=_MOVE)
+            for name in filter(os.path.lexists, new)
+        )
+        if not foreign:
+            os.makedirs(path, exist_ok=True)
+            index = HEADER + "".join(f"{name}\n" for name in expected)
+            apply(path, INDEX, _changes(path, {**expected, INDEX: index}, previous.value))
+        return foreign
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
-    return ()
+
+
+_MOVE = "move it, or choose another folder"
 
 
 def compare_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Shows on standard output how the folder differs from what would be written."""
     try:
         previous = listed(path)
+        if previous.value is None:
+            return previous.diagnostics
+        changes = _changes(path, expected, previous.value)
     except (OSError, ValueError) as problem:
         return (unwritable(path, problem),)
-    if previous.value is None:
-        return previous.diagnostics
-    stale = [name for name in previous.value if name not in expected and os.path.lexists(os.path.join(path, name))]
-    there = {os.path.join(path, name): text for name, text in expected.items()}
-    return compare(path, there, [os.path.join(path, name) for name in stale])
+    return compare(path, [each._replace(path=os.path.join(path, each.path)) for each in changes])
+
+
+def _changes(path: str, expected: Mapping[str, str], previous: Iterable[str]) -> list[Change]:
+    """What must change in a folder so that it holds the expected files, and none else of the previous ones."""
+    texts = {**expected, **dict.fromkeys(name for name in previous if name not in expected)}
+    changes = (Change(name, text_at(os.path.join(path, name)), text) for name, text in texts.items())
+    return [each for each in changes if each.old != each.new]
 
 
 def listed(path: str) -> Outcome[tuple[str, ...]]:
@@ -194,43 +224,65 @@ def read_index(path: str, text: str, possible: Callable[[str], object], hint: st
     return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
-def _foreign(path: str) -> Diagnostic:
-    message = f'"{path}" is in the way: bayplan did not write it'
-    return error("O804", (), message, hint="move it, or choose another folder")
+def apply(root: str, index: str, changes: Sequence[Change]) -> None:
+    """Makes the changes below a folder. OSError, ValueError.
 
-
-def _replace(path: str, expected: Mapping[str, str], listed: tuple[str, ...]) -> None:
-    os.makedirs(path, exist_ok=True)
-    texts = {**expected, INDEX: HEADER + "".join(f"{name}\n" for name in expected)}
-    changed = {name: text for name, text in texts.items() if text_at(os.path.join(path, name)) != text}
-    stale = [os.path.join(path, name) for name in listed if name not in expected]
-
-    def move(written: Sequence[str]) -> None:
-        if INDEX in changed:  # should the moving be interrupted, old and new files alike are known as ours
-            both = "".join(f"{name}\n" for name in dict.fromkeys((*listed, *expected)))
-            replace(os.path.join(path, INDEX), [HEADER + both])
-        for name in filter(os.path.lexists, stale):
-            os.unlink(name)
-        for source, name in zip(written, changed, strict=True):
-            os.replace(source, os.path.join(path, name))
-
-    staged(path, changed.values(), move)
-
-
-def staged(folder: str, texts: Iterable[str], move: Callable[[Sequence[str]], None]) -> None:
-    """Writes all texts into a temporary folder in this one before `move` moves them: a full disk changes nothing."""
-    temporary = os.path.join(folder, f".bayplan-{os.getpid()}")
+    All texts are written into a temporary folder before the first file is touched: a full disk changes nothing.
+    """
+    new = {each.path: each.new for each in changes if each.new is not None}
+    temporary = os.path.join(root, f".bayplan-{os.getpid()}")
     os.mkdir(temporary)
     try:
-        written = []
-        for number, text in enumerate(texts):
-            written.append(os.path.join(temporary, str(number)))
-            write_bytes(written[-1], [text])
-        move(written)
+        written = [os.path.join(temporary, str(number)) for number in range(len(new))]
+        for source, text in zip(written, new.values(), strict=True):
+            write_bytes(source, [text])
+        _check_folders(root, changes)
+        for each in changes:
+            if each.path == index:  # should the moving be interrupted, old and new files alike are known as ours
+                replace(os.path.join(root, index), [each.old or "", each.new or ""])
+        stale = [each.path for each in changes if each.new is None]
+        for path in stale:
+            os.unlink(os.path.join(root, path))
+        for source, path in zip(written, new, strict=True):
+            _move(source, os.path.join(root, path))
+        for path in stale:
+            _remove_empty_folders(root, path)
     finally:
         for name in os.listdir(temporary):
             os.unlink(os.path.join(temporary, name))
         os.rmdir(temporary)
+
+
+def _check_folders(root: str, changes: Sequence[Change]) -> None:
+    """PermissionError where a folder takes no changes: better now than halfway."""
+    for path in sorted({each.path for each in changes}):
+        places = [os.path.join(root or os.curdir, each) for each in (*above(path), "")]
+        if not os.access(next(filter(os.path.isdir, places)), os.W_OK | os.X_OK):
+            raise PermissionError(EACCES, os.strerror(EACCES))
+
+
+def above(path: str) -> Iterator[str]:
+    """Its folders."""
+    while path := os.path.dirname(path):
+        yield path
+
+
+def _move(source: str, path: str) -> None:
+    """Onto what is there, which keeps its mode; a link stays a link."""
+    real = os.path.realpath(path)
+    os.makedirs(os.path.dirname(real), exist_ok=True)
+    if os.path.exists(real):
+        os.chmod(source, stat.S_IMODE(os.stat(real).st_mode))
+    os.replace(source, real)
+
+
+def _remove_empty_folders(root: str, path: str) -> None:
+    """Removes folders that nothing is left in, up to the root."""
+    for each in above(path):
+        try:
+            os.rmdir(os.path.join(root, each))
+        except OSError:
+            return
 
 
 # The mark of what `bayplan generate` wrote: only a file that carries it is ever replaced or removed.

@@ -6,37 +6,23 @@ replaced or removed only if it carries the mark of `output_folder`, or `render -
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.cli import output_folder
+from bayplan.cli.output_folder import Change, above
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
-from bayplan.core.values import NamedTuple
 
 INDEX = ".bayplan-generated"
 HEADER = "# bayplan generate wrote the files below, and replaces or removes them. It touches no others.\n"
 _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullmatch
 
 
-class Change(NamedTuple):
-    """A file, as seen from the project's folder, and its text before and after; None where there is none."""
-
-    path: str
-    old: str | None
-    new: str | None
-
-    @property
-    def word(self) -> str:
-        """What is done to it."""
-        return "created" if self.old is None else "removed" if self.new is None else "updated"
-
-
 def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     """What must change below the project's folder so that it holds these files of ours and no others.
 
+    Paths are those seen from that folder. O804: a file of others is in the way. O810: one of ours has lost its mark.
     OSError and ValueError where the file system says so.
     """
     listed = _listed(root)
@@ -44,19 +30,26 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     if listed.value is None or older.value is None:
         return Outcome(None, (*listed.diagnostics, *older.diagnostics))
     index = HEADER + "".join(f"{path}\n" for path in sorted(texts))
-    wanted = {**texts, INDEX: index} if texts else {}
+    expected = {**texts, INDEX: index} if texts else {}
     ours = {INDEX, *older.value}
-    made = [Change(path, _text(root, path), text) for path, text in wanted.items()]
-    stale = [path for path in sorted({*listed.value, *ours}) if path not in wanted]
-    gone = [Change(path, text, None) for path in stale if (text := _text(root, path)) is not None]
-    kept = [each for each in gone if not _is_ours(each, ours)]
-    blocked = [each.path for each in made if not _is_ours(each, ours)]
-    blocked += _blocking(root, wanted, {each.path for each in gone if each not in kept})
-    found = (*(_foreign(root, path) for path in blocked), *_links_out(root, (*wanted, *stale)))
-    if found:
-        return Outcome(None, tuple(found))
-    needed = (*(each for each in made if each.old != each.new), *(each for each in gone if each not in kept))
-    return Outcome(tuple(sorted(needed)), tuple(_kept(root, each) for each in kept))
+    written = [Change(path, _text(root, path), text) for path, text in expected.items()]
+    stale = [path for path in sorted({*listed.value, *ours}) if path not in expected]
+    removed = [Change(path, text, None) for path in stale if (text := _text(root, path)) is not None]
+    kept = [each for each in removed if not _is_ours(each, ours)]
+    removed = [each for each in removed if each not in kept]
+    blocked = [each.path for each in written if not _is_ours(each, ours)]
+    folders = {place for path in expected for place in above(path)} - {each.path for each in removed}
+    blocked += [place for place in sorted(folders) if os.path.isfile(os.path.join(root, place))]
+    wrong = (*(_foreign(root, path) for path in blocked), *_links_out(root, (*expected, *stale)))
+    if wrong:
+        return Outcome(None, wrong)
+    needed = (*(each for each in written if each.old != each.new), *removed)
+    notices = (
+        f'nothing makes "{os.path.join(root, each.path)}" any more, and it is kept: it has lost its first line'
+        for each in kept
+    )
+    hint = "remove it yourself if nobody needs it"
+    return Outcome(tuple(sorted(needed)), tuple(warning("O810", (), message, hint=hint) for message in notices))
 
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
@@ -74,14 +67,14 @@ def _possible(path: str) -> bool:
 
 def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
     """What `render -o DIR/` wrote into the folders that are written now, its index included."""
-    found: list[str] = []
+    paths: list[str] = []
     for place in sorted({os.path.dirname(path) for path in texts}):
         if os.path.isfile(os.path.join(root, place, output_folder.INDEX)):
             names = output_folder.listed(os.path.join(root, place))
             if names.value is None:
                 return names
-            found += [os.path.join(place, name) for name in (*names.value, output_folder.INDEX)]
-    return Outcome(tuple(found))
+            paths += [os.path.join(place, name) for name in (*names.value, output_folder.INDEX)]
+    return Outcome(tuple(paths))
 
 
 def _text(root: str, path: str) -> str | None:
@@ -98,18 +91,6 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
     return change.old is None or change.path in ours or output_folder.is_marked(change.old)
 
 
-def _blocking(root: str, wanted: Iterable[str], going: set[str]) -> Iterator[str]:
-    """Files where folders are wanted, but for those that go."""
-    places = {place for path in wanted for place in above(path)}
-    return (place for place in sorted(places - going) if os.path.isfile(os.path.join(root, place)))
-
-
-def above(path: str) -> Iterator[str]:
-    """Its folders."""
-    while path := os.path.dirname(path):
-        yield path
-
-
 def _foreign(root: str, path: str) -> Diagnostic:
     message = f'"{os.path.join(root, path)}" is in the way: `bayplan generate` did not write it'
     return error("O804", (), message, hint="move it or remove it, or choose another place in bayplan.yaml")
@@ -122,59 +103,3 @@ def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
         if not os.path.join(os.path.realpath(os.path.join(root, place)), "").startswith(inside):
             message = f'"{os.path.join(root, place)}" leads out of the project by a link'
             yield error("A988", (), message, hint="write into a folder of the project itself")
-
-
-def _kept(root: str, change: Change) -> Diagnostic:
-    message = f'nothing makes "{os.path.join(root, change.path)}" any more, and it is kept: it has lost its first line'
-    return warning("O810", (), message, hint="remove it yourself if nobody needs it")
-
-
-def apply(root: str, needed: Sequence[Change]) -> None:
-    """Makes the changes: every text is on the disk before the first file is touched. OSError, ValueError."""
-    new = {each.path: each.new for each in needed if each.new is not None}
-    stale = [each.path for each in needed if each.new is None]
-
-    def move(written: Sequence[str]) -> None:
-        _check_folders(root, needed)
-        _list_old_and_new(root, needed)
-        for path in stale:
-            os.unlink(os.path.join(root, path))
-        for source, path in zip(written, new, strict=True):
-            _move(source, os.path.join(root, path))
-        for path in stale:
-            _remove_empty_folders(root, path)
-
-    output_folder.staged(root, new.values(), move)
-
-
-def _check_folders(root: str, needed: Sequence[Change]) -> None:
-    """PermissionError where a folder takes no changes: better now than halfway."""
-    for path in sorted({each.path for each in needed}):
-        places = [os.path.join(root or os.curdir, each) for each in (*above(path), "")]
-        if not os.access(next(filter(os.path.isdir, places)), os.W_OK | os.X_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-
-def _list_old_and_new(root: str, needed: Sequence[Change]) -> None:
-    """Should the moving be interrupted, old and new files alike are known as ours."""
-    index = next((each for each in needed if each.path == INDEX), None)
-    if index is not None:
-        output_folder.replace(os.path.join(root, INDEX), [index.old or "", index.new or ""])
-
-
-def _move(source: str, path: str) -> None:
-    """Onto what is there, which keeps its mode; a link stays a link."""
-    real = os.path.realpath(path)
-    os.makedirs(os.path.dirname(real), exist_ok=True)
-    if os.path.exists(real):
-        os.chmod(source, stat.S_IMODE(os.stat(real).st_mode))
-    os.replace(source, real)
-
-
-def _remove_empty_folders(root: str, path: str) -> None:
-    """Removes folders that nothing is left in, up to the project's own."""
-    for each in above(path):
-        try:
-            os.rmdir(os.path.join(root, each))
-        except OSError:
-            return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.cli import inputs, options
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.core.values import NamedTuple
 from bayplan.model.augment import AugmentRequest
 from bayplan.report import Batch
@@ -21,25 +21,25 @@ class Placing(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-def placing(given: Given, path: str) -> Placing:
+def placing(args: Arguments, path: str) -> Placing:
     """The request with the topology in the file and the policy that the options name."""
     topology, about_topology = inputs.topology_of(path)
-    policy, about_policy = inputs.policy_of(given)
-    target, accept = options.target(given), options.accept(given)
+    policy, about_policy = inputs.policy_of(args)
+    target, accept = options.target(args), options.accept(args)
     batches = (*about_topology, *about_policy, Batch((*target.diagnostics, *accept.diagnostics)))
-    read = (("topology", topology), ("policy", policy))
-    documents = {subject: document for subject, document in read if document is not None}
-    unread = policy is None and given.on("policy")
+    documents_read = (("topology", topology), ("policy", policy))
+    documents = {subject: document for subject, document in documents_read if document is not None}
+    unread = policy is None and args.has("policy")
     if unread or topology is None or target.value is None or accept.value is None:
         return Placing(None, documents, batches)
     request = AugmentRequest(
         objects=(),
         topology=topology,
         policy=policy,
-        scheduler=given.one("scheduler"),
-        namespace=given.one("namespace"),
+        scheduler=args.value("scheduler"),
+        namespace=args.value("namespace"),
         target=target.value,
         accept=accept.value,
-        hooks=given.on("include-hooks"),
+        hooks=args.has("include-hooks"),
     )
     return Placing(request, documents, batches)

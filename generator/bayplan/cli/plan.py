@@ -9,16 +9,13 @@ from typing import Any
 from bayplan.cli import inputs, output
 from bayplan.cli.compiling import compile_all
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
-from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Planned
 from bayplan.planning.fit import Fits, prove
-from bayplan.report import Batch
 from bayplan.topologies.hostlist import compress
-
-# A plan with its witness as plain data, and that data as a tree or as JSON.
 
 
 class Site(NamedTuple):
@@ -52,24 +49,17 @@ def _workflow(planned: Planned) -> dict[str, Any]:
 
 def _stages(plan: Plan) -> Iterator[dict[str, Any]]:
     proof = prove(plan)
-    paths = _paths(plan.topology)
+    domains = (domain for pool in plan.topology.pools for domain in pool.domains)
+    paths = {node: domain.path for domain in domains for node in domain.nodes}
     gangs = {gang.name: gang for gang in plan.gangs}
     for stage in proof.witness if isinstance(proof, Fits) else ():
         nodes: dict[tuple[str, str], tuple[str, ...]] = {}
         for run in stage.runs:
             placed = tuple(node for node in run.nodes for _ in range(run.each))
             nodes[run.gang, run.pods] = (*nodes.get((run.gang, run.pods), ()), *placed)
-        yield {"gangs": [_gang(gangs[name], Site(nodes, paths)) for name in stage.gangs]}
-
-
-def _paths(topology: ClusterTopology) -> dict[str, tuple[str, ...]]:
-    """Node -> the values of its levels, coarse to fine."""
-    domains = (domain for pool in topology.pools for domain in pool.domains)
-    return {node: domain.path for domain in domains for node in domain.nodes}
-
-
-def _gang(gang: GangPlan, site: Site) -> dict[str, Any]:
-    return {"gang": gang.name, "after": list(gang.after), **_unit(gang, gang.root, site)}
+        site = Site(nodes, paths)
+        placed_gangs = (gangs[name] for name in stage.gangs)
+        yield {"gangs": [{"gang": g.name, "after": [*g.after], **_unit(g, g.root, site)} for g in placed_gangs]}
 
 
 def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
@@ -113,45 +103,30 @@ def _lines(workflow: Mapping[str, Any]) -> Iterator[str]:
     for number, stage in enumerate(workflow["stages"], 1):
         if len(workflow["stages"]) > 1:
             yield f"stage {number} of {len(workflow['stages'])}"
-        yield from _branches([(_unit_line(gang, f"gang {gang['gang']}"), gang) for gang in stage["gangs"]], "")
+        yield from output.tree((_unit_line(gang, f"gang {gang['gang']}"), _below(gang)) for gang in stage["gangs"])
 
 
-def _branches(nodes: Sequence[tuple[str, Mapping[str, Any]]], indent: str) -> Iterator[str]:
-    """Lines drawn as a tree."""
-    for number, (line, below) in enumerate(nodes, 1):
-        last = number == len(nodes)
-        yield f"{indent}{'└─ ' if last else '├─ '}{line}"
-        yield from _branches([*_below(below)], indent + ("   " if last else "│  "))
-
-
-def _below(unit: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    yield from ((_unit_line(each, each["name"]), each) for each in unit.get("groups", ()))
-    yield from ((_pods_line(each), {}) for each in unit.get("podSets", ()))
+def _below(unit: Mapping[str, Any]) -> output.Branches:
+    yield from ((_unit_line(each, each["name"]), _below(each)) for each in unit["groups"])
+    yield from ((_pods_line(each), ()) for each in unit["podSets"])
 
 
 def _unit_line(unit: Mapping[str, Any], title: str) -> str:
-    wishes = (f"{word} {unit[word]}" for word in ("required", "preferred") if unit[word])
+    levels = (f"{word} {unit[word]}" for word in ("required", "preferred") if unit[word])
     domain = unit["computeDomain"] and f"ComputeDomain {unit['computeDomain']}"
-    facts = filter(None, (_count(unit["pods"]), *wishes, unit["domain"] and f"in {unit['domain']}", domain))
+    facts = filter(None, (count(unit["pods"], "pod"), *levels, unit["domain"] and f"in {unit['domain']}", domain))
     return f"{title}: {', '.join(facts)}"
 
 
 def _pods_line(pods: Mapping[str, Any]) -> str:
-    first, count = pods["firstRank"], pods["pods"]
-    ranks = "" if first is None else f", rank {first}" if count == 1 else f", ranks {first}-{first + count - 1}"
-    return f"{pods['name']}: {_count(count)}{ranks} on {compress(dict.fromkeys(pods['nodes']))}"
+    first, size = pods["firstRank"], pods["pods"]
+    ranks = "" if first is None else f", rank {first}" if size == 1 else f", ranks {first}-{first + size - 1}"
+    return f"{pods['name']}: {count(size, 'pod')}{ranks} on {compress(dict.fromkeys(pods['nodes']))}"
 
 
-def _count(pods: int) -> str:
-    return f"{pods} pod{'' if pods == 1 else 's'}"
-
-
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Shows the plans of all workflows."""
-    read = inputs.read_all(given)
-    requested = inputs.requests(given, read)
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch(requested.diagnostics), *read.batches, *found]
+    compiled, batches = compile_all(args, inputs.read_all(args))
     planned = [value.planned for _, value in compiled]
-    show = as_json if given.one("format", "tree") == "json" else as_tree
-    return finish(given, batches, lambda: output.write([show(planned)]))
+    show = as_json if args.value("format", "tree") == "json" else as_tree
+    return finish(args, batches, lambda: output.write([show(planned)]))

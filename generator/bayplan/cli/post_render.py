@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bayplan.cli import files, output
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.clients import MARK
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.report import Batch
@@ -29,23 +30,26 @@ SHARED = "shared-policy"
 """Stands among the options where the policy is the project's, for all charts."""
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Passes standard input on, with what annotations and the policy ask for."""
-    given = given if given.on("topology") or given.on("policy") else _with_policy(given)
-    named: tuple[str, tuple[Batch, ...]] = given.one("topology"), ()
-    path, batches = named if given.on("topology") else _project_topology(given)
-    wrong = _wrong(given, path)
+    args = args if args.has("topology") or args.has("policy") else _with_policy(args)
+    path, batches = _topology_path(args)
+    wrong = _wrong(args, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
     if path is None or raw.value is None or wrong:
-        return finish(given, batches)
+        return finish(args, batches)
     if not raw.value.strip():
-        return finish(given, [*batches, Batch((_empty(),))])
-    if given.on("policy") or MARK in raw.value:
-        return _augment(given, path, raw.value, batches)
+        hint = (
+            "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
+        )
+        empty = warning("A973", (), "standard input is empty, and so is the output", hint=hint)
+        return finish(args, [*batches, Batch((empty,))])
+    if args.has("policy") or MARK in raw.value:
+        return _augment(args, path, raw.value, batches)
     raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
     batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(given, [*batches, batch], _write_stdout(raw.value))
+    return finish(args, [*batches, batch], lambda: output.write_bytes([raw.value or b""]))
 
 
 def _stream() -> Outcome[bytes]:
@@ -57,57 +61,54 @@ def _stream() -> Outcome[bytes]:
     return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
 
 
-def _project_topology(given: Given) -> tuple[str | None, tuple[Batch, ...]]:
-    """The topology that the project file names. Nothing of the pipeline is loaded where -t says it already."""
+def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
+    """-t, else the topology of the project file. With -t nothing of the pipeline is loaded."""
+    if args.has("topology"):
+        return args.value("topology"), ()
     from bayplan.cli import inputs
 
-    return inputs.needed_topology(given)
+    return inputs.needed_topology(args)
 
 
-def _with_policy(given: Given) -> Given:
+def _with_policy(args: Arguments) -> Arguments:
     """The same with the policy that the project file names. What is wrong with that file is told with its topology."""
     from bayplan.cli import project
 
     path = project.named("policy")[0]
-    return given._replace(options={**given.options, "policy": (path,), SHARED: ("",)}) if path else given
+    return args._replace(options={**args.options, "policy": (path,), SHARED: ("",)}) if path else args
 
 
-def _wrong(given: Given, path: str | None) -> tuple[Diagnostic, ...]:
+def _wrong(args: Arguments, path: str | None) -> tuple[Diagnostic, ...]:
     """What is wrong with the arguments."""
-    if any(word != "-" for word in given.words):
-        message = f'post-render reads standard input, and "{given.words[0]}" is something else'
-        return (error("A970", ("argument", given.words[0]), message, hint="pipe the manifests into it"),)
-    if "-" in (path, given.one("policy")):
+    if any(word != "-" for word in args.words):
+        message = f'post-render reads standard input, and "{args.words[0]}" is something else'
+        return (error("A970", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
+    if "-" in (path, args.value("policy")):
         return (error("A922", ("argument", "-"), "- is standard input, which holds the manifests"),)
     return ()
 
 
-def _empty() -> Diagnostic:
-    message = "standard input is empty, and so is the output"
-    hint = "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
-    return warning("A973", (), message, hint=hint)
-
-
-def _augment(given: Given, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
+def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
     """Reads what is needed, has the engine place what is asked for, and writes everything."""
     from bayplan.augment import augment
     from bayplan.cli.placing import placing
     from bayplan.clients import helm as stream
 
-    needed = placing(given, path)
+    needed = placing(args, path)
     read, found = stream.parse(files.STDIN, raw, _relevant_kind(needed.documents.get("policy")))
     diagnostics, sources = stream.located(read, (*found, *stream.own_files(read)))
     batches = (*batches, *needed.batches, Batch(diagnostics, sources))
     if needed.request is None or has_errors(diagnostics):
-        return finish(given, batches)
-    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=given.on(SHARED))
+        return finish(args, batches)
+    request = needed.request._replace(objects=tuple(stream.objects(read)), shared=args.has(SHARED))
     augmented, origins = augment(request)
     diagnostics, sources = stream.located(read, augmented.diagnostics)
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
     if augmented.value is None:
-        return finish(given, batches)
-    changed = any(augmented.value)
-    return finish(given, batches, _write_stdout(b"".join(stream.written(read, augmented.value)) if changed else raw))
+        return finish(args, batches)
+    pieces = stream.written(read, augmented.value) if any(augmented.value) else (raw,)
+    text = b"".join(pieces)
+    return finish(args, batches, lambda: output.write_bytes([text]))
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
@@ -118,10 +119,6 @@ def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     rules: Any = items(policy.data, "spec", "rules") if policy else ()
     named = {text(rule, "match", "kind") for rule in rules}
     return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
-
-
-def _write_stdout(raw: bytes) -> Callable[[], tuple[Diagnostic, ...]]:
-    return lambda: output.write_bytes([raw])
 
 
 # What post-render says is kept in a file, because Helm 4 shows nothing of it (internal/plugin, `runPostrenderer`).
@@ -176,17 +173,16 @@ def _keep(text: str, argv: Sequence[str], code: int) -> None:
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
-    try:
+    with suppress(OSError, ValueError):
         where = path()
         os.makedirs(os.path.dirname(where), exist_ok=True)
         beside = f"{where}.{os.getpid()}"
         with open(beside, "w", encoding="utf-8", errors="replace") as file:
             file.write(head + plain)
         os.replace(beside, where)
-    except (OSError, ValueError):
-        pass
     if PLUGIN in os.environ:
-        _show(plain)
+        with suppress(OSError), open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
+            terminal.write(plain)
 
 
 def _folder() -> str:
@@ -196,19 +192,11 @@ def _folder() -> str:
         return "a folder that is gone"
 
 
-def _show(text: str) -> None:
-    try:
-        with open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
-            terminal.write(text)
-    except OSError:
-        pass
-
-
-def last_error(given: Given) -> int:
+def last_error(args: Arguments) -> int:
     """`bayplan last-error`: prints what is kept."""
     try:
         with open(path(), encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
-        return finish(given, [Batch((info("O820", (), "no post-render has had anything to say"),))])
-    return finish(given, [], lambda: output.write([text]))
+        return finish(args, [Batch((info("O820", (), "no post-render has had anything to say"),))])
+    return finish(args, [], lambda: output.write([text]))

@@ -29,9 +29,9 @@ class Project(NamedTuple):
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        """What it says."""
-        said: Mapping[str, Any] = self.document.data.get("spec", {})
-        return said
+        """The `spec` of the file."""
+        spec: Mapping[str, Any] = self.document.data.get("spec", {})
+        return spec
 
     def path(self, name: str) -> str:
         """A file that it names, as seen from the current folder. `-` is a file here, not standard input."""
@@ -39,22 +39,17 @@ class Project(NamedTuple):
         return joined if joined != "-" else os.path.join(os.curdir, joined)
 
 
-Found = tuple[Project | None, tuple[Batch, ...]]
-
-
-def topology() -> tuple[str | None, tuple[Batch, ...]]:
-    """The topology file that the project names, seen from the current folder; None when there is no project."""
-    return named("topology")
-
-
 def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
-    """The file that `spec` of the project names under this key: `topology` or `policy`."""
+    """The file that `spec` of the project names under this key, `topology` or `policy`, seen from the current folder.
+
+    None where there is no project.
+    """
     project, batches = load()
     name = project.spec.get(key) if project else None
     return project.path(name) if project and name else None, batches
 
 
-def load(word: str = "") -> Found:
+def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
     """The project in that file or folder, else the nearest one, and what is wrong with it."""
     path = (os.path.join(word, NAME) if os.path.isdir(word) else word) or find()
     if path is None:

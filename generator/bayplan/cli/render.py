@@ -6,56 +6,47 @@ from bayplan import pipeline
 from bayplan.cli import destination, inputs, output
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
-from bayplan.cli.inputs import Inputs
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """`bayplan render`: writes every manifest of all workflows, or nothing."""
-    read = inputs.read_all(given)
-    requested = inputs.requests(given, read, cluster_objects=given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch((*requested.diagnostics, *destination.option_errors(given))), *read.batches, *found]
-    if len(compiled) != len(requested.value or ()) or not compiled:
-        return finish(given, batches)
+    read = inputs.read_all(args)
+    compiled, batches = compile_all(args, read)
+    batches.append(Batch(destination.option_errors(args)))
+    if not compiled or len(compiled) < len(read.workflows):
+        return finish(args, batches)
     documents, colliding = join(compiled)
-    return finish(given, [*batches, *colliding], destination.writer(given, documents))
+    return finish(args, [*batches, *colliding], destination.writer(args, documents))
 
 
-def delete_plan(given: Given) -> int:
+def delete_plan(args: Arguments) -> int:
     """`bayplan delete-plan`: the commands that delete what render writes, a line each, in an order that works."""
     from bayplan.manifests import lifecycle
 
-    read = inputs.read_all(given)
-    requested = inputs.requests(given, read)
-    compiled, found = compile_all(requested.value or (), read)
-    batches = [Batch(requested.diagnostics), *read.batches, *found]
+    compiled, batches = compile_all(args, inputs.read_all(args))
     documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
-    return finish(given, [*batches, *colliding], lambda: output.write(lines))
+    return finish(args, [*batches, *colliding], lambda: output.write(lines))
 
 
-def import_workflows(given: Given) -> int:
+def import_workflows(args: Arguments) -> int:
     """`bayplan import`: prints all workflows as native ones, or none."""
     from bayplan.text.emit import emit
     from bayplan.workflows import native
 
-    read = inputs.read_all(given, needs_topology=False)
-    topology, about = _topology(read)
-    batches = [Batch(destination.option_errors(given)), *read.batches, *about]
+    read = inputs.read_all(args, needs_topology=False)
+    batches = [Batch(destination.option_errors(args)), *read.batches]
+    topology: ClusterTopology | None = None
+    if read.topology is not None:  # a format may leave to it what only a cluster resolves
+        checked, origins = pipeline.check_topology(read.topology)
+        topology = checked.value
+        batches.append(Batch(checked.diagnostics, read.sources(), origins))
     documents = []
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, given.one("from"), read.context(topology))
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology))
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
         documents += [native.write(outcome.value)] if outcome.value else []
-    return finish(given, batches, destination.file_writer(given, emit(documents)) if documents else None)
-
-
-def _topology(read: Inputs) -> tuple[ClusterTopology | None, list[Batch]]:
-    """The cluster, where one is named: a format may say things that only it can resolve."""
-    if read.topology is None:
-        return None, []
-    outcome, origins = pipeline.check_topology(read.topology)
-    return outcome.value, [Batch(outcome.diagnostics, read.sources(), origins)]
+    return finish(args, batches, destination.file_writer(args, emit(documents)) if documents else None)

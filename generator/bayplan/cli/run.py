@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bayplan.cli.options import Command, Given
+from bayplan.cli.options import Arguments, Command
 
 INTERRUPTED = 130
 """Exit code: 128 and the signal's number, as shells have it."""
@@ -15,19 +15,15 @@ def run(argv: Sequence[str]) -> int:
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
-        return post_render.keep_stderr(argv, _run_guarded)
-    return _run_guarded(argv)
+        return post_render.keep_stderr(argv, lambda argv: _guarded_call(lambda: _dispatch(argv)))
+    return _guarded_call(lambda: _dispatch(argv))
 
 
 def krm(argv: Sequence[str]) -> int:
     """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
     if argv:
         return run(["krm", *argv])
-    return _guarded_call(lambda: execute(Given(Command("krm", "krm", ""), (), {})))
-
-
-def _run_guarded(argv: Sequence[str]) -> int:
-    return _guarded_call(lambda: _dispatch(argv))
+    return _guarded_call(lambda: execute(Arguments(Command("krm", "krm", ""), (), {})))
 
 
 def _guarded_call(work: Callable[[], int]) -> int:
@@ -46,19 +42,19 @@ def _dispatch(argv: Sequence[str]) -> int:
     """The fast parser where it understands, click where not."""
     from bayplan.cli.commands import COMMANDS
 
-    found = find(argv, COMMANDS)
-    plain = parse(*found) if found else None
-    if plain is not None:
-        return execute(plain)
+    command = find(argv, COMMANDS)
+    parsed = parse(*command) if command else None
+    if parsed is not None:
+        return execute(parsed)
     from bayplan.cli import human
 
     return human.main(argv, execute)
 
 
-def execute(given: Given) -> int:
+def execute(args: Arguments) -> int:
     """Runs the command's own module; no other is loaded."""
-    module, _, function = given.command.module.partition(".")
-    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(given)
+    module, _, function = args.command.module.partition(".")
+    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(args)
     return code
 
 
@@ -75,7 +71,7 @@ def find(argv: Sequence[str], commands: Iterable[Command]) -> tuple[Command, Seq
     return None
 
 
-def parse(command: Command, argv: Sequence[str]) -> Given | None:
+def parse(command: Command, argv: Sequence[str]) -> Arguments | None:
     """The command line, or None unless it is of the plain kind: known options spelled out, values where due."""
     spelled = {name: option for option in command.options for name in option.names}
     words: list[str] = []
@@ -94,4 +90,4 @@ def parse(command: Command, argv: Sequence[str]) -> Given | None:
         if (value.startswith("-") and value != "-") or (option.choices and value not in option.choices):
             return None
         options[option.key] = (*options.get(option.key, ()), value) if option.many else (value,)
-    return Given(command, tuple(words), options) if command.takes(tuple(words)) else None
+    return Arguments(command, tuple(words), options) if command.takes(tuple(words)) else None

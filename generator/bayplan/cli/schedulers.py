@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from bayplan.backends import BACKENDS, existing
 from bayplan.cli import output
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.cli.options import Arguments
+from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
@@ -19,25 +19,16 @@ from bayplan.report import Batch
 WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Prints the table of all, or the rows of one with their reasons."""
-    name = given.words[0] if given.words else ""
+    name = args.words[0] if args.words else ""
     if name and name not in BACKENDS:
-        return finish(given, [Batch((_unknown(name),))])
-    lines = _one(BACKENDS[name]) if name else _table(list(BACKENDS.values()))
-    return finish(given, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
-
-
-def _unknown(name: str) -> Diagnostic:
-    return error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=suggest(name, BACKENDS))
-
-
-def _table(backends: Sequence[Backend]) -> Iterator[str]:
-    """One row a feature, one column a scheduler."""
-    rows = list(matrix(backends))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True))
+        hint = suggest(name, BACKENDS)
+        return finish(
+            args, [Batch((error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
+        )
+    lines = _one(BACKENDS[name]) if name else output.table([*matrix([*BACKENDS.values()])])
+    return finish(args, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
 
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
@@ -59,8 +50,12 @@ def cell(feature: str, backend: Backend) -> str:
     carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
-    told = (kind if text == "yes" else f"{kind} {text}" for kind, text in carrying.items())
-    return ", ".join(told) or next(iter(kinds.values()), "never")
+    return _joined(carrying) or next(iter(kinds.values()), "never")
+
+
+def _joined(cells: Mapping[str, str]) -> str:
+    """`jobset, job since 1.2`: the kinds, each with its cell unless that is `yes`."""
+    return ", ".join(kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items())
 
 
 def summed(rows: Sequence[Support]) -> str:
@@ -106,14 +101,15 @@ def _one(backend: Backend) -> Iterator[str]:
 def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:
     for name, feature in features.items():
         for row in _rows(name, support):
-            where = extent(row, feature.unit)
-            word = WORDS[row.fidelity]
-            yield f"  {word:<9}{feature.meaning}{f' ({where})' if where else ''}"
-            told = f"{row.word}: {row.reason}" if row.word else row.reason
-            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+            reason = f"{row.word}: {row.reason}" if row.word else row.reason
+            yield from _row_lines(row, feature.meaning, feature.unit, reason)
 
 
-# Workloads that exist already
+def _row_lines(row: Support, meaning: str, unit: str, reason: str) -> Iterator[str]:
+    where = extent(row, unit)
+    yield f"  {WORDS[row.fidelity]:<9}{meaning}{f' ({where})' if where else ''}"
+    yield from (f"{'':11}{text}" for text in (reason, row.hint and f"hint: {row.hint}") if text)
+
 
 PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
 """Of those that are read; a Deployment is never a gang."""
@@ -126,7 +122,6 @@ PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 }
 """What may be asked of a workload, in words, and of which kinds."""
 
-POD_TEMPLATES = "pod templates"
 ABSENT = ("never", "not yet here", "not yet upstream")
 
 
@@ -139,10 +134,8 @@ def _existing_rows(backend: Backend) -> Iterator[str]:
             for row in _rows_of_existing(backend, f"{placement}-{kind}"):
                 alike.setdefault(row._replace(feature=placement), []).append(kind)
         for row, names in alike.items():
-            where = extent(row, POD_TEMPLATES)
-            yield f"  {WORDS[row.fidelity]:<9}{meaning}: {', '.join(names)}{f' ({where})' if where else ''}"
-            told = f"{row.word}: {row.reason}" if row.word else ""
-            yield from (f"{'':11}{text}" for text in (told, row.hint and f"hint: {row.hint}") if text)
+            reason = f"{row.word}: {row.reason}" if row.word else ""
+            yield from _row_lines(row, f"{meaning}: {', '.join(names)}", "pod templates", reason)
 
 
 def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
@@ -170,5 +163,5 @@ def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> st
         kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
     ]
     cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}")) for kind in placed or kinds}
-    carried = (kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items() if text not in ABSENT)
-    return ", ".join(carried) or next(iter(cells.values()))
+    carried = {kind: text for kind, text in cells.items() if text not in ABSENT}
+    return _joined(carried) or next(iter(cells.values()))

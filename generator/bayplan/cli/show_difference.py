@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from bayplan.cli.output import table
 from bayplan.core.phrases import count
 from bayplan.topologies.alignment import Unit
 from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
@@ -13,39 +14,39 @@ from bayplan.topologies.hostlist import compress
 FATAL = "slurmctld does not start while a saved node is on a unit that has no such name any more"
 
 
-def as_text(found: Comparison, old: str, new: str) -> Iterator[str]:
+def as_text(comparison: Comparison, old: str, new: str) -> Iterator[str]:
     """Sections, each with a line for each thing; nothing where nothing differs."""
-    if found.equal:
+    if comparison.equal:
         return
     yield f"--- {old}\n+++ {new}\n"
-    for title, lines in _sections(found):
+    for title, lines in _sections(comparison):
         if lines:
             yield f"\n{title}\n"
-            yield from (f"  {line}\n" for line in _aligned(lines))
+            yield from (f"  {line}\n" for line in table(lines, widest=WIDEST))
 
 
-def _sections(found: Comparison) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
-    renamed = [each for each in found.renamed if each.value]
-    shifted = [each for each in found.renamed if not each.value]
-    yield "pools", [*_pools(found)]
+def _sections(comparison: Comparison) -> Iterator[tuple[str, Sequence[Sequence[str]]]]:
+    renamed = [each for each in comparison.renamed if each.value]
+    shifted = [each for each in comparison.renamed if not each.value]
+    yield "pools", [*_pools(comparison)]
     yield f"renamed domains ({FATAL})", [_renamed(each) for each in renamed]
     yield "domains under other parents", [_renamed(each) for each in shifted]
-    yield f"domains that are gone ({FATAL})", [*_units(found.units_gone)]
-    yield "new domains", [*_units(found.units_new)]
-    yield "nodes that have moved", [_group(each) for each in found.moved]
-    yield "nodes that are gone", [_group(each) for each in found.gone]
-    yield "new nodes", [_group(each) for each in found.new]
-    yield "states", [(compress(s.nodes), f"{s.before or 'usable'} -> {s.after or 'usable'}") for s in found.states]
+    yield f"domains that are gone ({FATAL})", [*_units(comparison.units_gone)]
+    yield "new domains", [*_units(comparison.units_new)]
+    yield "nodes that have moved", [_group(each) for each in comparison.moved]
+    yield "nodes that are gone", [_group(each) for each in comparison.gone]
+    yield "new nodes", [_group(each) for each in comparison.new]
+    yield "states", [(compress(s.nodes), f"{s.before or 'usable'} -> {s.after or 'usable'}") for s in comparison.states]
     yield (
         "settings",
-        [(each.key, f"{each.before or 'not given'} -> {each.after or 'not given'}") for each in found.settings],
+        [(each.key, f"{each.before or 'not given'} -> {each.after or 'not given'}") for each in comparison.settings],
     )
 
 
-def _pools(found: Comparison) -> Iterator[Sequence[str]]:
-    yield from ((name, "new") for name in found.pools_new)
-    yield from ((name, "gone") for name in found.pools_gone)
-    yield from ((old, f"is {new} now") for old, new in found.pools_renamed)
+def _pools(comparison: Comparison) -> Iterator[Sequence[str]]:
+    yield from ((name, "new") for name in comparison.pools_new)
+    yield from ((name, "gone") for name in comparison.pools_gone)
+    yield from ((old, f"is {new} now") for old, new in comparison.pools_renamed)
 
 
 def _renamed(each: Renamed) -> Sequence[str]:
@@ -74,42 +75,35 @@ WIDEST = 60
 """Characters beyond which a column is not widened."""
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Rows with their columns below each other."""
-    widths = [
-        max((len(text) for text in column if len(text) <= WIDEST), default=0) for column in zip(*rows, strict=True)
-    ]
-    return ("  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-
-def as_json(found: Comparison) -> str:
+def as_json(comparison: Comparison) -> str:
     """The same as data; all keys are there."""
     import json
 
     data = {
-        "equal": found.equal,
+        "equal": comparison.equal,
         "pools": {
-            "new": found.pools_new,
-            "gone": found.pools_gone,
-            "renamed": [{"before": old, "after": new} for old, new in found.pools_renamed],
+            "new": comparison.pools_new,
+            "gone": comparison.pools_gone,
+            "renamed": [{"before": old, "after": new} for old, new in comparison.pools_renamed],
         },
         "domains": {
-            "renamed": [_renamed_data(each) for each in found.renamed if each.value],
-            "underOtherParents": [_renamed_data(each) for each in found.renamed if not each.value],
-            "gone": [*map(_unit_data, found.units_gone)],
-            "new": [*map(_unit_data, found.units_new)],
+            "renamed": [_renamed_data(each) for each in comparison.renamed if each.value],
+            "underOtherParents": [_renamed_data(each) for each in comparison.renamed if not each.value],
+            "gone": [*map(_unit_data, comparison.units_gone)],
+            "new": [*map(_unit_data, comparison.units_new)],
         },
         "nodes": {
-            "moved": [*map(_group_data, found.moved)],
-            "gone": [*map(_group_data, found.gone)],
-            "new": [*map(_group_data, found.new)],
+            "moved": [*map(_group_data, comparison.moved)],
+            "gone": [*map(_group_data, comparison.gone)],
+            "new": [*map(_group_data, comparison.new)],
             "states": [
                 {**_nodes(each.nodes), "before": each.before or None, "after": each.after or None}
-                for each in found.states
+                for each in comparison.states
             ],
         },
         "settings": [
-            {"key": each.key, "before": each.before or None, "after": each.after or None} for each in found.settings
+            {"key": each.key, "before": each.before or None, "after": each.after or None}
+            for each in comparison.settings
         ],
     }
     return json.dumps(data, indent=2) + "\n"

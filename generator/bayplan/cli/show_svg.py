@@ -69,12 +69,10 @@ def _pool(counted: PoolCount, large: bool) -> Box:
     amount = counted.amount
     title = f"{counted.pool.name}: {count(amount.nodes, 'node')}, {state_of(amount)}"
     depth = _depth(counted, large)
-    if not large:
-        boxes = [_box(counted, unit, depth, WIDTH - 2 * PAD) for unit in counted.units]
-    elif depth == 0:
+    if large and depth == 0:
         boxes = [_grid(_whole(counted, unit) for unit in counted.units)]
     else:
-        boxes = [_crowd(counted, unit, depth, WIDTH - 2 * PAD) for unit in counted.units]
+        boxes = [_box(counted, unit, depth, large, WIDTH - 2 * PAD) for unit in counted.units]
     return _framed(title, boxes, WIDTH, fixed=True)
 
 
@@ -87,21 +85,15 @@ def _depth(counted: PoolCount, large: bool) -> int:
     return max(drawn, default=0)
 
 
-def _box(counted: PoolCount, unit: Unit, depth: int, room: float) -> Box:
-    """A unit with the squares of its nodes, or with the boxes of the units inside."""
-    title = unit.path[-1] if unit.path else "nodes"
-    if unit.below:
-        return _framed(title, [_box(counted, each, depth, room - 2 * PAD) for each in unit.below], room)
-    return _framed(title, [_grid(_nodes(counted, unit))], room)
-
-
-def _crowd(counted: PoolCount, unit: Unit, depth: int, room: float) -> Box:
-    """The same of a large cluster: units of the last level are squares."""
-    if len(unit.path) < depth:
-        inside = [_crowd(counted, each, depth, room - 2 * PAD) for each in unit.below]
-        return _framed(unit.path[-1], inside, room)
-    squares = (_whole(counted, each) for each in unit.below or (unit,))
-    return _framed(unit.path[-1] if unit.path else "nodes", [_grid(squares)], room)
+def _box(counted: PoolCount, unit: Unit, depth: int, large: bool, width: float) -> Box:
+    """A unit with the boxes of the units inside, else with squares: its nodes or, in a large cluster, its units."""
+    if len(unit.path) < depth and unit.below:
+        inside = [_box(counted, each, depth, large, width - 2 * PAD) for each in unit.below]
+    elif large:
+        inside = [_grid(_whole(counted, each) for each in unit.below or (unit,))]
+    else:
+        inside = [_grid(_nodes(counted, unit))]
+    return _framed(unit.path[-1] if unit.path else "nodes", inside, width)
 
 
 def _nodes(counted: PoolCount, unit: Unit) -> Iterator[tuple[str, str]]:
@@ -124,36 +116,33 @@ def _whole(counted: PoolCount, unit: Unit) -> tuple[str, str]:
 
 def _grid(squares: Iterator[tuple[str, str]]) -> Box:
     """Squares in columns: two for a rack, more for what is larger."""
-    found = [*squares]
-    columns = 2 if len(found) <= 20 else min(ceil(sqrt(2 * len(found))), 70)
+    cells = [*squares]
+    columns = 2 if len(cells) <= 20 else min(ceil(sqrt(2 * len(cells))), 70)
     lines = []
-    for number, (word, name) in enumerate(found):
+    for number, (word, name) in enumerate(cells):
         x, y = number % columns * STEP, number // columns * STEP
         square = f'<rect class="{_safe(word)}" x="{x}" y="{y}" width="{CELL}" height="{CELL}" rx="2">'
         lines.append(f"{square}<title>{_safe(name)}</title></rect>\n")
-    rows = ceil(len(found) / columns)
-    return Box(max(min(columns, len(found)) * STEP - 3, 0), max(rows * STEP - 3, 0), "".join(lines))
+    rows = ceil(len(cells) / columns)
+    return Box(max(min(columns, len(cells)) * STEP - 3, 0), max(rows * STEP - 3, 0), "".join(lines))
 
 
-def _framed(title: str, inside: Sequence[Box], room: float, fixed: bool = False) -> Box:
-    """Boxes beside and below each other in a frame with a title."""
+def _framed(title: str, inside: Sequence[Box], most: float, fixed: bool = False) -> Box:
+    """Boxes beside and below each other in a frame with a title, at most so wide (`fixed`: exactly)."""
     x, y, height, width = float(PAD), float(HEAD + PAD), 0.0, 0.0
     placed = []
     for box in inside:
-        if x > PAD and x + box.width + PAD > room:
+        if x > PAD and x + box.width + PAD > most:
             x, y, height = float(PAD), y + height + PAD, 0.0
         placed.append(f'<g transform="translate({_n(x)} {_n(y)})">\n{box.text}</g>\n')
         x, width, height = x + box.width + PAD, max(width, x + box.width), max(height, box.height)
     label = max(width, min(len(title) * LETTER + PAD, 90.0))
-    wide = room if fixed else label + PAD
+    wide = most if fixed else label + PAD
     head = f'<rect class="line" width="{_n(wide)}" height="{_n(y + height + PAD)}" rx="5"/>\n'
-    head += f'<text class="ink" x="{PAD}" y="16">{_safe(_cut(title, wide))}<title>{_safe(title)}</title></text>\n'
+    letters = int((wide - PAD) / LETTER)
+    shown = title if len(title) <= letters else f"{title[: max(letters - 1, 1)]}\u2026"
+    head += f'<text class="ink" x="{PAD}" y="16">{_safe(shown)}<title>{_safe(title)}</title></text>\n'
     return Box(wide, y + height + PAD, head + "".join(placed))
-
-
-def _cut(title: str, width: float) -> str:
-    most = int((width - PAD) / LETTER)
-    return title if len(title) <= most else f"{title[: max(most - 1, 1)]}\u2026"
 
 
 def _legend(pieces: Sequence[str]) -> str:

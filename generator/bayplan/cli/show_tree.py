@@ -1,9 +1,10 @@
-"""A counted topology for the terminal: numbers first, then the tree as deep as it can be taken in."""
+"""A counted topology for the terminal: numbers first, then as much of the tree as fits a screen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bayplan.cli.output import Branches, table, tree
 from bayplan.core.phrases import count, listing
 from bayplan.fabrics import pools_of
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Fabric
@@ -43,14 +44,14 @@ def _pool(counted: PoolCount, level: str) -> Iterator[str]:
     yield f"pool {pool.name}: {count(amount.nodes, 'node')}{cards}, {state_of(amount)}"
     if counted.levels:
         yield ""
-        yield from _columns([("level", "domains", "nodes each", "usable each", "label"), *map(_level, counted.levels)])
+        yield from table([("level", "domains", "nodes each", "usable each", "label"), *map(_level, counted.levels)])
         yield ""
         yield from _fits(counted.levels)
         yield ""
         yield from _tree(counted, level)
     elif level == HOST_LEVEL:
         yield ""
-        yield from _branches(counted, counted.units, "", 1, True)
+        yield from tree(_branches(counted, counted.units, 1, True))
 
 
 def state_of(amount: Amount, whole: str = "all usable") -> str:
@@ -83,33 +84,24 @@ def _fits(levels: Sequence[LevelCount]) -> Iterator[str]:
     if not sizes:
         return
     head = ("groups of nodes", *map(str, sizes))
-    yield from _columns([head, *((f"  in one {level.name}", *_row(level)) for level in levels)], right=True)
-
-
-def _row(level: LevelCount) -> Iterator[str]:
-    for fit in level.fits:
-        yield "-" if not fit.groups else f"{fit.groups} ({fit.stranded})" if fit.stranded else str(fit.groups)
-
-
-def _columns(rows: Sequence[Sequence[str]], right: bool = False) -> Iterator[str]:
-    """The rows with their columns below each other; `right`: all but the first end together."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        first, *others = zip(row, widths, strict=True)
-        cells = (text.rjust(width) if right else text.ljust(width) for text, width in others)
-        yield "  ".join([first[0].ljust(first[1]), *cells])
+    rows = [head]
+    for level in levels:
+        cells = (
+            f"{fit.groups} ({fit.stranded})" if fit.groups and fit.stranded else str(fit.groups or "-")
+            for fit in level.fits
+        )
+        rows.append((f"  in one {level.name}", *cells))
+    yield from table(rows, right=True)
 
 
 def _tree(counted: PoolCount, level: str) -> Iterator[str]:
     """The units down to a level, else as deep as the lines allow; what is alike is drawn together."""
     names = [each.name for each in counted.levels]
-    if level == HOST_LEVEL:
-        yield from _branches(counted, counted.units, "", len(names) + 1, True)
-    elif level in names:
-        yield from _branches(counted, counted.units, "", names.index(level) + 1, True)
+    if level in (*names, HOST_LEVEL):
+        yield from tree(_branches(counted, counted.units, [*names, HOST_LEVEL].index(level) + 1, True))
     else:
         for depth in range(len(names), 0, -1):
-            lines = [*_branches(counted, counted.units, "", depth, False)]
+            lines = [*tree(_branches(counted, counted.units, depth, False))]
             if len(lines) <= MOST or depth == 1:
                 break
         yield from lines[:MOST]
@@ -119,34 +111,31 @@ def _tree(counted: PoolCount, level: str) -> Iterator[str]:
             yield f"down to {names[depth - 1]}: --level {names[-1]} or --all shows more"
 
 
-def _branches(counted: PoolCount, units: Sequence[Unit], indent: str, depth: int, each_one: bool) -> Iterator[str]:
-    """Lines of units and of what is below them."""
-    groups = [(unit,) for unit in units] if each_one else [*_alike(counted, units, depth)]
-    for number, group in enumerate(groups, 1):
-        last = number == len(groups)
+def _branches(counted: PoolCount, units: Sequence[Unit], depth: int, each_one: bool) -> Branches:
+    """The lines of units with what is below them."""
+    for group in ([unit] for unit in units) if each_one else _alike(units, depth):
         unit = group[0]
-        yield f"{indent}{'└─ ' if last else '├─ '}{_line(counted, group)}"
-        deeper = indent + ("   " if last else "│  ")
+        below: Branches = ()
         if len(unit.path) < depth and unit.below:
-            yield from _branches(counted, unit.below, deeper, depth, each_one)
+            below = _branches(counted, unit.below, depth, each_one)
         elif len(unit.path) < depth:
-            yield from _hosts(counted, unit, deeper)
+            reasons = ((node, counted.reasons.get(node, "")) for node in unit.members)
+            below = ((f"{node}: {reason}" if reason else node, ()) for node, reason in reasons)
+        yield _line(counted, group), below
 
 
-def _alike(counted: PoolCount, units: Sequence[Unit], depth: int) -> Iterator[tuple[Unit, ...]]:
-    """Neighbours below which nothing is drawn, and in which the same is usable."""
-    held: list[Unit] = []
+def _alike(units: Sequence[Unit], depth: int) -> list[list[Unit]]:
+    """Neighbours below which nothing is drawn, and in which the same is usable, in one group."""
+    groups: list[list[Unit]] = []
+    previous: Unit | None = None  # the last one, if more may join it
     for unit in units:
         leaf = not unit.below or len(unit.path) >= depth
-        if held and (not leaf or held[0].amount != unit.amount or unit.amount.unusable):
-            yield tuple(held)
-            held = []
-        held.append(unit)
-        if not leaf:
-            yield tuple(held)
-            held = []
-    if held:
-        yield tuple(held)
+        if previous and leaf and previous.amount == unit.amount and not unit.amount.unusable:
+            groups[-1].append(unit)
+        else:
+            groups.append([unit])
+        previous = unit if leaf else None
+    return groups
 
 
 def _line(counted: PoolCount, group: Sequence[Unit]) -> str:
@@ -176,9 +165,3 @@ def _named(counted: PoolCount, unit: Unit) -> str:
 def _listed(nodes: Iterable[str]) -> str:
     text = compress(nodes)
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _hosts(counted: PoolCount, unit: Unit, indent: str) -> Iterator[str]:
-    for number, node in enumerate(unit.members, 1):
-        reason = counted.reasons.get(node, "")
-        yield f"{indent}{'└─ ' if number == len(unit.members) else '├─ '}{node}{f': {reason}' if reason else ''}"

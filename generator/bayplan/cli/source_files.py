@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import sys
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from functools import cached_property
 from io import IncrementalNewlineDecoder
 from itertools import chain
-from typing import IO
 
 from bayplan.cli import files
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.cli.files import UnreadableError
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.model.formats import HEAD, SourceFile
 from bayplan.report import Batch
 from bayplan.text.document import Document, read, read_text
@@ -20,13 +19,6 @@ from bayplan.text.source import LARGEST, Lines, text_of
 
 PIECE = 2**22
 """Bytes that are read at a time."""
-
-
-class UnreadableError(Exception):
-    """The file cannot be read, or only a part of it."""
-
-    def __init__(self, found: tuple[Diagnostic, ...]) -> None:
-        self.found = found
 
 
 class OpenedFile(SourceFile):
@@ -48,13 +40,11 @@ class OpenedFile(SourceFile):
 
     def _pieces(self) -> Generator[bytes, None, None]:
         try:
-            with _open(self._path, self.at()) as file:
+            with files.open_regular(self._path, self.at()) as file:
                 while piece := file.read(PIECE):
                     yield piece
-        except (OSError, ValueError) as problem:  # ValueError: a name with a NUL, or a closed standard input
-            from bayplan.cli.failures import reason
-
-            raise UnreadableError((error("R101", self.at(), f"the file cannot be read: {reason(problem)}"),)) from None
+        except (OSError, ValueError) as problem:
+            raise UnreadableError(files.unreadable(problem, self.at())) from None
 
     @property
     def _all(self) -> Iterator[bytes]:
@@ -65,14 +55,13 @@ class OpenedFile(SourceFile):
 
     @cached_property
     def _raw(self) -> bytes:
-        held, size = [], 0
+        pieces, size = [], 0
         for piece in self._all:
-            held.append(piece)
+            pieces.append(piece)
             size += len(piece)
             if size > LARGEST:
-                message = f"the file has more than {LARGEST:,} bytes, the most that is read of this format"
-                raise UnreadableError((error("R103", self.at(), message, hint="is it the right file?"),))
-        return b"".join(held)
+                raise UnreadableError(files.too_large(self.at(), " of this format"))
+        return b"".join(pieces)
 
     @cached_property
     def head(self) -> str:
@@ -88,7 +77,10 @@ class OpenedFile(SourceFile):
     @cached_property
     def text(self) -> str:
         """All of it."""
-        return _value(read_text(self._raw, str(self.at()[0])))
+        outcome = read_text(self._raw, str(self.at()[0]))
+        if outcome.value is None:
+            raise UnreadableError(*outcome.diagnostics)
+        return outcome.value
 
     @cached_property
     def _read(self) -> Outcome[tuple[Document, ...]]:
@@ -108,7 +100,7 @@ class OpenedFile(SourceFile):
         """The text in pieces."""
         pieces = self._all
         first = next(pieces, b"")
-        encoding = "utf-16" if first.startswith(_UTF_16) else "utf-8-sig"
+        encoding = "utf-16" if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
         strict = codecs.getincrementaldecoder(encoding)("strict")
         decoder = IncrementalNewlineDecoder(strict, translate=True)
         line = 1
@@ -116,44 +108,24 @@ class OpenedFile(SourceFile):
             try:
                 text = decoder.decode(piece, final=not piece)
             except UnicodeDecodeError as problem:
-                raise UnreadableError((self._unfit(problem, line, encoding),)) from None
+                raise UnreadableError(self._undecodable(problem, line, encoding)) from None
             line += text.count("\n")
             yield text
 
-    def _unfit(self, problem: UnicodeDecodeError, line: int, encoding: str) -> Diagnostic:
+    def _undecodable(self, problem: UnicodeDecodeError, line: int, encoding: str) -> Diagnostic:
         before = problem.object[: problem.start].decode(encoding, "replace")
         row, column = Lines(before).at(len(before))
-        found = problem.object[problem.start : problem.end].hex(" ")
-        message = f"the file is not {encoding.removesuffix('-sig').upper()}: {found} is no character"
+        characters = problem.object[problem.start : problem.end].hex(" ")
+        message = f"the file is not {encoding.removesuffix('-sig').upper()}: {characters} is no character"
         return error("R104", (*self.at(), AT, line + row - 1, column), message, hint="save it as UTF-8")
 
-    def batch(self, found: tuple[Diagnostic, ...]) -> Batch:
+    def batch(self, diagnostics: tuple[Diagnostic, ...]) -> Batch:
         """Findings about this file, with the texts that they quote lines from."""
         text = self.__dict__.get("text", "")
-        if not text and "_raw" in self.__dict__ and found:
+        if not text and "_raw" in self.__dict__ and diagnostics:
             text = read_text(self._raw, "").value or ""
         own = f"source:{self.number}:"
-        subjects = {str(each.route[0]) for each in found if each.route and str(each.route[0]).startswith(own)}
+        subjects = {str(each.route[0]) for each in diagnostics if each.route and str(each.route[0]).startswith(own)}
         numbered = {str(self.at(number)[0]): document for number, document in enumerate(self.documents)} if text else {}
         plain = {subject: Document(self.name, text, 0, None) for subject in (*subjects, str(self.at()[0]))}
-        return Batch(found, {**plain, **numbered})
-
-
-def _open(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
-    if path == "-":
-        if sys.stdin is None:
-            raise ValueError("standard input is closed")
-        return nullcontext(sys.stdin.buffer)
-    wrong = files.irregular(path, route)
-    if wrong:
-        raise UnreadableError((wrong,))
-    return open(path, "rb")
-
-
-def _value(outcome: Outcome[str]) -> str:
-    if outcome.value is None:
-        raise UnreadableError(outcome.diagnostics)
-    return outcome.value
-
-
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        return Batch(diagnostics, {**plain, **numbered})

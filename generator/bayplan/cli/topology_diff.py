@@ -2,52 +2,51 @@
 
 from __future__ import annotations
 
-from bayplan.cli import any_topology, destination
-from bayplan.cli.any_topology import Found
+from bayplan.cli import any_topology, destination, files
+from bayplan.cli.any_topology import LoadedTopology
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
-from bayplan.core.diagnostics import error
+from bayplan.cli.options import Arguments
 from bayplan.report import Batch
 from bayplan.topologies import comparing
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the difference; 1 where there is one."""
-    batches = [Batch(destination.option_errors(given))]
-    if given.words == ("-", "-"):
-        message = "- is standard input, which can be read only once"
-        return finish(given, [Batch((error("A922", ("argument", "-"), message),))])
-    old, new = _both(given, batches)
+    batches = [Batch(destination.option_errors(args))]
+    twice = files.stdin_twice(args.words)
+    if twice:
+        return finish(args, [Batch(twice)])
+    old, new = _both(args, batches)
     if old.topology is None or new.topology is None:
-        return finish(given, batches)
-    found = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
-    code = finish(given, batches, destination.file_writer(given, [_text(given, found)]))
-    return code or (0 if found.equal else 1)
+        return finish(args, batches)
+    comparison = _known_to_both(comparing.compare_with_names(old.topology, new.topology), old, new)
+    code = finish(args, batches, destination.file_writer(args, [_text(args, comparison)]))
+    return code or (0 if comparison.equal else 1)
 
 
-def _both(given: Given, batches: list[Batch]) -> tuple[Found, Found]:
+def _both(args: Arguments, batches: list[Batch]) -> tuple[LoadedTopology, LoadedTopology]:
     """One of ours is read first: it says how the other's nodes are sorted."""
-    left, right = given.words
+    left, right = args.words
     if any_topology.ours(right):
-        new = any_topology.load(given, right, None, batches)
-        return any_topology.load(given, left, new.topology, batches), new
-    old = any_topology.load(given, left, None, batches)
-    return old, any_topology.load(given, right, old.topology, batches)
+        new = any_topology.load(args, right, None, batches)
+        return any_topology.load(args, left, new.topology, batches), new
+    old = any_topology.load(args, left, None, batches)
+    return old, any_topology.load(args, right, old.topology, batches)
 
 
-def _text(given: Given, found: comparing.Comparison) -> str:
+def _text(args: Arguments, comparison: comparing.Comparison) -> str:
     from bayplan.cli import show_difference
 
-    if given.one("format", "text") == "json":
-        return show_difference.as_json(found)
-    return "".join(show_difference.as_text(found, *given.words))
+    if args.value("format", "text") == "json":
+        return show_difference.as_json(comparison)
+    return "".join(show_difference.as_text(comparison, *args.words))
 
 
-def _known_to_both(found: comparing.Comparison, old: Found, new: Found) -> comparing.Comparison:
+def _known_to_both(comparison: comparing.Comparison, old: LoadedTopology, new: LoadedTopology) -> comparing.Comparison:
     """Only what both sides speak of."""
     foreign = [side.states for side in (old, new) if side.states is not None]
     if not foreign:
-        return found
-    known = frozenset.intersection(*foreign) | {""}
-    states = tuple(each for each in found.states if each.before in known and each.after in known)
-    return found._replace(states=states, settings=())
+        return comparison
+    states_of_both = frozenset.intersection(*foreign) | {""}
+    states = tuple(each for each in comparison.states if each.before in states_of_both and each.after in states_of_both)
+    return comparison._replace(states=states, settings=())

@@ -5,17 +5,17 @@ from __future__ import annotations
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, options
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.report import Batch
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the objects of the file named, else of the project's."""
-    target = options.target(given)
-    document, batches = inputs.one_topology(given)
-    batches = (Batch((*target.diagnostics, *destination.option_errors(given))), *batches)
+    target = options.target(args)
+    document, batches = inputs.one_topology(args)
+    batches = (Batch((*target.diagnostics, *destination.option_errors(args))), *batches)
     if document is None or target.value is None:
-        return finish(given, batches)
-    outcome, origins = pipeline.export(document, given.one("to"), target.value)
+        return finish(args, batches)
+    outcome, origins = pipeline.export(document, args.value("to"), target.value)
     batches += (Batch(outcome.diagnostics, {"topology": document}, origins),)
-    return finish(given, batches, destination.writer(given, outcome.value or ()))
+    return finish(args, batches, destination.writer(args, outcome.value or ()))

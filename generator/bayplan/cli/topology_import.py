@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan import pipeline, schemas
-from bayplan.cli import destination, inputs, topology_merging, topology_sources
+from bayplan.cli import destination, files, inputs, topology_merging, topology_sources
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
-from bayplan.model.formats import Asked
+from bayplan.core.diagnostics import Outcome, error, has_errors
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import ClusterTopology
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
@@ -24,49 +24,44 @@ from bayplan.workflows.osmo.pool.values import SUBJECT
 DOMAINS = "domains: []"
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Writes the topology, or the one after --update with what the sources add."""
-    asked = topology_sources.asked(given)
-    batches = [Batch((*destination.option_errors(given), *asked.diagnostics, *_twice(given)))]
-    if asked.value is None or has_errors(batches[0].diagnostics):
-        return finish(given, batches)
-    picked, found = topology_sources.pick(given)
-    batches += found
-    if len(picked) < len(given.words):
-        return finish(given, batches)
-    if given.on("update"):
-        text = _updated(given, picked, asked.value, batches)
+    request = topology_sources.read_options(args)
+    twice = files.stdin_twice((*args.words, args.value("update")))
+    batches = [Batch((*destination.option_errors(args), *request.diagnostics, *twice))]
+    if request.value is None or has_errors(batches[0].diagnostics):
+        return finish(args, batches)
+    picked, read_batches = topology_sources.pick(args)
+    batches += read_batches
+    if len(picked) < len(args.words):
+        return finish(args, batches)
+    if args.has("update"):
+        text = _updated(args, picked, request.value, batches)
     else:
-        text = _new(given, picked, asked.value, batches)
-    return finish(given, batches, None if text is None else destination.file_writer(given, [text]))
+        text = _new(args, picked, request.value, batches)
+    return finish(args, batches, None if text is None else destination.file_writer(args, [text]))
 
 
-def _twice(given: Given) -> tuple[Diagnostic, ...]:
-    if (*given.words, given.one("update")).count("-") < 2:
-        return ()
-    return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
-
-
-def _new(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
-    made = topology_merging.together(picked, asked, batches)
-    if made is None:
+def _new(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> str | None:
+    merged = topology_merging.together(picked, request, batches)
+    if merged is None:
         return None
-    name, read = given.one("name", made.topology.name), given.one("read-on", made.topology.read)
-    topology = made.topology._replace(name=name, read=read)
+    name, read = args.value("name", merged.topology.name), args.value("read-on", merged.topology.read)
+    topology = merged.topology._replace(name=name, read=read)
     data = native.write(topology)
     if any(pool.domains for pool in topology.pools):
-        judged = pipeline.topology_findings(topology)
-        judged += () if has_errors(judged) else schemas.validate(native.SCHEMA, data, "topology")
-        batches.append(topology_merging.at_sources(judged, made, picked))
-        if has_errors(judged):
+        diagnostics = pipeline.topology_findings(topology)
+        diagnostics += () if has_errors(diagnostics) else schemas.validate(native.SCHEMA, data, "topology")
+        batches.append(topology_merging.at_sources(diagnostics, merged, picked))
+        if has_errors(diagnostics):
             return None
     return _commented(data)
 
 
-def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> str | None:
+def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> str | None:
     """The text of the topology file with its edits."""
-    document, found = inputs.topology_of(given.one("update"))
-    batches += found
+    document, read_batches = inputs.topology_of(args.value("update"))
+    batches += read_batches
     if document is None:
         return None
     topology, origins = pipeline.check_topology(document)
@@ -75,43 +70,40 @@ def _updated(given: Given, picked: Sequence[Picked], asked: Asked, batches: list
         return None
     if not any(each.formats for each in picked):
         return _applied(document, _osmo(picked, topology.value, document, batches), batches)
-    if not any(topology_sources.knows_nodes(each) for each in picked):
-        batches.append(_no_update(picked))
-        return None
-    return _refreshed(given, picked, asked, topology.value, document, batches)
-
-
-def _no_update(picked: Sequence[Picked]) -> Batch:
-    """A934: --update with sources that know no nodes: levels and selectors stay as the file has them."""
+    if any(topology_sources.knows_nodes(each) for each in picked):
+        return _refreshed(args, picked, request, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
-    message = f"{name} knows no nodes, so there is nothing to bring up to date"
+    message = f"{name} knows no nodes, so there is nothing to bring up to date"  # levels and selectors stay
     hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
-    return Batch((error("A934", ("argument", "--update"), message, hint=hint),))
+    batches.append(Batch((error("A934", ("argument", "--update"), message, hint=hint),)))
+    return None
 
 
 def _refreshed(
-    given: Given, picked: Sequence[Picked], asked: Asked, old: ClusterTopology, document: Document, batches: list[Batch]
+    args: Arguments,
+    picked: Sequence[Picked],
+    request: ReadOptions,
+    old: ClusterTopology,
+    document: Document,
+    batches: list[Batch],
 ) -> str | None:
     """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
     from bayplan.topologies import refreshing
 
-    new = topology_merging.over(old, document, picked, asked, batches)
+    new = topology_merging.over(old, document, picked, request, batches)
     if new is None:
         return None
     edits = refreshing.edits(old, new, states=topology_sources.states(picked))
     batches.append(Batch(edits.diagnostics, {"topology": document}))
-    read = given.one("read-on", old.read)
-    dated = (Edit(("spec", "read"), read),) if read != old.read else ()
+    read_on = args.value("read-on", old.read)
+    dated = (Edit(("spec", "read"), read_on),) if read_on != old.read else ()
     text = _applied(document, None if edits.value is None else (*dated, *edits.value), batches)
-    return text if text is None or _sound(document, text, batches) else None
-
-
-def _sound(document: Document, text: str, batches: list[Batch]) -> bool:
-    """Whether the file with its edits is one that other commands take: what was kept may not go with what is new."""
+    if text is None:
+        return None
     (after,) = read(document.name, text.encode("utf-8", "surrogatepass"), "topology").value or (document,)
-    judged = pipeline.check_topology(after)[0].diagnostics
-    batches += [Batch(judged, {"topology": after})] if has_errors(judged) else []
-    return not has_errors(judged)
+    checked = pipeline.check_topology(after)[0].diagnostics  # what was kept may not go with what is new
+    batches += [Batch(checked, {"topology": after})] if has_errors(checked) else []
+    return None if has_errors(checked) else text
 
 
 def _osmo(
@@ -123,22 +115,43 @@ def _osmo(
     for each in picked:
         source, batch = topology_sources.pools_of(each)
         batches.append(batch)
-        made = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
-        found = topology_sources.reported(each, made.diagnostics)
+        outcome = osmo_pools.update(source, topology) if source else Outcome[tuple[Edit, ...]](None)
+        found = topology_sources.reported(each, outcome.diagnostics)
         batches.append(Batch(found, {"topology": document, **({SUBJECT: source} if source else {})}))
-        failed |= made.value is None
-        edits += made.value or ()
+        failed |= outcome.value is None
+        edits += outcome.value or ()
     return None if failed else tuple(edits)
 
 
 def _applied(document: Document, edits: tuple[Edit, ...] | None, batches: list[Batch]) -> str | None:
     if not edits:
         return None if edits is None else document.text
-    from bayplan.cli import editing
-
-    text = editing.apply(document, edits)
+    text = apply(document, edits)
     batches.append(Batch(text.diagnostics, {"topology": document}))
     return text.value
+
+
+def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
+    """The text of a topology file with the edits: YAML keeps every byte that is not edited, JSON the order of its keys.
+
+    The text is read again, and only one that has the expected data is taken. W499: none has.
+    """
+    import json
+
+    from bayplan.text import patch
+    from bayplan.text.edits import edited
+
+    expected = edited(document.data, edits)
+    try:
+        json.loads(document.text)
+    except ValueError:
+        text = patch.edited(document.text, document.data, edits)
+        again = read(document.name, (text or "").encode("utf-8", "surrogatepass"), "topology").value or ()
+        if text is not None and len(again) == 1 and again[0].data == expected:
+            return Outcome(text)
+        message = "the file cannot be changed without changing its meaning"
+        return Outcome(None, (error("W499", ("topology",), message, hint="make the changes by hand"),))
+    return Outcome(f"{json.dumps(expected, indent=2, ensure_ascii=False)}\n")
 
 
 def _commented(topology: Mapping[str, Any]) -> str:
@@ -148,9 +161,9 @@ def _commented(topology: Mapping[str, Any]) -> str:
         return text
     levels = iter([[each["name"] for each in pool.get("levels", ())] for pool in topology["spec"]["pools"]])
     lines = text.splitlines()
-    return "".join(f"{line}{_help(next(levels)) if line.strip() == DOMAINS else ''}\n" for line in lines)
-
-
-def _help(levels: Sequence[str]) -> str:
-    path = f"path: {'/'.join(levels).upper()}, " if levels else ""
-    return f'  # one line for each domain: - {{{path}nodes: "n[01-18]"}}'
+    for number, line in enumerate(lines):
+        if line.strip() == DOMAINS:
+            names = next(levels)
+            path = f"path: {'/'.join(names).upper()}, " if names else ""
+            lines[number] += f'  # one line for each domain: - {{{path}nodes: "n[01-18]"}}'
+    return "".join(f"{line}\n" for line in lines)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, moved, origin, warning
 from bayplan.core.phrases import count, listing
-from bayplan.model.formats import Asked, Part
+from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -17,64 +17,63 @@ from bayplan.topologies import merging
 from bayplan.topologies.slurm.layout import slurm_names
 
 
-def together(picked: Sequence[Picked], asked: Asked, batches: list[Batch]) -> Part | None:
+def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> Part | None:
     """What all sources say; None where one of them has errors, or they contradict each other."""
-    parts, found = topology_sources.gather(picked, asked)
-    batches += found
-    made = merging.merge(parts) if parts else None
-    batches += [_quoted(made.diagnostics, picked)] if made else []
-    if made and made.value and len(picked) > 1:
-        batches[:] = _without_placeholders(batches, made.value.topology)
-    return made.value if made else None
+    parts, read_batches = topology_sources.gather(picked, request)
+    batches += read_batches
+    merged = merging.merge(parts) if parts else None
+    batches += [_quoted(merged.diagnostics, picked)] if merged else []
+    if merged and merged.value and len(picked) > 1:
+        batches[:] = _without_placeholders(batches, merged.value.topology)
+    return merged.value if merged else None
 
 
 def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
     """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
-    left = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+    missing_labels = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
     def still_true(each: Diagnostic) -> bool:
         if each.code == "W497":
             return not all(pool.domains for pool in topology.pools)
-        return each.code != "T482" or any(label in each.message for label in left)
+        return each.code != "T482" or any(label in each.message for label in missing_labels)
 
     return [batch._replace(diagnostics=tuple(filter(still_true, batch.diagnostics))) for batch in batches]
 
 
 def over(
-    old: ClusterTopology, document: Document, picked: Sequence[Picked], asked: Asked, batches: list[Batch]
+    old: ClusterTopology, document: Document, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]
 ) -> ClusterTopology | None:
     """The cluster as the sources say it, sorted into the pools and levels of the file.
 
     Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
     """
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
-    parts, found = topology_sources.gather(picked, asked._replace(frames=frames))
-    batches += found
+    parts, read_batches = topology_sources.gather(picked, request._replace(frames=frames))
+    batches += read_batches
     if parts is None:
         return None
-    known = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
-    made = merging.merge((known, *parts)) if frames else Outcome[Part](None)
-    if not _with_nodes(made.value) & {pool.name for pool in frames}:
+    file_part = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
+    merged = merging.merge((file_part, *parts)) if frames else Outcome[Part](None)
+    pools = merged.value.topology.pools if merged.value else ()
+    if not {pool.name for pool in pools if pool.domains} & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)
-        made = merging.merge((known._replace(topology=_without_states(old, stale), places=_places(old)), *parts))
-        still_true = tuple(each for each in made.diagnostics if each.code != "T446")  # T445 says it of all sources
-        made = Outcome(made.value, (*still_true, *_unnamed(old, made.value, parts)))
-    batch = _quoted(made.diagnostics, picked)
+        kept = (_without_states(pool, stale) for pool in old.pools)
+        own = file_part._replace(topology=old._replace(pools=tuple(kept)), places=_places(old))
+        merged = merging.merge((own, *parts))
+        still_true = tuple(each for each in merged.diagnostics if each.code != "T446")  # T445 says it of all sources
+        merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
+    batch = _quoted(merged.diagnostics, picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
-    judged = pipeline.topology_findings(made.value.topology) if made.value else ()
-    if made.value is None or has_errors(judged):
-        batches += [at_sources(judged, made.value, picked)] if made.value else []
+    problems = pipeline.topology_findings(merged.value.topology) if merged.value else ()
+    if merged.value is None or has_errors(problems):
+        batches += [at_sources(problems, merged.value, picked)] if merged.value else []
         return None
-    return made.value.topology
+    return merged.value.topology
 
 
-def _without_states(topology: ClusterTopology, states: frozenset[str]) -> ClusterTopology:
-    """The topology without what the sources say anew."""
-
-    def decided(pool: Pool) -> Mapping[str, tuple[str, ...]]:
-        return {reason: nodes for reason, nodes in pool.unusable.items() if reason not in states}
-
-    return topology._replace(pools=tuple(pool._replace(unusable=decided(pool)) for pool in topology.pools))
+def _without_states(pool: Pool, states: frozenset[str]) -> Pool:
+    """The pool without the unusable nodes that the sources list anew."""
+    return pool._replace(unusable={reason: nodes for reason, nodes in pool.unusable.items() if reason not in states})
 
 
 def _tells_nodes(pool: Pool) -> bool:
@@ -83,23 +82,20 @@ def _tells_nodes(pool: Pool) -> bool:
     return not (promised or (not pool.levels and not pool.node.described))
 
 
-def _with_nodes(made: Part | None) -> set[str]:
-    """The pools with nodes, by name."""
-    return {pool.name for pool in made.topology.pools if pool.domains} if made else set()
-
-
-def _unnamed(old: ClusterTopology, made: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+def _unnamed(old: ClusterTopology, merged: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
     """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
-    called = made.aliases if made else {}
-    named = {called.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
-    missing = [node for pool in old.pools for node in pool.nodes() if node not in named]
-    if missing and named:
-        some = listing(missing, "and", most=5)
-        message = (
-            f"{count(len(missing), 'node')} of the file ({some}) {'is' if len(missing) == 1 else 'are'} in no source"
-        )
+    names = merged.aliases if merged else {}
+    known_nodes = {names.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
+    missing = [node for pool in old.pools for node in pool.nodes() if node not in known_nodes]
+    if missing and known_nodes:
+        message = f"{nodes_are(missing, ' of the file')} in no source"
         hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
         yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
+
+
+def nodes_are(nodes: Sequence[str], of: str = "") -> str:
+    """`2 nodes (n1 and n2) are`."""
+    return f"{count(len(nodes), 'node')}{of} ({listing(nodes, 'and', most=5)}) {'is' if len(nodes) == 1 else 'are'}"
 
 
 def _places(topology: ClusterTopology) -> dict[str, Route]:
@@ -112,37 +108,33 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
     }
 
 
-def _quoted(found: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
+def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
     """Findings that speak of several sources, with the texts of all."""
     sources: dict[str, Document] = {}
-    for each in picked if found else ():
-        sources.update(each.file.batch(found).sources)
-    return Batch(found, sources)
+    for each in picked if diagnostics else ():
+        sources.update(each.file.batch(diagnostics).sources)
+    return Batch(diagnostics, sources)
 
 
-def at_sources(found: tuple[Diagnostic, ...], made: Part, picked: Sequence[Picked]) -> Batch:
+def at_sources(diagnostics: tuple[Diagnostic, ...], merged: Part, picked: Sequence[Picked]) -> Batch:
     """What is wrong with the result, shown where a source speaks of the first node concerned."""
     only = picked[0].file.at() if len(picked) == 1 else ()
-    places = dict(_origins(made, only)) if found else {}
-    return _quoted(tuple(_moved(each, places) for each in found), picked)
+    places = dict(_origins(merged, only)) if diagnostics else {}
+
+    def nearest(route: Route) -> Route:
+        """The place of the nearest part of the result that has one: a source has paths of its own."""
+        return (origin(route, places) or ((), ()))[0]
+
+    return _quoted(tuple(moved(each, nearest) for each in diagnostics), picked)
 
 
-def _moved(found: Diagnostic, places: Mapping[Route, Route]) -> Diagnostic:
-    """The finding at the place of the nearest part of the result that has one: a source has paths of its own."""
-
-    def place(route: Route) -> Route:
-        known = origin(route, places)
-        return known[0] if known else ()
-
-    notes = tuple(note._replace(route=place(note.route)) for note in found.notes)
-    return found._replace(route=place(found.route), notes=notes)
-
-
-def _origins(made: Part, only: Route) -> Iterator[tuple[Route, Route]]:
+def _origins(merged: Part, only: Route) -> Iterator[tuple[Route, Route]]:
     """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
     if only:
         yield ("topology",), only
-    for p, pool in enumerate(made.topology.pools):
-        firsts = [next((made.places[node] for node in each.nodes if node in made.places), ()) for each in pool.domains]
+    for p, pool in enumerate(merged.topology.pools):
+        firsts = [
+            next((merged.places[node] for node in each.nodes if node in merged.places), ()) for each in pool.domains
+        ]
         yield from ((("topology", "spec", "pools", p, "domains", d), at) for d, at in enumerate(firsts) if at)
         yield from ((("topology", "spec", "pools", p), at) for at in firsts[:1] if at)

@@ -6,42 +6,38 @@ from collections.abc import Iterator
 
 from bayplan.cli import any_topology, destination, inputs
 from bayplan.cli.finish import finish
-from bayplan.cli.options import Given
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.cli.options import Arguments
+from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
 from bayplan.report import Batch
 from bayplan.topologies import inventory
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Shows the file named, of whatever format, else the project's."""
-    batches = [Batch(destination.option_errors(given))]
-    word = given.words[0] if given.words else _of_project(given, batches)
-    topology = any_topology.load(given, word, None, batches).topology if word else None
+    batches = [Batch(destination.option_errors(args))]
+    path, read_batches = inputs.needed_topology(args, args.words)
+    batches += read_batches
+    topology = any_topology.load(args, path, None, batches).topology if path else None
     if topology is None:
-        return finish(given, batches)
-    batches.append(Batch(_unknown(given.one("level"), topology)))
-    return finish(given, batches, destination.file_writer(given, _drawn(given, topology)))
+        return finish(args, batches)
+    level = args.value("level")
+    names = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
+    if level and level not in names:
+        message, hint = f'no pool of "{topology.name}" has a level "{level}"', suggest(level, names, "levels")
+        batches.append(Batch((error("T578", ("argument", "--level"), message, hint=hint),)))
+    return finish(args, batches, destination.file_writer(args, _drawn(args, topology)))
 
 
-def _of_project(given: Given, batches: list[Batch]) -> str:
-    """The path of the project's topology file; empty where there is none."""
-    path, found = inputs.needed_topology(given)
-    batches += found
-    return path or ""
-
-
-def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
+def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
     """The text, made when it is written."""
     counted = inventory.count(topology)
-    form, level = given.one("format", "tree"), given.one("level")
+    form, level = args.value("format", "tree"), args.value("level")
     if form == "json":
         import json
 
-        from bayplan.topologies import inventory as inventory_json
-
-        yield json.dumps(inventory_json.data(topology, counted, level), indent=2) + "\n"
+        yield json.dumps(inventory.data(topology, counted, level), indent=2) + "\n"
     elif form == "svg":
         from bayplan.cli import show_svg
 
@@ -49,13 +45,4 @@ def _drawn(given: Given, topology: ClusterTopology) -> Iterator[str]:
     else:
         from bayplan.cli import show_tree
 
-        yield from show_tree.draw(topology, counted, HOST_LEVEL if given.on("all") and not level else level)
-
-
-def _unknown(level: str, topology: ClusterTopology) -> tuple[Diagnostic, ...]:
-    """T578: no pool has the level."""
-    known = dict.fromkeys([*(each.name for pool in topology.pools for each in pool.levels), HOST_LEVEL])
-    if not level or level in known:
-        return ()
-    message = f'no pool of "{topology.name}" has a level "{level}"'
-    return (error("T578", ("argument", "--level"), message, hint=suggest(level, known, "levels")),)
+        yield from show_tree.draw(topology, counted, HOST_LEVEL if args.has("all") and not level else level)

@@ -8,11 +8,12 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from bayplan.cli import osmo_pool
-from bayplan.cli.options import Given
-from bayplan.cli.source_files import OpenedFile, UnreadableError
+from bayplan.cli.files import UnreadableError
+from bayplan.cli.options import Arguments
+from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked, Part
+from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -33,22 +34,22 @@ class Picked(NamedTuple):
     guessed: bool = False  # no format recognised it
 
 
-def asked(given: Given) -> Outcome[Asked]:
+def read_options(args: Arguments) -> Outcome[ReadOptions]:
     """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
-    found = [*day(given, "read-on")]
-    levels = tuple(level for word in given.all("level") for level in _level(word, found))
-    plan = given.one("plan", "0")
+    wrong = [*day(args, "read-on")]
+    levels = tuple(level for word in args.values("level") for level in _level(word, wrong))
+    plan = args.value("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
-        found.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
-    if len(given.all("from")) not in (0, 1, len(given.words)):
-        message = f"--from is given {len(given.all('from'))} times for {len(given.words)} sources"
-        found.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
-    headroom = _headroom(given.one("headroom"), found)
-    made = Asked(levels, preset=given.one("preset"), exclude_incomplete=given.on("exclude-incomplete"))
-    return Outcome(None if found else made._replace(plan=int(plan), headroom=headroom), tuple(found))
+        wrong.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
+    if len(args.values("from")) not in (0, 1, len(args.words)):
+        message = f"--from is given {len(args.values('from'))} times for {len(args.words)} sources"
+        wrong.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+    headroom = _headroom(args.value("headroom"), wrong)
+    request = ReadOptions(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
+    return Outcome(None if wrong else request._replace(plan=int(plan), headroom=headroom), tuple(wrong))
 
 
-def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
+def _headroom(word: str, wrong: list[Diagnostic]) -> dict[str, int]:
     """`cpu=4,memory=32Gi`, or one of them."""
     from bayplan.kube import quantity
 
@@ -61,24 +62,24 @@ def _headroom(word: str, found: list[Diagnostic]) -> dict[str, int]:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
             message = f'"{part[:40]}" is no amount of cpu or memory'
-            found.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
+            wrong.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
     return amounts
 
 
-def day(given: Given, option: str) -> tuple[Diagnostic, ...]:
+def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
     """A938 where an option is no day."""
     from datetime import date
 
-    text = given.one(option)
+    text = args.value(option)
     try:
-        sound = not given.on(option) or date.fromisoformat(text).isoformat() == text
+        sound = not args.has(option) or date.fromisoformat(text).isoformat() == text
     except ValueError:
         sound = False
     message = f'"{text[:40]}" is no day'
     return () if sound else (error("A938", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
 
 
-def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
+def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
     """`[NAME=]KEY[,nvlink]`."""
     from bayplan.schemas import is_label_key
     from bayplan.topologies.grouping import dns_label
@@ -88,17 +89,17 @@ def _level(word: str, found: list[Diagnostic]) -> Iterator[Level]:
     name, equals, key = text.rpartition("=")
     if mark not in ("", "nvlink") or (equals and dns_label(name) != name) or not is_label_key(key):
         message = f'"{word[:80]}" is no level: a label key, such as rack=example.com/rack or example.com/rack,nvlink'
-        found.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
+        wrong.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
         return
     yield Level(name or level_name(key), key, mark == "nvlink")
 
 
-def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
+def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
     """Every source with its formats; a file that cannot be read is told of, and is not among them."""
-    names = given.all("from")
+    names = args.values("from")
     batches, picked = [], []
-    for number, word in enumerate(given.words):
-        name = names[number] if len(names) > 1 else given.one("from")
+    for number, word in enumerate(args.words):
+        name = names[number] if len(names) > 1 else args.value("from")
         path, pool = osmo_pool.split(word) if name in ("", OSMO_POOL) else (word, "")
         file = OpenedFile(path, number)
         try:
@@ -109,7 +110,7 @@ def pick(given: Given) -> tuple[tuple[Picked, ...], list[Batch]]:
             else:
                 picked.append(Picked(file, formats, pool, guessed))
         except UnreadableError as problem:
-            batches.append(file.batch(problem.found))
+            batches.append(file.batch(problem.diagnostics))
     return tuple(picked), batches
 
 
@@ -120,8 +121,8 @@ def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
         return
     objects = [each for each in READ.values() if each.objects]
     tried = (objects if file.small else objects[:1]) if "apiVersion" in file.head else ()
-    found = [each for each in tried if _reader(each).sniff(file)]
-    yield from found or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
+    recognised = [each for each in tried if _reader(each).sniff(file)]
+    yield from recognised or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
 
 
 def _reader(source: Source) -> Importer:
@@ -136,7 +137,7 @@ class Gathered(NamedTuple):
     batches: tuple[Batch, ...]
 
 
-def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
+def gather(picked: Sequence[Picked], request: ReadOptions) -> Gathered:
     """The part of each source. Frames are read first: they say which labels of nodes are levels."""
     pairs = [(each.file, format_) for each in picked for format_ in each.formats]
     frames = [pair for pair in pairs if not pair[1].nodes]
@@ -148,11 +149,11 @@ def gather(picked: Sequence[Picked], wanted: Asked) -> Gathered:
         failed |= part is None
         parts += [part] if part else []
         batches.append(batch)
-    wanted = wanted._replace(labels=frozenset(_needed(trees)))
+    request = request._replace(labels=frozenset(_needed(trees)))
     for file, format_ in chain(frames, trees):
-        known = {node: held for part in parts for node, held in part.labels.items()}
-        pools = (*wanted.frames, *(pool for part in parts for pool in part.topology.pools if not pool.domains))
-        part, batch = _part(file, format_, wanted._replace(frames=pools, nodes=known))
+        node_labels = {node: held for part in parts for node, held in part.labels.items()}
+        pools = (*request.frames, *(pool for part in parts for pool in part.topology.pools if not pool.domains))
+        part, batch = _part(file, format_, request._replace(frames=pools, nodes=node_labels))
         failed |= part is None
         parts += [part] if part else []
         batches.append(batch)
@@ -177,12 +178,12 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
             yield from reader.needed_labels(file)
 
 
-def _part(file: OpenedFile, format_: Source, wanted: Asked) -> tuple[Part | None, Batch]:
+def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part | None, Batch]:
     try:
-        made = _reader(format_).new(file, wanted)
-        return made.value and made.value._replace(source=file.name), file.batch(made.diagnostics)
+        part = _reader(format_).new(file, request)
+        return part.value and part.value._replace(source=file.name), file.batch(part.diagnostics)
     except UnreadableError as problem:
-        return None, file.batch(problem.found)
+        return None, file.batch(problem.diagnostics)
 
 
 def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
@@ -192,8 +193,8 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
     document, batch = pools_of(picked)
     if document is None:
         return None, batch
-    made = native.part(osmo_pools.new(document), picked.file, Asked())
-    return made.value, Batch(reported(picked, made.diagnostics), {SUBJECT: document})
+    outcome = native.part(osmo_pools.new(document), picked.file, ReadOptions())
+    return outcome.value, Batch(reported(picked, outcome.diagnostics), {SUBJECT: document})
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
@@ -203,10 +204,12 @@ def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
-def reported(picked: Picked, found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
-    strange = picked.guessed and any(each.code == "W471" and each.message.endswith(NO_POOLS) for each in found)
-    return (_unrecognised(picked.file),) if strange else found
+    unrecognised = picked.guessed and any(
+        each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics
+    )
+    return (_unrecognised(picked.file),) if unrecognised else diagnostics
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:

@@ -6,8 +6,7 @@ import os
 
 from bayplan.cli.failures import discard_stdout, unwritable
 from bayplan.cli.finish import finish, write_stderr
-from bayplan.cli.options import Command, Given
-from bayplan.core.diagnostics import Diagnostic
+from bayplan.cli.options import Arguments, Command
 from bayplan.report import Batch
 
 DEBUG = "BAYPLAN_DEBUG"
@@ -24,8 +23,14 @@ def exit_code_of(problem: Exception) -> int:
         return READER_GONE
     if isinstance(problem, HelpFailedError):
         discard_stdout()
-        return _finish(unwritable("<stdout>", problem.reason))
-    write_stderr(_traceback() if os.environ.get(DEBUG) == "1" else _bug(problem))
+        found = unwritable("<stdout>", problem.reason)
+        return finish(Arguments(Command("", "", ""), (), {}), [Batch((found,))])
+    if os.environ.get(DEBUG) == "1":
+        from traceback import format_exc
+
+        write_stderr(format_exc())
+    else:
+        write_stderr(_bug(problem))
     return BUG
 
 
@@ -34,16 +39,6 @@ class HelpFailedError(Exception):
 
     def __init__(self, reason: OSError) -> None:
         self.reason = reason
-
-
-def _finish(found: Diagnostic) -> int:
-    return finish(Given(Command("", "", ""), (), {}), [Batch((found,))])
-
-
-def _traceback() -> str:
-    from traceback import format_exc
-
-    return format_exc()
 
 
 def _bug(problem: Exception) -> str:

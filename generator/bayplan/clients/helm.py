@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.clients import MARK
-from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Route, error, moved, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations
 from bayplan.kube.objects import number as number_of
@@ -37,11 +37,6 @@ HOOK = ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy")
 
 AUXILIARY = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
 """Kinds of objects that are made for workloads."""
-
-
-def without_helm(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object without what is for Helm alone."""
-    return without_annotations(data, helm_annotations(data))
 
 
 def helm_annotations(data: Any) -> dict[str, Any]:
@@ -68,13 +63,13 @@ def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
     """What goes on the objects that are made for a workload: its template; a hook's are hooks, and run before it."""
     template = template_of(workload) or template_of(document)
     annotations = mapping(workload, "metadata", "annotations")
-    found = {FILE: template} if template else {}
+    annotations_added = {FILE: template} if template else {}
     if HOOK[0] not in annotations:
-        return found
+        return annotations_added
     weight = str(annotations.get(HOOK[1], 0))
     sooner = str(int(weight) - 1) if re.fullmatch(r"[-+]?[0-9]{1,9}", weight) else "-1"
-    given = {name: str(annotations[name]) for name in HOOK if name in annotations}
-    return {**found, **given, HOOK[1]: sooner}
+    hook = {name: str(annotations[name]) for name in HOOK if name in annotations}
+    return {**annotations_added, **hook, HOOK[1]: sooner}
 
 
 LARGEST = 8 * 2**20
@@ -96,54 +91,47 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     """Cuts a stream, and reads those of its documents that carry a word of ours or are of a watched kind."""
     pieces = tuple(split(raw))
     numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
-    wrong = [_too_large(number) for number in numbers if len(pieces[number]) > LARGEST]
-    if wrong:
-        return Stream(name, pieces, {}), tuple(wrong)
+    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
+    hint = "no API server takes an object of that size; of a List, make several documents"
+    large = [subject(number) for number in numbers if len(pieces[number]) > LARGEST]
+    if large:
+        return Stream(name, pieces, {}), tuple(error("A971", (one, AT, 1, 1), message, hint=hint) for one in large)
     documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()
-    documents, found = {}, list[Diagnostic]()
+    documents, reported = {}, list[Diagnostic]()
     for number in numbers:
-        documents[number], said = _read_one(name, pieces[number], number)
-        found += said
-    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(found)
+        documents[number], diagnostics = _read_one(name, pieces[number], number)
+        reported += diagnostics
+    return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(reported)
 
 
 def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
     """All of them in one go, which is faster; None where that cannot be told from one by one."""
     chosen = [pieces[number] for number in numbers]
-    if any(piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)) or _bare_returns(piece) for piece in chosen):
-        return None
+    for piece in chosen:
+        bare_returns = piece.count(b"\r") != piece.count(b"\r\n")
+        if bare_returns or piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)):
+            return None
     texts = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
-    found = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
-    return None if found is None else {numbers[each.index]: each.data for each in found}
+    documents = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
+    return None if documents is None else {numbers[each.index]: each.data for each in documents}
 
 
 _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
 """What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
 
 
-def _bare_returns(piece: bytes) -> bool:
-    """Whether carriage returns alone end lines."""
-    return b"\r" in piece and piece.count(b"\r") != piece.count(b"\r\n")
-
-
 def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
     """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
-    found = read(name, piece, subject(number), own=False)
-    if found.value is None:
-        return None, tuple(each for each in found.diagnostics if each.code != "R106")
-    if len(found.value) > 1:
+    documents = read(name, piece, subject(number), own=False)
+    if documents.value is None:
+        return None, tuple(each for each in documents.diagnostics if each.code != "R106")
+    if len(documents.value) > 1:
         hint = "documents are told apart by `---` on lines that end with a line feed"
         message = "several documents are one here: nothing that Helm and kubectl see stands between them"
         return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
-    return found.value[0].data, found.diagnostics
-
-
-def _too_large(number: int) -> Diagnostic:
-    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
-    hint = "no API server takes an object of that size; of a List, make several documents"
-    return error("A971", (subject(number), AT, 1, 1), message, hint=hint)
+    return documents.value[0].data, documents.diagnostics
 
 
 def subject(number: int) -> str:
@@ -156,16 +144,16 @@ def objects(stream: Stream) -> Iterator[Object]:
     for number, data in stream.documents.items():
         for one in flattened(Object((subject(number),), data)):
             if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
-                yield one._replace(data=without_helm(one.data))
+                yield one._replace(data=without_annotations(one.data, helm_annotations(one.data)))
 
 
-def written(stream: Stream, made: Augmented) -> Iterator[bytes]:
+def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
     """The stream with what was made of it."""
     changed: dict[int, list[tuple[Route, Any]]] = {}
     added: dict[int, list[Added]] = {}
-    for change in made.changes:
+    for change in augmented.changes:
         changed.setdefault(number_of(change.route), []).append((change.route[1:], change.data))
-    for new in made.added:
+    for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(new)
     texts = _rewritten(stream, changed)
     for number, piece in enumerate(stream.pieces):
@@ -216,9 +204,9 @@ def own_files(stream: Stream) -> Iterator[Diagnostic]:
             yield warning("A972", (subject(number), "kind"), message, hint=hint)
 
 
-def located(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
+def located(stream: Stream, reported: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
     """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
-    diagnostics = tuple(found)
+    diagnostics = tuple(reported)
     routes = [route for each in diagnostics for route in (each.route, *(note.route for note in each.notes)) if route]
     numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
     if not numbers:
@@ -228,15 +216,8 @@ def located(stream: Stream, found: Iterable[Diagnostic]) -> tuple[tuple[Diagnost
         lines[number] = before
         before += piece.count(b"\n")
     whole = text_of(b"".join(stream.pieces))
-    return (
-        tuple(_shifted(each, lines) for each in diagnostics),
-        {subject(number): _document(stream, number, whole, lines[number]) for number in numbers},
-    )
-
-
-def _shifted(found: Diagnostic, lines: Mapping[int, int]) -> Diagnostic:
-    notes = tuple(note._replace(route=_moved(note.route, lines)) for note in found.notes)
-    return found._replace(route=_moved(found.route, lines), notes=notes)
+    shifted = tuple(moved(each, lambda route: _moved(route, lines)) for each in diagnostics)
+    return shifted, {subject(number): _document(stream, number, whole, lines[number]) for number in numbers}
 
 
 def _moved(route: Route, lines: Mapping[int, int]) -> Route:
@@ -261,7 +242,7 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))
 
 
-# A stream of documents -> pieces, one a document, and what a glance tells of each.
+# The stream is cut into pieces, one for each document; patterns find the kinds in each piece without parsing it.
 
 _BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
 _ENDED = rb"\n\.\.\.(?:[ \t][^\n]*)?\r?\n"
@@ -304,5 +285,5 @@ def kinds(piece: bytes) -> set[str]:
     JSON, any `kind` may be.
     """
     top = set(re.findall(_TOP, piece))
-    found = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
-    return {kind.decode() for kind in found}
+    names = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))
+    return {kind.decode() for kind in names}

@@ -7,6 +7,7 @@ Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and k
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +20,9 @@ from bayplan.text.document import Document, read
 if TYPE_CHECKING:
     from bayplan.report.findings import Finding
 
-# Objects -> JSON in one line that YAML readers take for the same: what is written into a ResourceList.
+# Objects -> JSON in one line, which YAML readers read alike: what is written into a ResourceList.
 #
 # The package `json` costs a fifth of a bare interpreter start; its encoder in C is all that is needed of it.
-
-Piece = str | Slot
 
 
 class UnfitError(ValueError):
@@ -50,12 +49,16 @@ except (ImportError, TypeError):
 
 def lines(item: manifest.Item) -> Iterator[str]:
     """The object, or each of many, without a line feed. UnfitError: an infinity or no number; a file."""
-    if isinstance(item, Many):
-        pieces = _merged(_pieces(item.skeleton))
-        for row in item.rows:
-            yield "".join(piece if isinstance(piece, str) else str(row[piece.column]) for piece in pieces)
-    else:
+    if not isinstance(item, Many):
         yield line(item)
+        return
+    text = line(_marked(item.skeleton, ""))
+    mark = next(mark for mark in map(chr, range(0xE000, 0xF900)) if mark not in text)  # Unicode: private use
+    pieces = re.split(f'(?:"{mark})?{mark}([0-9]+){mark}(?:{mark}")?', line(_marked(item.skeleton, mark)))
+    columns = [int(column) for column in pieces[1::2]]
+    for row in item.rows:
+        pieces[1::2] = [str(row[column]) for column in columns]
+        yield "".join(pieces)
 
 
 def line(value: Any) -> str:
@@ -67,57 +70,19 @@ def line(value: Any) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def _merged(pieces: Iterator[Piece]) -> list[Piece]:
-    """The same with one string between two slots."""
-    merged: list[Piece] = []
-    for piece in pieces:
-        if merged and isinstance(piece, str) and isinstance(merged[-1], str):
-            merged[-1] += piece
-        else:
-            merged.append(piece)
-    return merged
+def _marked(value: Any, mark: str) -> Any:
+    """A skeleton with a text for each slot: its column between marks, which are doubled where a bare number stands.
 
-
-def _pieces(value: Any) -> Iterator[Piece]:
-    """The line of a skeleton, cut where something is filled in."""
+    Slots hold names and numbers, which need no escapes.
+    """
     if isinstance(value, Slot):
-        yield from (value,) if value.form == "number" else ('"', value, '"')
-    elif isinstance(value, Mapping):
-        yield from _mapping(value)
-    elif isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
-        yield from _joined(value)
-    elif isinstance(value, list | tuple):
-        yield from _list(value)
-    else:
-        yield line(value)
-
-
-def _mapping(value: Mapping[Any, Any]) -> Iterator[Piece]:
-    between = "{"
-    for key, item in value.items():
-        yield between
-        yield from _joined((key,)) if isinstance(key, Slot) else _pieces(key)
-        yield ": "
-        yield from _pieces(item)
-        between = ", "
-    yield "}" if value else "{}"
-
-
-def _list(value: list[Any] | tuple[Any, ...]) -> Iterator[Piece]:
-    between = "["
-    for item in value:
-        yield between
-        yield from _pieces(item)
-        between = ", "
-    yield "]" if value else "[]"
-
-
-def _joined(parts: tuple[str | Slot, ...]) -> Iterator[Piece]:
-    """Texts and slots that make one string. Slots hold names and numbers, which need no escapes."""
-    yield '"'
-    for part in parts:
-        yield part if isinstance(part, Slot) else line(part)[1:-1]
-    yield '"'
+        return _marked((mark, value, mark), mark) if value.form == "number" else _marked((value,), mark)
+    if isinstance(value, Mapping):
+        pairs = ((_marked((key,), mark) if isinstance(key, Slot) else key, item) for key, item in value.items())
+        return {key: _marked(item, mark) for key, item in pairs}
+    if isinstance(value, tuple) and any(isinstance(part, Slot) for part in value):
+        return "".join(f"{mark}{part.column}{mark}" if isinstance(part, Slot) else part for part in value)
+    return [_marked(item, mark) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _escaped(character: str) -> str:
@@ -156,9 +121,9 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
     pieces = _split(raw)
     if pieces is not None:
         head, items, tail = pieces
-        config = _data([tail]) if tail else [None]
-        if config is not None:
-            return Outcome(ResourceList(items, config[0], head))
+        config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
+        if config is not None and len(config) == bool(tail):  # else it cannot be read by itself
+            return Outcome(ResourceList(items, config[0].data if config else None, head))
     return _parse_all(raw)
 
 
@@ -167,13 +132,13 @@ def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     if not raw.strip():
         hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
         return Outcome(None, (error("A960", (), "standard input is empty; a ResourceList is wanted", hint=hint),))
-    found = read(NAME, raw, SUBJECT, own=False)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    data = found.value[0].data
-    wrong = _not_a_list(found.value)
-    if wrong:
-        return Outcome(None, (wrong,))
+    documents = read(NAME, raw, SUBJECT, own=False)
+    if documents.value is None:
+        return Outcome(None, documents.diagnostics)
+    data = documents.value[0].data
+    problem = _not_a_list(documents.value)
+    if problem:
+        return Outcome(None, (problem,))
     items = data.get("items") or []
     foreign = tuple(_foreign(number, each) for number, each in enumerate(items) if not _is_object(each))
     listed = tuple(Item("", each) for each in items)
@@ -224,12 +189,12 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
         text = raw.decode()
     except UnicodeDecodeError:
         return None
-    head, found, rest = text.partition(_ITEMS)
+    head, listed, rest = text.partition(_ITEMS)
     body, configured, tail = rest.partition(_CONFIG)
     body = body if configured else body.removesuffix("\n")
     lines = head.split("\n")
     version = lines[0].removeprefix("apiVersion: ")
-    if not found or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
+    if not listed or lines[1:] != [f"kind: {KIND}"] or not version.startswith(GROUP):
         return None
     if any(mark in text for mark in _ALIASES) or "\r" in text:
         return None
@@ -251,25 +216,19 @@ def _chunks(body: str) -> tuple[Item, ...]:
     return tuple(Item(each) for each in texts) if whole else ()
 
 
-def _data(texts: Sequence[str]) -> list[Any] | None:
-    """What the texts hold, read as one; None where they cannot be read by themselves."""
-    found = read(NAME, "\n---\n".join(texts).encode(), SUBJECT, own=False)
-    return [each.data for each in found.value] if found.value and len(found.value) == len(texts) else None
-
-
 def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
     """The items with the data of those whose text is wanted; parsed in one go, or one by one to say what is wrong."""
     numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
     if not numbers:
         return Outcome(tuple(items))
-    found = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
-    data = found.value[0].data if found.value else None
+    documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
+    data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
-        return Outcome(None, found.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
-    wrong = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
+        return Outcome(None, documents.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
+    errors = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
     table = dict(zip(numbers, data, strict=True))
     return Outcome(
-        None if wrong else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), wrong
+        None if errors else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), errors
     )
 
 
@@ -277,11 +236,12 @@ def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
     """The objects of a plain stream, as kustomize gives it to its older plugins; none in an empty one."""
     if not raw.strip():
         return Outcome(())
-    found = read(NAME, raw, SUBJECT, own=False)
-    data = [each.data for each in found.value or ()]
-    wrong = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
+    documents = read(NAME, raw, SUBJECT, own=False)
+    data = [each.data for each in documents.value or ()]
+    errors = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
     return Outcome(
-        None if wrong or found.value is None else tuple(Item("", each) for each in data), (*found.diagnostics, *wrong)
+        None if errors or documents.value is None else tuple(Item("", each) for each in data),
+        (*documents.diagnostics, *errors),
     )
 
 
@@ -290,16 +250,11 @@ def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = (
     yield f"apiVersion: {version}\nkind: {KIND}\n"
     head = "items:\n"
     for each in items:
-        yield f"{head}{_entry(each)}\n"
+        entry = f"- {each}" if isinstance(each, str) else each.text or f"- {line(each.data)}"
+        yield f"{head}{entry}\n"
         head = ""
     yield "items: []\n" if head else ""
     yield f"results: {line(list(results))}\n" if results else ""
-
-
-def _entry(item: Item | str) -> str:
-    if isinstance(item, str):
-        return f"- {item}"
-    return item.text or f"- {line(item.data)}"
 
 
 def streamed(items: Iterable[Item | str]) -> Iterator[str]:
@@ -313,18 +268,14 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
 # A result has a file and no line: line and column stand among its tags. Source: kyaml/fn/framework/result.go at 5.8.1.
 
 
-def results(found: Iterable[Finding]) -> list[dict[str, Any]]:
-    """One result a finding."""
-    return [_result(each) for each in found]
-
-
-def _result(found: Finding) -> dict[str, Any]:
-    place = found.place
+def result(finding: Finding) -> dict[str, Any]:
+    """A finding as one of `results`."""
+    place = finding.place
     where = {"line": str(place.line), "column": str(place.column)} if place and place.line else {}
-    hint = {"hint": found.hint} if found.hint else {}
+    hint = {"hint": finding.hint} if finding.hint else {}
     return {
-        "message": found.message,
-        "severity": found.severity,
+        "message": finding.message,
+        "severity": finding.severity,
         **({"file": {"path": place.file}} if place else {}),
-        "tags": {"code": found.code, **where, **hint},
+        "tags": {"code": finding.code, **where, **hint},
     }

@@ -4,7 +4,7 @@ A diagnostic names a *route*: a subject (`workflow`, `topology`, ...) and the pa
 format. Lines and columns exist only in `report`, which finds them again in the text when there is something to say.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Generic, Literal, TypeVar
 
 from bayplan.core.values import NamedTuple
@@ -53,6 +53,12 @@ class Outcome(NamedTuple, Generic[T]):
 
     value: T | None
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def moved(diagnostic: Diagnostic, move: Callable[[Route], Route]) -> Diagnostic:
+    """The diagnostic with another route, and other routes of its notes."""
+    notes = tuple(note._replace(route=move(note.route)) for note in diagnostic.notes)
+    return diagnostic._replace(route=move(diagnostic.route), notes=notes)
 
 
 def origin(route: Route, origins: Mapping[Route, Route]) -> tuple[Route, Route] | None:

@@ -15,12 +15,12 @@ _LONGEST = 60
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """`did you mean "rack"?` when a candidate is close to the word, else an empty text."""
-    known = sorted({candidate for candidate in candidates if candidate and candidate != word})
-    if not word or len(word) > 100 or len(known) > _MANY:
+    words = sorted({candidate for candidate in candidates if candidate and candidate != word})
+    if not word or len(word) > 100 or len(words) > _MANY:
         return ""
     from difflib import get_close_matches  # only a mistake pays for it
 
-    folded = {candidate.lower(): candidate for candidate in known}
+    folded = {candidate.lower(): candidate for candidate in words}
     near = get_close_matches(word.lower(), list(folded), 1, 0.6)
     return f'did you mean "{folded[near[0]]}"?' if near else ""
 
@@ -42,8 +42,8 @@ def count(number: int, noun: str) -> str:
 
 def suggest(word: str, candidates: Iterable[str], what: str = "known") -> str:
     """A near candidate, else all of them: `known: "rack" and "spine"`. Empty when there are none."""
-    known = list(candidates)
-    return did_you_mean(word, known) or (f"{what}: {listing(known, 'and')}" if known else "")
+    words = list(candidates)
+    return did_you_mean(word, words) or (f"{what}: {listing(words, 'and')}" if words else "")
 
 
 def shorten(text: str) -> str:
@@ -62,7 +62,7 @@ def one_line(text: str) -> str:
     return shown if len(shown) <= _LINE else f"{shown[:_LINE]}..."
 
 
-def single_line(found: Diagnostic) -> Diagnostic:
+def single_line(diagnostic: Diagnostic) -> Diagnostic:
     """The finding in sentences of one line each, whatever names of others were put into them."""
-    notes = tuple(note._replace(message=one_line(note.message)) for note in found.notes)
-    return found._replace(message=one_line(found.message), hint=one_line(found.hint), notes=notes)
+    notes = tuple(note._replace(message=one_line(note.message)) for note in diagnostic.notes)
+    return diagnostic._replace(message=one_line(diagnostic.message), hint=one_line(diagnostic.hint), notes=notes)

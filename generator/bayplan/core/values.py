@@ -8,7 +8,7 @@ item getters and one constructor. Python 3.14 keeps annotations elsewhere, and g
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -75,6 +75,15 @@ else:
 
 
 T = TypeVar("T")
+K = TypeVar("K")
+
+
+def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+    """Each key with its values, in the order of the pairs."""
+    groups: dict[K, list[T]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 class Modules(Mapping[str, T]):

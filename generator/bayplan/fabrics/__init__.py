@@ -17,7 +17,6 @@ ONE = 1000
 PRIMARY = "eth0"
 """How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
 
-
 DRANET, DRA = "dranet", "dra"
 
 LOCK = "IPC_LOCK"
@@ -48,7 +47,7 @@ def fabric_request(
     attachment, own_pool, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
     if attachment is None or fabric is None:
         return None
-    known = topology.namespaces.get(namespace)
+    own_namespace = topology.namespaces.get(namespace)
     kind = topology.accelerators.get(spec.accelerator.name) if spec.accelerator else None
     return FabricRequest(
         attachment,
@@ -56,7 +55,7 @@ def fabric_request(
         rails_of(attachment, fabric),
         own_pool or topology.pools[0],
         namespace,
-        (known.primary_interface if known else "") or PRIMARY,
+        (own_namespace.primary_interface if own_namespace else "") or PRIMARY,
         kind.vendor if kind else "",
         spec.accelerator.per_pod if spec.accelerator else 0,
         claim,
@@ -109,15 +108,14 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
                 key = f"1:rail {number} of {fabric.name}" if named else f"{len(fabric.rails)}:rail of {fabric.name}"
                 bounds[key] = bounds.get(key, 0) + 1
     if on_host(spec, fabric, pool):
-        ports = (*spec.ports.values(), *((master,) if master else ()))
-        bounds |= {f"1:port {port} of the node": 1 for port in ports}
+        bounds |= {f"1:port {port} of the node": 1 for port in (*spec.ports.values(), *((master,) if master else ()))}
     return bounds
 
 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
     """Whether pods use their node's network: as their own template says, their pool's, or their fabric."""
     templates = (spec.template, pool.template if pool else {})
-    host_network = next((found for each in templates if (found := get(each, "spec", "hostNetwork")) is not None), None)
+    host_network = next((value for each in templates if (value := get(each, "spec", "hostNetwork")) is not None), None)
     return bool(host_network) or (host_network is None and fabric is not None and fabric.kind == "hostnetwork")
 
 
@@ -135,15 +133,13 @@ def _offering(pool: Pool, fabrics: Mapping[str, Fabric]) -> Pool:
         shares = fabric.shares * ONE or pool.node.resources.get("pods", 110 * ONE)
         own = resources(fabric, fabric.rails)
         implied |= {name: shares if fabric.shared else count * ONE for name, count in own.items()}
-    offered = {**implied, **pool.node.resources}
-    return pool._replace(node=pool.node._replace(resources=dict(sorted(offered.items()))))
+    return pool._replace(node=pool.node._replace(resources=dict(sorted({**implied, **pool.node.resources}.items()))))
 
 
-# Which nodes hang on which fabric, and what the kinds of fabrics have in common.
+# The nodes on each fabric, and properties of the kinds of fabrics.
 
 NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
 """Kinds whose rails are networks of Multus."""
-
 
 MOVING = ("hostdevice", "sriov", "spectrumx")
 """Those that move a device into the pod for each attachment: one of those that the pod was given."""
@@ -162,10 +158,10 @@ def nodes_of(topology: ClusterTopology, fabric: str) -> int:
 def selectors_of(topology: ClusterTopology, fabric: str) -> tuple[Mapping[str, str], ...]:
     """The labels of the nodes on a fabric, one mapping for each kind of node; empty where nodes cannot be told."""
     pools = pools_of(topology, fabric)
-    found = [dict(each.node.node_selector) for each in pools]
-    if not all(found) or len(pools) == len(topology.pools) == 1:
-        return tuple(found[:1]) if found and found[0] else ()
-    return tuple(each for number, each in enumerate(found) if each not in found[:number])
+    selectors = [dict(each.node.node_selector) for each in pools]
+    if not all(selectors) or len(pools) == len(topology.pools) == 1:
+        return tuple(selectors[:1]) if selectors and selectors[0] else ()
+    return tuple(each for number, each in enumerate(selectors) if each not in selectors[:number])
 
 
 def network_of(rail: Rail, topology: ClusterTopology) -> tuple[str, str]:

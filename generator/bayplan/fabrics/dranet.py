@@ -7,12 +7,13 @@ a count would ask that all its devices share one PCIe root.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from bayplan.fabrics import FabricRequest
 from bayplan.fabrics.pods import pod
-from bayplan.kube.pod import resource_api
+from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import device_request, resource_api
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool, Rail
@@ -30,9 +31,8 @@ MOST_REQUESTS = 32
 def parts(request: FabricRequest) -> PodParts:
     """The claim, unless that of the GPUs holds the cards too."""
     names = interfaces(request)
-    made = pod(request, names[0] if names else "", locked=True)
     claim = {"name": CLAIM, "resourceClaimTemplateName": request.claim}
-    return made._replace(claims=() if request.together else (claim,))
+    return pod(request, names[0] if names else "", locked=True)._replace(claims=() if request.together else (claim,))
 
 
 def interfaces(request: FabricRequest) -> tuple[str, ...]:
@@ -42,17 +42,17 @@ def interfaces(request: FabricRequest) -> tuple[str, ...]:
 
 def claim_template(request: FabricRequest, gpus: Manifest | None, target: Target) -> Manifest:
     """The ResourceClaimTemplate of the cards, or of GPUs and cards."""
-    api = resource_api(target)
-    cards = [_shaped(api, f"{CLAIM}-{number}", _request(request, rail)) for number, rail in enumerate(request.rails)]
+    cards = [
+        device_request(f"{CLAIM}-{number}", _request(request, rail), target)
+        for number, rail in enumerate(request.rails)
+    ]
     singles = list(_singles(gpus)) if gpus else []
-    settings = list(_settings(request))
     devices = {
         "requests": [*singles, *cards],
-        **({"constraints": pairs} if (pairs := list(_pairs(request, len(singles)))) else {}),
-        **({"config": settings} if settings else {}),
+        **non_empty(constraints=list(_pairs(request, len(singles))), config=list(_settings(request))),
     }
     name = gpus["metadata"]["name"] if gpus else request.claim
-    head = {"apiVersion": api, "kind": "ResourceClaimTemplate", "metadata": {"name": name}}
+    head = {"apiVersion": resource_api(target), "kind": "ResourceClaimTemplate", "metadata": {"name": name}}
     return {**head, "spec": {"spec": {"devices": devices}}}
 
 
@@ -67,16 +67,10 @@ def neighbours(pool: Pool) -> bool:
     return not any(level.nvlink for level in pool.levels)
 
 
-def _shaped(api: str, name: str, request: Mapping[str, Any]) -> dict[str, Any]:
-    flat = api == "resource.k8s.io/v1beta1"
-    return {"name": name, **request} if flat else {"name": name, "exactly": request}
-
-
 def _request(request: FabricRequest, rail: Rail) -> dict[str, Any]:
-    chosen = [{"cel": {"expression": each}} for each in selectors(request, rail)]
     return {
         "deviceClassName": request.fabric.device_class or CLASS,
-        **({"selectors": chosen} if chosen else {}),
+        **non_empty(selectors=[{"cel": {"expression": each}} for each in selectors(request, rail)]),
         "allocationMode": "ExactCount",
         "count": 1,
     }
@@ -90,10 +84,10 @@ def selectors(request: FabricRequest, rail: Rail) -> tuple[str, ...]:
     if rail.selectors:
         return rail.selectors
     named = {"rdmaDevice": rail.hca} if rail.hca else {"ifName": rail.device} if rail.device else {}
-    found = [_equals(key, f'"{value}"') for key, value in named.items()]
+    expressions = [_equals(key, f'"{value}"') for key, value in named.items()]
     if rail.numa is not None and not neighbours(request.pool):
-        found.append(_equals("numaNode", str(rail.numa)))
-    return tuple(found)
+        expressions.append(_equals("numaNode", str(rail.numa)))
+    return tuple(expressions)
 
 
 def _equals(attribute: str, value: str) -> str:
@@ -128,10 +122,6 @@ def _pairs(request: FabricRequest, gpus: int) -> Iterator[dict[str, Any]]:
 def _settings(request: FabricRequest) -> Iterator[dict[str, Any]]:
     """The name and the packet size of interfaces. The driver refuses keys that it does not know, as the pod starts."""
     for number, rail in enumerate(request.rails):
-        interface = {
-            **({"name": rail.interface} if rail.interface else {}),
-            **({"mtu": request.fabric.mtu} if request.fabric.mtu else {}),
-        }
-        if interface:
+        if interface := non_empty(name=rail.interface, mtu=request.fabric.mtu):
             opaque = {"driver": DRIVER, "parameters": {"interface": interface}}
             yield {"requests": [f"{CLAIM}-{number}"], "opaque": opaque}

@@ -12,35 +12,26 @@ from typing import Any
 from bayplan.core.values import NamedTuple
 from bayplan.fabrics import FabricRequest, dranet, pins
 from bayplan.fabrics.pods import pod
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import NETWORKS
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.target import Target
-from bayplan.model.topology import Rail
+from bayplan.model.topology import SHARING, Rail
 
 
-def _with_shared_devices(request: FabricRequest) -> PodParts:
-    """A network for each rail that names no resource; shares of RDMA devices are asked for apart. Without RDMA nothing
-    pins memory."""
-    return _attached(request, pins(request))
+def _attached(request: FabricRequest) -> PodParts:
+    """A network for each rail, and its device: Multus hands each attachment one of the devices that the pod was given.
 
-
-def _with_own_devices(request: FabricRequest) -> PodParts:
-    """A network and a device for each rail. Multus hands each attachment one of the devices that the pod was given: as
-    many are asked for as are attached."""
-    return _attached(request, locked=True)
-
-
-def _attached(request: FabricRequest, locked: bool) -> PodParts:
-    """A pod that is attached to each rail."""
+    Kinds whose pods share cards request shares of RDMA devices instead; without RDMA nothing pins memory.
+    """
     names = _network_interfaces(request)
-    made = pod(request, names[0] if names else "", locked)
-    return made._replace(annotations={NETWORKS: _annotation(request)}) if names else made
+    pod_parts = pod(request, names[0] if names else "", request.fabric.kind not in SHARING or pins(request))
+    return pod_parts._replace(annotations={NETWORKS: _annotation(request)}) if names else pod_parts
 
 
 def _network_interfaces(request: FabricRequest) -> tuple[str, ...]:
     """How the interfaces of the attached networks are called, in order: by their place where nobody names them."""
-    found = (rail.interface or f"net{number + 1}" for number, rail in enumerate(_networked(request)))
-    return tuple(found)
+    return tuple(rail.interface or f"net{number + 1}" for number, rail in enumerate(_networked(request)))
 
 
 def _networked(request: FabricRequest) -> tuple[Rail, ...]:
@@ -62,21 +53,9 @@ def _entry(request: FabricRequest, number: int, rail: Rail) -> dict[str, Any]:
     namespace, _, name = rail.network.rpartition("/")
     return {
         "name": name,
-        **({"namespace": namespace} if namespace else {}),
-        **({"interface": rail.interface} if rail.interface else {}),
+        **non_empty(namespace=namespace, interface=rail.interface),
         **({} if number else {"ips": [request.attachment.address]}),
     }
-
-
-def _only_devices(request: FabricRequest) -> PodParts:
-    """RDMA devices without a network of their own: native InfiniBand needs no more than verbs (AKS: `rdma/ib`)."""
-    return pod(request, locked=pins(request))
-
-
-def _efa(request: FabricRequest) -> PodParts:
-    """Elastic Fabric Adapters as an extended resource. The topology's `env` says what libfabric reads (FI_*), and its
-    `ipcLock` whether pods need IPC_LOCK."""
-    return pod(request)
 
 
 GKE_DEFAULT = "networking.gke.io/default-interface"
@@ -90,11 +69,10 @@ def _gke(request: FabricRequest) -> PodParts:
     import json  # other kinds have no use for it
 
     names = _gke_interfaces(request)
-    made = pod(request, names[0] if names else "")
-    networks = (rail.network for rail in request.rails)
-    rows = [(request.primary, GKE_PRIMARY_NETWORK), *zip(names, networks, strict=True)]
+    pod_parts = pod(request, names[0] if names else "")
+    rows = [(request.primary, GKE_PRIMARY_NETWORK), *zip(names, (rail.network for rail in request.rails), strict=True)]
     listed = json.dumps([{"interfaceName": name, "network": network} for name, network in rows], separators=(",", ":"))
-    return made._replace(annotations={GKE_DEFAULT: request.primary, GKE_INTERFACES: listed})
+    return pod_parts._replace(annotations={GKE_DEFAULT: request.primary, GKE_INTERFACES: listed})
 
 
 def _gke_interfaces(request: FabricRequest) -> tuple[str, ...]:
@@ -111,12 +89,8 @@ def _host_network(request: FabricRequest) -> PodParts:
     """
     names = dranet.interfaces(request)
     handed = any(rail.resource for rail in request.rails)
-    made = pod(request._replace(primary=""), names[0] if names else "", locked=handed)
-    return made._replace(spec={"hostNetwork": True}, privileged=request.fabric.privileged)
-
-
-def _no_interfaces(request: FabricRequest) -> tuple[str, ...]:
-    return ()
+    pod_parts = pod(request._replace(primary=""), names[0] if names else "", locked=handed)
+    return pod_parts._replace(spec={"hostNetwork": True}, privileged=request.fabric.privileged)
 
 
 class Kind(NamedTuple):
@@ -124,26 +98,28 @@ class Kind(NamedTuple):
     anybody can tell."""
 
     parts: Callable[[FabricRequest], PodParts]
-    interfaces: Callable[[FabricRequest], tuple[str, ...]] = _no_interfaces
+    interfaces: Callable[[FabricRequest], tuple[str, ...]] = lambda request: ()
 
 
 KINDS: Mapping[str, Kind] = {
     # an interface of its own on a card that all pods of the node share (network-operator, MacvlanNetwork)
-    "macvlan": Kind(_with_shared_devices, _network_interfaces),
+    "macvlan": Kind(_attached, _network_interfaces),
     # a child of an InfiniBand port for each pod (network-operator, IPoIBNetwork); macvlan cannot sit on such
-    "ipoib": Kind(_with_shared_devices, _network_interfaces),
+    "ipoib": Kind(_attached, _network_interfaces),
     # a card, or a virtual function, moves into the pod (network-operator, HostDeviceNetwork)
-    "hostdevice": Kind(_with_own_devices, _network_interfaces),
+    "hostdevice": Kind(_attached, _network_interfaces),
     # a virtual function for each rail (sriov-network-operator, SriovNetwork and SriovIBNetwork)
-    "sriov": Kind(_with_own_devices, _network_interfaces),
+    "sriov": Kind(_attached, _network_interfaces),
     # a virtual function for each rail, whose network and resource are called after it; its RDMA device is called
     # `rdma_<rail>` (spectrum-x-operator, SpectrumXRailPoolConfig v1alpha2)
-    "spectrumx": Kind(_with_own_devices, _network_interfaces),
+    "spectrumx": Kind(_attached, _network_interfaces),
     "dranet": Kind(dranet.parts, dranet.interfaces),
-    "efa": Kind(_efa),
+    # an extended resource; `env` of the topology sets FI_* for libfabric, and `ipcLock` says whether pods need IPC_LOCK
+    "efa": Kind(pod),
     "gke": Kind(_gke, _gke_interfaces),
     "hostnetwork": Kind(_host_network, dranet.interfaces),
-    "none": Kind(_only_devices),
+    # RDMA devices without a network of their own: native InfiniBand needs only verbs (AKS: `rdma/ib`)
+    "none": Kind(lambda request: pod(request, locked=pins(request))),
 }
 
 

@@ -29,11 +29,9 @@ def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> Po
     """What pods on any fabric carry. `interface`: the first that the fabric brings; `locked`: whether the kind pins
     memory, which the file may deny."""
     fabric = request.fabric
-    lock = locked if fabric.ipc_lock is None else fabric.ipc_lock
-    counted = resources(fabric, request.rails)
     return PodParts(
-        resources={name: str(amount) for name, amount in counted.items()},
-        capabilities=(LOCK,) if lock else (),
+        resources={name: str(amount) for name, amount in resources(fabric, request.rails).items()},
+        capabilities=(LOCK,) if fabric.ipc_lock or (locked and fabric.ipc_lock is None) else (),
         env=entries(variables(request, interface)),
         **shared_memory(request),
     )
@@ -79,8 +77,8 @@ def on_node(request: FabricRequest) -> Mapping[str, str]:
 def devices(request: FabricRequest) -> dict[str, str]:
     """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
     (k8s-rdma-shared-dev-plugin#93)."""
-    found = hcas(request)
-    return {"NCCL_IB_HCA": f"={','.join(found)}"} if found else {}
+    names = hcas(request)
+    return {"NCCL_IB_HCA": f"={','.join(names)}"} if names else {}
 
 
 def hcas(request: FabricRequest) -> tuple[str, ...]:
@@ -96,15 +94,15 @@ def hca(request: FabricRequest, number: int) -> str:
     return f"rdma_{rail.network.rpartition('/')[2]}"
 
 
-def hca_difference(value: str, there: tuple[str, ...]) -> str:
+def hca_difference(value: str, attached: tuple[str, ...]) -> str:
     """How a NCCL_IB_HCA and the devices that are attached differ; empty where they do not."""
     names = [name.partition(":")[0] for name in value.lstrip("=^").split(",") if name]
     exact = value[:1] == "=" or value[:2] == "^="
-    met = {each for each in there if any(each == name if exact else each.startswith(name) for name in names)}
+    met = {each for each in attached if any(each == name if exact else each.startswith(name) for name in names)}
     if value[:1] == "^":
         return f"it leaves out {listing(sorted(met), 'and')}" if met else ""
-    strange = [name for name in names if not any(each == name if exact else each.startswith(name) for each in there)]
+    strange = [name for name in names if not any(each == name if exact else each.startswith(name) for each in attached)]
     if strange:
         return f'no rail of it has "{strange[0]}"'
-    lacking = [each for each in there if each not in met]
+    lacking = [each for each in attached if each not in met]
     return f"it leaves out {listing(lacking, 'and')}" if lacking else ""

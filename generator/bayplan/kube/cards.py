@@ -7,6 +7,8 @@ from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.objects import is_kind, items, mapping, number_in, text
+from bayplan.kube.objects import name as name_of
+from bayplan.kube.objects import namespace as namespace_of
 from bayplan.kube.vendors import names
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology
@@ -21,24 +23,23 @@ Claims = Mapping[tuple[str, str], Mapping[str, int]]
 
 def claims(objects: Iterable[Object]) -> Claims:
     """What the claim templates among some objects ask for (resource.k8s.io v1beta1 to v1)."""
-    found: dict[tuple[str, str], dict[str, int]] = {}
+    by_template: dict[tuple[str, str], dict[str, int]] = {}
     for one in objects:
         if is_kind(one.data, "resource.k8s.io", "ResourceClaimTemplate"):
-            asked = found.setdefault((text(one.data, "metadata", "namespace"), text(one.data, "metadata", "name")), {})
+            counts = by_template.setdefault((namespace_of(one), name_of(one)), {})
             for request in items(one.data, "spec", "spec", "devices", "requests"):
                 exact = mapping(request, "exactly") or request
                 name = text(exact, "deviceClassName")
-                asked[name] = asked.get(name, 0) + (number_in(exact, "count") or 1)
-    return found
+                counts[name] = counts.get(name, 0) + (number_in(exact, "count") or 1)
+    return by_template
 
 
 def accelerator(
-    spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known: Claims
+    spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known_claims: Claims
 ) -> Accelerator | None:
     """The cards of one pod. Where several kinds are asked for in the same way, the kind is left to the pool."""
     counted = _counted(spec, resources(topology))
-    claimed = 0 if counted else _claimed(spec, namespace, topology, known)
-    amount = counted or claimed
+    amount = counted or _claimed(spec, namespace, topology, known_claims)
     if not amount:
         return None
     kinds = list(topology.accelerators.values())
@@ -52,18 +53,18 @@ def accelerator(
     return Accelerator(name, amount, allocator=PLUGIN)
 
 
-def _shared(asked: Accelerator, kind: AcceleratorKind, container: Any) -> Accelerator:
+def _shared(accelerator: Accelerator, kind: AcceleratorKind, container: Any) -> Accelerator:
     """Cards of HAMi, and how much of each. Without any part the allocator is left to the kind's."""
-    known, limits = names(kind), mapping(container, "resources", "limits")
+    own, limits = names(kind), mapping(container, "resources", "limits")
 
     def amount(name: str) -> int:
         text = str(limits.get(name, "")) if name else ""
         return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
 
-    memory, percentage, cores = (amount(name) for name in (known.memory, known.percentage, known.cores))
-    memory_share = str(memory * known.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
-    share = str(cores * 100 // known.parts) if 0 < cores <= known.parts else ""
-    return asked._replace(memory=memory_share, cores=share, allocator=HAMI if memory_share or share else "")
+    memory, percentage, cores = (amount(name) for name in (own.memory, own.percentage, own.cores))
+    memory_share = str(memory * own.unit) if memory else f"{percentage}%" if 0 < percentage <= 100 else ""
+    share = str(cores * 100 // own.parts) if 0 < cores <= own.parts else ""
+    return accelerator._replace(memory=memory_share, cores=share, allocator=HAMI if memory_share or share else "")
 
 
 def _count(kind: AcceleratorKind) -> str:
@@ -98,11 +99,11 @@ def _amount(container: Any, names: frozenset[str]) -> int:
     )
 
 
-def _claimed(spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known: Claims) -> int:
+def _claimed(spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known_claims: Claims) -> int:
     classes = {kind.device_class for kind in topology.accelerators.values() if kind.device_class}
     names = [text(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims")]
-    asked = (each for (where, name), each in known.items() if name in names and meets(namespace, where))
-    return sum(count for each in asked for name, count in each.items() if name in classes)
+    matching = (each for (where, name), each in known_claims.items() if name in names and meets(namespace, where))
+    return sum(count for each in matching for name, count in each.items() if name in classes)
 
 
 def asks(container: Any, topology: ClusterTopology) -> bool:
@@ -126,17 +127,17 @@ def channels(objects: Iterable[Object], *, ours: bool = False) -> frozenset[tupl
     `ours`: those of bayplan too.
     """
     return frozenset(
-        (text(one.data, "metadata", "namespace"), text(one.data, "spec", "channel", "resourceClaimTemplate", "name"))
+        (namespace_of(one), text(one.data, "spec", "channel", "resourceClaimTemplate", "name"))
         for one in objects
         if is_kind(one.data, "resource.nvidia.com", "ComputeDomain")
         and (ours or GANG_LABEL not in mapping(one.data, "metadata", "labels"))
     )
 
 
-def claims_channel(spec: Mapping[str, Any], namespace: str, known: frozenset[tuple[str, str]]) -> bool:
+def claims_channel(spec: Mapping[str, Any], namespace: str, channels: frozenset[tuple[str, str]]) -> bool:
     """Whether a pod claims a channel of one of these ComputeDomains."""
     names = {text(claim, "resourceClaimTemplateName") for claim in items(spec, "resourceClaims")}
-    return any(name in names and meets(namespace, where) for where, name in known)
+    return any(name in names and meets(namespace, where) for where, name in channels)
 
 
 def meets(namespace: str, other: str) -> bool:

@@ -15,7 +15,6 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, text
 from bayplan.kube.objects import text as text_of
-from bayplan.kube.pod import NETWORKS as NETWORKS
 from bayplan.model.manifest import Object
 
 # The annotation by which pods ask Multus for networks, read as Multus 4.3 reads it (pkg/k8sclient/k8sclient.go).
@@ -76,13 +75,12 @@ def read(text: str) -> Annotation:
     """The annotation's text."""
     if any(mark in text for mark in '[{"'):
         return _json(text)
-    found = [_short(each.strip()) for each in text.split(",")] if text.strip() else []
-    return _annotation(found)
+    return _annotation([_short(each.strip()) for each in text.split(",")] if text.strip() else [])
 
 
-def _annotation(found: Sequence[Selection | str]) -> Annotation:
-    sound = tuple(each for each in found if not isinstance(each, str))
-    return Annotation(sound, tuple(dict.fromkeys(each for each in found if isinstance(each, str))))
+def _annotation(entries: Sequence[Selection | str]) -> Annotation:
+    sound = tuple(each for each in entries if not isinstance(each, str))
+    return Annotation(sound, tuple(dict.fromkeys(each for each in entries if isinstance(each, str))))
 
 
 def _short(text: str) -> Selection | str:
@@ -112,8 +110,7 @@ def _json(text: str) -> Annotation:
         return Annotation(faults=(f"it looks like JSON and is none: {reason}",))
     if not isinstance(data, list):
         return Annotation(faults=("JSON must be a list here, of one mapping for each network",))
-    found = [_entry(each) for each in data]
-    return _annotation(found)
+    return _annotation([_entry(each) for each in data])
 
 
 def _entry(data: Any) -> Selection | str:
@@ -137,8 +134,7 @@ def same(one: Any, other: Any) -> bool:
 def _plain(read: Annotation) -> list[Any]:
     """Each network with its interface and what else its entry says."""
     other_keys = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
-    titles = (each.title for each in read.selections)
-    return list(zip(titles, read.interfaces(), other_keys, strict=True))
+    return list(zip((each.title for each in read.selections), read.interfaces(), other_keys, strict=True))
 
 
 def unknown_keys(selections: Sequence[Selection]) -> Iterator[str]:
@@ -249,13 +245,12 @@ def _attachment(one: Object) -> Network:
     plugins = items(config, "plugins") or ([config] if isinstance(config, dict) else ())
     first = plugins[0] if plugins else None
     plugin, mtu = text(first, "type"), get(first, "mtu")
-    links = {"ipoib": "infiniband", "ib-sriov": "infiniband", "sriov": "ethernet"}.get(plugin, "")
     return Network(
         one,
         PLUGINS.get(plugin, ""),
         name(one),
         namespace(one),
-        links,
+        {"ipoib": "infiniband", "ib-sriov": "infiniband", "sriov": "ethernet"}.get(plugin, ""),
         text(one.data, "metadata", "annotations", RESOURCE),
         text(first, "master"),
         mtu if isinstance(mtu, int) else 0,
@@ -273,7 +268,7 @@ def _dumped(ipam: Any) -> str | None:
     return json.dumps(ipam)
 
 
-# Addresses of secondary networks: subnets, what of them can be given out, and who gives it out.
+# Addresses of secondary networks: subnets, and the addresses that pods can get from them.
 
 Address = IPv4Address | IPv6Address
 Subnet = IPv4Network | IPv6Network
@@ -313,8 +308,8 @@ def address(text: str) -> Address | None:
 
 def host_bits(text: str) -> bool:
     """Whether a subnet is written with an address inside it rather than with its first."""
-    found, start = subnet(text), address(text)
-    return found is not None and start is not None and start != found.network_address
+    net, start = subnet(text), address(text)
+    return net is not None and start is not None and start != net.network_address
 
 
 def hosts(net: Subnet) -> Span:
@@ -329,8 +324,7 @@ def hosts(net: Subnet) -> Span:
 def within(net: Subnet, start: str = "", end: str = "") -> Span:
     """The part of a subnet between two addresses, where those are given."""
     whole, low, high = hosts(net), address(start), address(end)
-    first = max(whole.first, int(low)) if low else whole.first
-    return Span(first, min(whole.last, int(high)) if high else whole.last)
+    return Span(max(whole.first, int(low)) if low else whole.first, min(whole.last, int(high)) if high else whole.last)
 
 
 def left(span: Span, excluded: Iterable[Span]) -> int:
@@ -340,9 +334,8 @@ def left(span: Span, excluded: Iterable[Span]) -> int:
 
 def _merged(span: Span, excluded: Iterable[Span]) -> Iterator[Span]:
     """What of the span is excluded, each address once."""
-    cut = sorted(Span(max(each.first, span.first), min(each.last, span.last)) for each in excluded)
     reached = span.first - 1
-    for each in cut:
+    for each in sorted(Span(max(each.first, span.first), min(each.last, span.last)) for each in excluded):
         first = max(each.first, reached + 1)
         if each.last >= first:
             yield Span(first, each.last)

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.model.manifest import Object
 
-# Reading objects that others wrote, in which anything may stand anywhere: a wrong type reads as nothing.
+# Read objects of any shape: a value of the wrong type reads as a missing one.
 
 
 def get(data: Any, *path: str | int) -> Any:
@@ -25,26 +25,26 @@ def get(data: Any, *path: str | int) -> Any:
 
 def mapping(data: Any, *path: str | int) -> Mapping[str, Any]:
     """The mapping at the end of a path; empty where there is none."""
-    found = get(data, *path)
-    return found if isinstance(found, dict) else {}
+    value = get(data, *path)
+    return value if isinstance(value, dict) else {}
 
 
 def items(data: Any, *path: str | int) -> Sequence[Any]:
     """The list at the end of a path; empty where there is none."""
-    found = get(data, *path)
-    return found if isinstance(found, list) else ()
+    value = get(data, *path)
+    return value if isinstance(value, list) else ()
 
 
 def text(data: Any, *path: str | int) -> str:
     """The string at the end of a path; empty where there is none."""
-    found = get(data, *path)
-    return found if isinstance(found, str) else ""
+    value = get(data, *path)
+    return value if isinstance(value, str) else ""
 
 
 def number_in(data: Any, *path: str | int) -> int | None:
     """The whole number at the end of a path; None where there is none."""
-    found = get(data, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    value = get(data, *path)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
@@ -60,9 +60,9 @@ def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
 
 def without_annotations(data: Mapping[str, Any], names: Container[str]) -> Mapping[str, Any]:
     """The object without annotations of these names; without any that are left, it has no `annotations`."""
-    found = mapping(data, "metadata", "annotations")
-    kept = {key: value for key, value in found.items() if key not in names}
-    if len(kept) == len(found):
+    annotations = mapping(data, "metadata", "annotations")
+    kept = {key: value for key, value in annotations.items() if key not in names}
+    if len(kept) == len(annotations):
         return data
     rest = {key: value for key, value in data["metadata"].items() if key != "annotations"}
     return {**data, "metadata": {**rest, "annotations": kept} if kept else rest}
@@ -75,9 +75,8 @@ def api_group(data: Any) -> str:
 
 def is_kind(data: Any, group: str, kind: str) -> bool:
     """Whether the object is of that API group (empty: the core group) and kind, in any version."""
-    version = text(data, "apiVersion")
-    found, slash, _ = version.rpartition("/")
-    return text(data, "kind") == kind and found == group and bool(slash or not group)
+    own_group, slash, _ = text(data, "apiVersion").rpartition("/")
+    return text(data, "kind") == kind and own_group == group and bool(slash or not group)
 
 
 Templates = Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]
@@ -90,10 +89,10 @@ def pod_templates(data: Any, depth: int = 6) -> Templates:
             yield (), data
         elif depth:
             for key, value in data.items():
-                yield from (((key, *path), found) for path, found in pod_templates(value, depth - 1))
+                yield from (((key, *path), template) for path, template in pod_templates(value, depth - 1))
     elif isinstance(data, list):
         for number, value in enumerate(data):
-            yield from (((number, *path), found) for path, found in pod_templates(value, depth))
+            yield from (((number, *path), template) for path, template in pod_templates(value, depth))
 
 
 def group(one: Object) -> str:
@@ -146,9 +145,6 @@ def number(route: Route) -> int:
     return int(str(route[0]).partition(":")[2])
 
 
-# Optional fields of a manifest.
-
-
-def given(**fields: Any) -> dict[str, Any]:
+def non_empty(**fields: Any) -> dict[str, Any]:
     """The fields that hold something."""
     return {name: value for name, value in fields.items() if value}

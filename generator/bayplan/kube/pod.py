@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods
 from bayplan.model.target import Target
@@ -114,37 +114,46 @@ def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _joined_specs(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Fields of a later part win, but its affinity is added to that of the parts before."""
-    made: dict[str, Any] = {}
+    joined: dict[str, Any] = {}
     for spec in specs:
-        both = "affinity" in made and "affinity" in spec
-        made |= {**spec, "affinity": joined_affinity(made["affinity"], spec["affinity"])} if both else spec
-    return made
+        both = "affinity" in joined and "affinity" in spec
+        joined |= {**spec, "affinity": joined_affinity(joined["affinity"], spec["affinity"])} if both else spec
+    return joined
 
 
 def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
     """The terms of both, each once. In a template they do not merge: a list of terms there takes the place of ours."""
-    made = {kind: dict(rules or {}) for kind, rules in own.items()}
+    joined = {kind: dict(rules or {}) for kind, rules in own.items()}
     for kind, rules in added.items():
-        lists = made.setdefault(kind, {})
+        lists = joined.setdefault(kind, {})
         for when, terms in rules.items():
-            given = lists.get(when) or []
-            lists[when] = [*given, *(term for term in terms if term not in given)]
-    return made
+            present = lists.get(when) or []
+            lists[when] = [*present, *(term for term in terms if term not in present)]
+    return joined
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
-    made = _generated(spec, parts, command)
+    merged: dict[str, Any] = {
+        "metadata": non_empty(labels=dict(parts.labels), annotations=dict(parts.annotations)),
+        "spec": {
+            **parts.spec,
+            **non_empty(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
+            "restartPolicy": spec.restart_policy,
+            "containers": [_container(spec, parts, command)],
+            **non_empty(volumes=list(parts.volumes)),
+        },
+    }
     for patch in _patches(spec, pool):
-        made = overlay(made, patch)
-    given = made["spec"].pop("tolerations", [])
-    added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in given]
-    completed = {**made["spec"], **({"tolerations": [*given, *added]} if given or added else {})}
+        merged = overlay(merged, patch)
+    own = merged["spec"].pop("tolerations", [])
+    added = [dict(t) for t in (*pool.node.tolerations, *parts.tolerations) if t not in own]
+    completed = {**merged["spec"], **non_empty(tolerations=[*own, *added])}
     if "affinity" in parts.spec:
         completed["affinity"] = joined_affinity(completed.get("affinity") or {}, parts.spec["affinity"])
     if completed.get("hostNetwork"):
         completed.setdefault("dnsPolicy", HOST_DNS)
-    return {**made, "spec": completed}
+    return {**merged, "spec": completed}
 
 
 def container_name(spec: PodSet) -> str:
@@ -178,19 +187,6 @@ def containers(patch: Mapping[str, Any]) -> list[Any]:
     return (patch.get("spec") or {}).get("containers") or []
 
 
-def _generated(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
-    return {
-        "metadata": given(labels=dict(parts.labels), annotations=dict(parts.annotations)),
-        "spec": {
-            **parts.spec,
-            **given(nodeSelector=dict(parts.node_selector), resourceClaims=list(parts.claims)),
-            "restartPolicy": spec.restart_policy,
-            "containers": [_container(spec, parts, command)],
-            **given(volumes=list(parts.volumes)),
-        },
-    }
-
-
 def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
     ports = [{"name": name, "containerPort": port} for name, port in spec.ports.items()]
     claims = [{"name": claim["name"]} for claim in parts.claims]
@@ -200,9 +196,9 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
     security |= {"privileged": True} if parts.privileged else {}
     return {
         "name": container_name(spec),
-        **given(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
-        **given(resources=given(requests=amounts, limits=limits, claims=claims)),
-        **given(volumeMounts=list(parts.mounts), securityContext=security),
+        **non_empty(image=spec.image, command=list(command), args=list(spec.args), ports=ports, env=list(parts.env)),
+        **non_empty(resources=non_empty(requests=amounts, limits=limits, claims=claims)),
+        **non_empty(volumeMounts=list(parts.mounts), securityContext=security),
     }
 
 
@@ -228,7 +224,7 @@ def file_key(path: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))
 
 
-# What bayplan writes into pods itself, so that nobody else may.
+# What bayplan writes into pods itself, and templates must not set.
 
 OWN_FIELDS: Mapping[str, str] = {
     "schedulerName": "the scheduler is chosen by `spec.scheduler`",
@@ -249,6 +245,13 @@ OWN_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 """PodSpec list -> entries that bayplan makes itself."""
 
+EXCLUSIVE = (
+    "alpha.jobset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/exclusive-topology",
+    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
+)
+"""Annotations by which JobSet and LeaderWorkerSet place groups themselves: later pods wait for the node of the first,
+and a gang waits for all of them (JobSet 0.12, pod_mutating_webhook.go; LeaderWorkerSet 0.10, pod_controller)."""
 
 # Names of the objects that go with a podSet: shared by all its instances in one gang.
 
@@ -299,6 +302,12 @@ def _walk(env: Mapping[str, str]) -> Iterator[str]:
 def _references(value: str) -> set[str]:
     """The names in `$(NAME)`. An escaped `$$(NAME)` counts too: it only makes the order stricter."""
     return {part.partition(")")[0] for part in value.split("$(")[1:] if ")" in part}
+
+
+def device_request(name: str, request: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """One request of a claim: its fields stand beside the name in v1beta1, and under `exactly` in later versions."""
+    flat = resource_api(target) == "resource.k8s.io/v1beta1"
+    return {"name": name, **request} if flat else {"name": name, "exactly": request}
 
 
 def resource_api(target: Target) -> str:

@@ -58,42 +58,28 @@ def _object(fields: Fields, name: str, value: Mapping[str, Any], route: Route) -
 
 
 def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
-    if isinstance(kind, list):
-        yield from _items(fields, kind[0], value, route)
-    elif isinstance(kind, dict):
-        yield from _map(fields, kind["*"], value, route)
-    elif kind in fields.tables and isinstance(value, Mapping):
-        yield from _object(fields, kind, value, route)
-    elif kind in fields.tables:
-        yield _wrong(fields, "an object", value, route)
-    elif kind in TYPES and not _is(value, kind):
-        yield _wrong(fields, f"a {kind}", value, route)
-
-
-def _items(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
-    if not isinstance(value, list):
+    """`kind` is [KIND] for a list, {"*": KIND} for a map, else the name of a table or of a plain type."""
+    is_map, is_list = isinstance(kind, dict), isinstance(kind, list)
+    is_object = not is_map and not is_list and kind in fields.tables
+    if is_list and not isinstance(value, list):
         yield _wrong(fields, "a list", value, route)
-        return
-    for number, each in enumerate(value):
-        yield from _value(fields, kind, each, (*route, number))
-
-
-def _map(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
-    if not isinstance(value, Mapping):
+    elif (is_map or is_object) and not isinstance(value, Mapping):
         yield _wrong(fields, "an object", value, route)
-        return
-    for key, each in value.items():
-        if each is not None:
-            yield from _value(fields, kind, each, (*route, key))
-
-
-def _is(value: Any, kind: str) -> bool:
-    """Python's True is an int; Kubernetes' is not."""
-    return isinstance(value, TYPES[kind]) and (kind == "boolean") == isinstance(value, bool)
+    elif is_list:
+        for number, each in enumerate(value):
+            yield from _value(fields, kind[0], each, (*route, number))
+    elif is_map:
+        for key, each in value.items():
+            if each is not None:
+                yield from _value(fields, kind["*"], each, (*route, key))
+    elif is_object:
+        yield from _object(fields, kind, value, route)
+    elif kind in TYPES and not (isinstance(value, TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")):
+        yield _wrong(fields, f"a {kind}", value, route)  # Python's True is an int; Kubernetes' is not
 
 
 def _wrong(fields: Fields, expected: str, value: Any, route: Route) -> Diagnostic:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
-    found = names.get(type(value), "a number" if isinstance(value, float) else "null")
-    hint = "put it in quotes" if expected == "a string" and found not in ("an object", "a list") else ""
-    return error(fields.wrong, route, f"expected {expected}, found {found}", hint=hint)
+    actual = names.get(type(value), "a number" if isinstance(value, float) else "null")
+    hint = "put it in quotes" if expected == "a string" and actual not in ("an object", "a list") else ""
+    return error(fields.wrong, route, f"expected {expected}, found {actual}", hint=hint)

@@ -57,30 +57,29 @@ def breaches(spec: Mapping[str, Any], level: str) -> Iterator[Breach]:
 def containers(spec: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Every container with its path."""
     for key in LISTS:
-        found = spec.get(key)
-        for number, each in enumerate(found if isinstance(found, list) else ()):
+        entries = spec.get(key)
+        for number, each in enumerate(entries if isinstance(entries, list) else ()):
             if isinstance(each, Mapping):
                 yield (key, number), each
 
 
 def security(holder: Mapping[str, Any]) -> Mapping[str, Any]:
     """The securityContext of a pod or a container."""
-    found = holder.get("securityContext")
-    return found if isinstance(found, Mapping) else {}
+    context = holder.get("securityContext")
+    return context if isinstance(context, Mapping) else {}
 
 
 def added(container: Mapping[str, Any]) -> tuple[str, ...]:
     """The capabilities that a container adds."""
-    found = security(container).get("capabilities")
-    names = found.get("add") if isinstance(found, Mapping) else None
+    capabilities = security(container).get("capabilities")
+    names = capabilities.get("add") if isinstance(capabilities, Mapping) else None
     return tuple(str(name) for name in names) if isinstance(names, list) else ()
 
 
 def as_root(spec: Mapping[str, Any], container: Mapping[str, Any]) -> bool:
     """Whether a container may run as root: nothing says otherwise. The container's word counts before the pod's."""
-    user = security(container).get("runAsUser", security(spec).get("runAsUser"))
     other = security(container).get("runAsNonRoot", security(spec).get("runAsNonRoot"))
-    return not other and user in (None, 0)
+    return not other and security(container).get("runAsUser", security(spec).get("runAsUser")) in (None, 0)
 
 
 def _baseline(spec: Mapping[str, Any], adds: frozenset[str]) -> Iterator[Breach]:
@@ -153,10 +152,10 @@ def _restricted(spec: Mapping[str, Any]) -> Iterator[Breach]:
 
 
 def _dropped(context: Mapping[str, Any]) -> bool:
-    found = context.get("capabilities")
-    names = found.get("drop") if isinstance(found, Mapping) else None
+    capabilities = context.get("capabilities")
+    names = capabilities.get("drop") if isinstance(capabilities, Mapping) else None
     return isinstance(names, list) and "ALL" in names
 
 
-def _list(found: Any) -> list[Mapping[str, Any]]:
-    return [each if isinstance(each, Mapping) else {} for each in found] if isinstance(found, list) else []
+def _list(value: Any) -> list[Mapping[str, Any]]:
+    return [each if isinstance(each, Mapping) else {} for each in value] if isinstance(value, list) else []

@@ -28,7 +28,9 @@ def parse(text: str) -> int:
     if not (whole or fraction) or len(text) > 64:
         raise ValueError(f'"{text[:64]}" is not a quantity')
     factor, exponent = _scale(suffix)
-    amount = _thousandths(int(whole + fraction) * factor, exponent - len(fraction) + 3)
+    value, exponent = int(whole + fraction) * factor, exponent - len(fraction) + 3
+    power: int = 10 ** abs(exponent)
+    amount = value * power if exponent >= 0 else -(-value // power)
     if amount > LARGEST:
         raise ValueError(f'"{text}" is too large')
     return -amount if text.startswith("-") else amount
@@ -46,11 +48,6 @@ def _scale(suffix: str) -> tuple[int, int]:
     if suffix[0] in "eE" and digits.isascii() and digits.isdigit() and len(digits) < 4:
         return 1, int(f"{sign}{digits}")
     raise ValueError(f'"{suffix}" is not a unit of a quantity')
-
-
-def _thousandths(value: int, exponent: int) -> int:
-    power: int = 10 ** abs(exponent)
-    return value * power if exponent >= 0 else -(-value // power)
 
 
 def show(amount: int) -> str:

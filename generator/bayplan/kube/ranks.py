@@ -22,7 +22,6 @@ def master_port(pods: Pods) -> int:
 
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")
 
-
 GROUP_NAMES = ("GROUP_INDEX",)
 MASTER_NAMES = ("MASTER_ADDR", "PET_MASTER_ADDR")
 

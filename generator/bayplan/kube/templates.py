@@ -7,6 +7,7 @@ bayplan never heard. Only the number of pods needs to be known kind by kind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from bayplan.core.diagnostics import Route
@@ -14,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 
-# How many pods a controller makes of a pod template, kind by kind: the one place that knows.
+# How many pods each kind of controller makes from a pod template.
 
 CountPath = tuple[str | int, ...]
 
@@ -51,14 +52,9 @@ def _one(data: Any, path: CountPath) -> Amount:
     return Amount(1)
 
 
-def _replicas(data: Any, path: CountPath) -> Amount:
+def _replicas(data: Any, path: CountPath, default: int = 1) -> Amount:
     """`replicas` beside the template: ReplicaSets, tasks of Volcano, roles of Kubeflow, and others."""
-    return Amount(_default(data, *path[:-1], "replicas"))
-
-
-def _task(data: Any, path: CountPath) -> Amount:
-    """A task of Volcano has no pods unless it says so (Volcano 1.15, `TaskSpec.Replicas`)."""
-    return Amount(_default(data, *path[:-1], "replicas", default=0))
+    return Amount(_default(data, *path[:-1], "replicas", default=default))
 
 
 def of_job(data: Any, path: CountPath) -> Amount:
@@ -75,10 +71,6 @@ def of_replicated_job(data: Any, path: CountPath) -> Amount:
     return Amount(of_job(data, path).replicas, _default(data, *path[:-3], "replicas"))
 
 
-def _jobset(data: Any, path: CountPath) -> Amount:
-    return of_replicated_job(data, path) if len(path) == 6 else UNKNOWN
-
-
 def _lws(data: Any, path: CountPath) -> Amount:
     """A leader and size - 1 workers a group; without a template of its own the leader is made of the workers'."""
     sets, size = _default(data, "spec", "replicas"), _default(data, "spec", "leaderWorkerTemplate", "size")
@@ -90,7 +82,7 @@ def _lws(data: Any, path: CountPath) -> Amount:
 
 def _mpi(data: Any, path: CountPath) -> Amount:
     """One launcher, but no workers where nothing says how many (mpi-operator 0.6, pkg/apis/.../default.go)."""
-    return Amount(_default(data, *path[:-1], "replicas", default=0 if "Worker" in path else 1))
+    return _replicas(data, path, default=0 if "Worker" in path else 1)
 
 
 def _ray(data: Any, path: CountPath) -> Amount:
@@ -100,11 +92,11 @@ def _ray(data: Any, path: CountPath) -> Amount:
     group = path[:-1]
     if get(data, *group, "suspend") is True:
         return Amount(0)
-    asked, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
+    replicas, hosts = _default(data, *group, "replicas", default=0), _default(data, *group, "numOfHosts")
     least, most = _default(data, *group, "minReplicas", default=0), number_in(data, *group, "maxReplicas")
-    if asked is None or hosts is None or least is None or min(asked, hosts) < 0:
+    if replicas is None or hosts is None or least is None or min(replicas, hosts) < 0:
         return UNKNOWN
-    wanted = max(asked, least)
+    wanted = max(replicas, least)
     return Amount((wanted if most is None else min(wanted, most)) * hosts)
 
 
@@ -113,22 +105,23 @@ Count = Callable[[Any, CountPath], Amount]
 COUNTS: Mapping[tuple[str, str], Count] = {
     ("", "Pod"): _one,
     ("batch", "Job"): of_job,
+    ("batch", "CronJob"): of_job,
     ("apps", "Deployment"): _replicas,
     ("apps", "ReplicaSet"): _replicas,
     ("apps", "StatefulSet"): _replicas,
-    ("jobset.x-k8s.io", "JobSet"): _jobset,
+    ("jobset.x-k8s.io", "JobSet"): lambda data, path: of_replicated_job(data, path) if len(path) == 6 else UNKNOWN,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _lws,
-    ("batch.volcano.sh", "Job"): _task,
+    ("batch.volcano.sh", "Job"): partial(_replicas, default=0),  # Volcano 1.15, `TaskSpec.Replicas`
     ("kubeflow.org", "MPIJob"): _mpi,
     ("kubeflow.org", "PyTorchJob"): _replicas,
     ("kubeflow.org", "TFJob"): _replicas,
     ("kubeflow.org", "JAXJob"): _replicas,
+    ("kubeflow.org", "PaddleJob"): _replicas,
     ("kubeflow.org", "XGBoostJob"): _replicas,
     ("ray.io", "RayCluster"): _ray,
     ("ray.io", "RayJob"): _ray,
 }
 """API group and kind -> the number of pods of the template at a path."""
-
 
 Path = tuple[str | int, ...]
 
@@ -177,14 +170,12 @@ class PodTemplate(NamedTuple):
 
 def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
     """All pod templates of the objects, in their order."""
-    return tuple(each for one in objects for each in _of(one))
-
-
-def _of(one: Object) -> Iterator[PodTemplate]:
-    if get(one.data, "kind") == "ConfigMap":
-        return
-    for path, data in pod_templates(one.data, DEEPEST):
-        yield PodTemplate(one, path, data, amount(one.data, path).total)
+    return tuple(
+        PodTemplate(one, path, data, amount(one.data, path).total)
+        for one in objects
+        if get(one.data, "kind") != "ConfigMap"
+        for path, data in pod_templates(one.data, DEEPEST)
+    )
 
 
 def containers(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:

@@ -34,9 +34,9 @@ class Refused(NamedTuple):
     hint: str
 
 
-def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
+def labels(pod_labels: Mapping[Any, Any]) -> Iterator[Refused]:
     """Values of labels that are too long, or have other characters."""
-    for key, value in given.items():
+    for key, value in pod_labels.items():
         if isinstance(value, str) and (len(value) > LONGEST or not re.fullmatch(LABEL, value)):
             why = (
                 f"it has {len(value)} characters"
@@ -48,8 +48,8 @@ def labels(given: Mapping[Any, Any]) -> Iterator[Refused]:
 
 def field(path: str) -> str:
     """What is wrong with the path of a field; empty: nothing."""
-    known = path in FIELDS or re.fullmatch(KEYED, path)
-    return "" if known else f'"{path}" is no field of a pod that a variable can hold'
+    allowed = path in FIELDS or re.fullmatch(KEYED, path)
+    return "" if allowed else f'"{path}" is no field of a pod that a variable can hold'
 
 
 def claim(name: str) -> str:
@@ -72,7 +72,7 @@ def references(spec: Mapping[str, Any]) -> Iterator[Refused]:
             yield Refused(("volumes", number, "persistentVolumeClaim", "claimName"), wrong, CLAIM_HINT)
 
 
-# CEL expressions, as far as a look at their quotes and brackets goes (cel-spec, "Lexis").
+# CEL expressions: only quotes and brackets are checked (cel-spec, "Lexis").
 
 PIECE = re.compile(
     r"""
@@ -91,7 +91,7 @@ CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 def fault(text: str) -> str:
     """Why nobody can read an expression; empty where quotes and brackets say nothing against it."""
     open_: list[str] = []
-    for piece in (found[0] for found in PIECE.finditer(text)):
+    for piece in (match[0] for match in PIECE.finditer(text)):
         if piece in CLOSED_BY:
             open_.append(piece)
         elif piece in CLOSED_BY.values() and (not open_ or CLOSED_BY[open_.pop()] != piece):

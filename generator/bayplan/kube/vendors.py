@@ -89,14 +89,14 @@ HAMI: tuple[Names, ...] = (
 
 def of_count(resource: str) -> Names | None:
     """The row of a count, with the chip in its names; None for a resource that counts nothing known."""
-    found = role(resource)
-    return found[0] if found and found[1] == "cards" else None
+    matched = role(resource)
+    return matched[0] if matched and matched[1] == "cards" else None
 
 
 def role(resource: str) -> tuple[Names, str] | None:
     """Whose resource it is, and what it is of a card: one of `ROLES`."""
-    found = next(_matches(resource), None)
-    return (_filled(found[0], found[2]), found[1]) if found else None
+    matched = next(_matches(resource), None)
+    return (_filled(matched[0], matched[2]), matched[1]) if matched else None
 
 
 def _matches(resource: str) -> Iterator[tuple[Names, str, str]]:

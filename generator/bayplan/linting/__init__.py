@@ -5,8 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic
-from bayplan.linting import claims, networks, nvlink, objects, schedulers, workloads
+from bayplan.linting import (
+    claims,
+    network_objects,
+    network_pods,
+    network_rails,
+    nvlink,
+    objects,
+    schedulers,
+    workloads,
+)
+from bayplan.linting.network_index import network_index
 from bayplan.linting.objects import LintContext, Rule
+
+
+def check_networks(context: LintContext) -> Iterator[Diagnostic]:
+    """M840 to M863."""
+    index = network_index(context)
+    for rule in (
+        network_pods.check_annotations,
+        network_pods.check_devices,
+        network_pods.check_permissions,
+        network_rails.check_rails,
+        network_rails.check_variables,
+        network_objects.check_objects,
+        network_objects.check_addresses,
+    ):
+        yield from rule(context, index)
+    yield from network_objects.check_sriov(context)
+    yield from network_objects.check_plugins(context)
+    yield from network_rails.check_claims(context)
+
 
 RULES: tuple[Rule, ...] = (
     objects.check,
@@ -18,7 +47,7 @@ RULES: tuple[Rule, ...] = (
     claims.check_compute_domains,
     nvlink.check,
     workloads.check_hami,
-    networks.check,
+    check_networks,
     workloads.check_torchx,
     workloads.check_refused,
 )

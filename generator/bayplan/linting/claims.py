@@ -1,4 +1,4 @@
-"""Claims of pods (DRA): declared and used, in the dialect of the cluster, and what the driver takes of them."""
+"""Claims of pods (DRA): declared and used, in an API version that the cluster serves, and valid for the driver."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, suggest
-from bayplan.kube.objects import get, items, mapping, name, named, namespace, number_in, text, title
+from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
-from bayplan.linting.objects import CHANNEL, LintContext, in_namespace, same_namespace
+from bayplan.linting.objects import CHANNEL, LintContext, grouped, in_namespace, same_namespace
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
@@ -66,16 +66,12 @@ def _claim_use(template: PodTemplate) -> Iterator[Diagnostic]:
                 )
                 hint = suggest(name, declared, "declared") or "add it to `resourceClaims` of the pod"
                 yield error("M805", (*route, "resources", "claims", index, "name"), message, hint=hint)
+    in_pod_group = bool(mapping(template.spec, "schedulingGroup"))  # since 1.36 it may hold claims that pods only name
     for name, route in declared.items():
-        if name not in used and not _in_pod_group(template):
+        if name not in used and not in_pod_group:
             message = f'the pod declares the claim "{name}", and no container uses it'
             hint = f"a container sees the devices only with `resources: {{claims: [{{name: {name}}}]}}`"
             yield error("M804", (*route, "name"), message, hint=hint)
-
-
-def _in_pod_group(template: PodTemplate) -> bool:
-    """Since 1.36 a PodGroup may hold claims that its pods merely name."""
-    return bool(mapping(template.spec, "schedulingGroup"))
 
 
 def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
@@ -92,10 +88,26 @@ def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
     yield from _requests(one, version)
 
 
+def devices_path(one: Object) -> Route:
+    """Where a ResourceClaim, or a template of one, has its `devices`."""
+    return ("spec", "spec", "devices") if kind(one) == "ResourceClaimTemplate" else ("spec", "devices")
+
+
+def device_requests(one: Object) -> Iterator[tuple[Route, Any]]:
+    """The requests of a ResourceClaim, or of a template of one, with their places."""
+    path: Route = (*devices_path(one), "requests")
+    return (((*one.route, *path, index), each) for index, each in enumerate(items(one.data, *path)))
+
+
+def device_classes(one: Object) -> Iterator[tuple[Route, str]]:
+    """The classes that a claim asks for, in both forms, with their places."""
+    for route, each in device_requests(one):
+        for path in (("deviceClassName",), ("exactly", "deviceClassName")):
+            yield (*route, *path), text(each, *path)
+
+
 def _requests(one: Object, version: str) -> Iterator[Diagnostic]:
-    nested = ("spec", "spec", "devices") if get(one.data, "kind") == "ResourceClaimTemplate" else ("spec", "devices")
-    for index, each in enumerate(items(one.data, *nested, "requests")):
-        route = (*one.route, *nested, "requests", index)
+    for route, each in device_requests(one):
         flat = get(each, "deviceClassName") is not None
         if flat and version in ("v1", "v1beta2"):
             hint = "write `exactly: {deviceClassName: ...}`, with the selectors and the count beside it"
@@ -105,17 +117,13 @@ def _requests(one: Object, version: str) -> Iterator[Diagnostic]:
         if version == "v1beta1" and get(each, "exactly") is not None:
             message = f"{API}/v1beta1 has no `exactly`"
             yield error("M811", (*route, "exactly"), message, hint="move what is in it up, beside `name`")
-        yield from _class(each, route)
-    for index, each in enumerate(items(one.data, *nested, "config")):
-        yield from _config(get(each, "opaque"), (*one.route, *nested, "config", index, "opaque"))
-
-
-def _class(request: object, route: Route) -> Iterator[Diagnostic]:
-    for path in (("deviceClassName",), ("exactly", "deviceClassName")):
-        name = text(request, *path)
-        if name in OBSOLETE_CLASSES:
-            message = f'the driver has no DeviceClass "{name}" any more'
-            yield error("M811", (*route, *path), message, hint=f"claim {OBSOLETE_CLASSES[name]}")
+    for route, device_class in device_classes(one):
+        if device_class in OBSOLETE_CLASSES:
+            message = f'the driver has no DeviceClass "{device_class}" any more'
+            yield error("M811", route, message, hint=f"claim {OBSOLETE_CLASSES[device_class]}")
+    path = (*devices_path(one), "config")
+    for index, each in enumerate(items(one.data, *path)):
+        yield from _config(get(each, "opaque"), (*one.route, *path, index, "opaque"))
 
 
 def _config(opaque: object, route: Route) -> Iterator[Diagnostic]:
@@ -168,12 +176,18 @@ def channel(domain: Object) -> str:
 
 def claimed(context: LintContext, template: PodTemplate) -> list[tuple[Route, Object]]:
     """The ComputeDomains that the pods of a template claim a channel of, with the places of the claims."""
-    found = []
+    domains_claimed = []
     for route, each in claims(template):
         requested = text(each, "resourceClaimTemplateName")
         own_claims = in_namespace(context.channels.get(requested, ()) if requested else (), namespace(template.object))
-        found += [(route, one) for one in list(own_claims)[:1]]
-    return found
+        domains_claimed += [(route, one) for one in list(own_claims)[:1]]
+    return domains_claimed
+
+
+def claimants(context: LintContext) -> Mapping[Route, Sequence[PodTemplate]]:
+    """Place of a ComputeDomain -> the templates whose pods claim a channel of it."""
+    pairs = [(domain.route, template) for template in context.templates for _, domain in claimed(context, template)]
+    return {route: [template for _, template in same] for route, same in grouped(lambda pair: pair[0], pairs).items()}
 
 
 def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
@@ -181,18 +195,16 @@ def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
     for domain in domains(context):
         yield from _domain_fields(domain, context)
     yield from _template_clashes(context)
-    claimants: dict[Route, list[PodTemplate]] = {}
     for template in context.templates:
         yield from _missing_templates(context, template)
         yield from _driver_label(template)
         own_claims = claimed(context, template)
         yield from _two_channels(own_claims)
-        for _, domain in own_claims:
-            claimants.setdefault(domain.route, []).append(template)
         if own_claims:
             yield from _part_of_a_node(template, own_claims[0][0], context.topology)
+    claims_of = claimants(context)
     for domain in domains(context):
-        yield from _node_count(domain, claimants.get(domain.route, []), context)
+        yield from _node_count(domain, claims_of.get(domain.route, []), context)
 
 
 def _domain_fields(domain: Object, context: LintContext) -> Iterator[Diagnostic]:
@@ -243,13 +255,11 @@ def _template_clashes(context: LintContext) -> Iterator[Diagnostic]:
 
 def _handmade_channel(template: Object) -> Iterator[Diagnostic]:
     """A channel belongs to a ComputeDomain, whose UID nobody knows before it exists."""
-    for index, each in enumerate(items(template.data, "spec", "spec", "devices", "requests")):
-        for path in (("deviceClassName",), ("exactly", "deviceClassName")):
-            if text(each, *path) == CLASS:
-                route: Route = (*template.route, "spec", "spec", "devices", "requests", index, *path)
-                message = f"{title(template)} asks for a channel by hand"
-                hint = "make a ComputeDomain and claim the template that it names; only its controller knows the domain"
-                yield warning("M800", route, message, hint=hint)
+    for route, device_class in device_classes(template):
+        if device_class == CLASS:
+            message = f"{title(template)} asks for a channel by hand"
+            hint = "make a ComputeDomain and claim the template that it names; only its controller knows the domain"
+            yield warning("M800", route, message, hint=hint)
 
 
 def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[Diagnostic]:
@@ -267,11 +277,11 @@ def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[
             yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
             message = f'nothing among the manifests makes the claim template "{requested}"'
-            made = {
+            known_templates = {
                 *map(channel, in_namespace(domains(context), where)),
                 *map(name, in_namespace(context.of(*claim_template), where)),
             }
-            near = did_you_mean(requested, made)
+            near = did_you_mean(requested, known_templates)
             yield warning("M802", here, message, hint=near or MISSING)
 
 
@@ -324,12 +334,12 @@ def gpus(template: PodTemplate) -> int | None:
 
 def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
     """The pools that the pods may go to, as far as their nodeSelector tells."""
-    selector = mapping(template.spec, "nodeSelector")
-    return [pool for pool in topology.pools if not _contradicts(selector, pool)]
-
-
-def _contradicts(selector: Mapping[str, object], pool: Pool) -> bool:
-    return any(key in selector and selector[key] != value for key, value in pool.node.node_selector.items())
+    own = mapping(template.spec, "nodeSelector")
+    return [
+        pool
+        for pool in topology.pools
+        if all(own.get(key, value) == value for key, value in pool.node.node_selector.items())
+    ]
 
 
 def _node_count(domain: Object, claimants: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:

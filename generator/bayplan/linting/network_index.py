@@ -1,7 +1,7 @@
-"""Secondary networks and the pods that ask for them: what waits for ever, and what never sees its network.
+"""An index of secondary networks and of the pods that request them.
 
-Most of it is checked by nobody: the Network Operator's webhook is off by default, and Multus reads an annotation when
-the pod starts.
+No other tool checks most of the rules about them: the Network Operator's webhook is off by default, and Multus reads
+an annotation when the pod starts.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from bayplan.kube import networks as multus
 from bayplan.kube import quantity
 from bayplan.kube.networks import Network, networks
 from bayplan.kube.objects import get, items, mapping, namespace
+from bayplan.kube.pod import NETWORKS
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, same_namespace
 from bayplan.model.topology import Fabric, Rail
@@ -67,9 +68,7 @@ def network_index(context: LintContext) -> NetworkIndex:
     described: dict[str, list[DescribedNetwork]] = {}
     for each in (*_manifest_networks(context), *_rail_networks(context)):
         _merge_into(described.setdefault(each.name, []), each)
-    attached = tuple(
-        _attached_pods(each, described) for each in context.templates if multus.NETWORKS in each.annotations
-    )
+    attached = tuple(_attached_pods(each, described) for each in context.templates if NETWORKS in each.annotations)
     return NetworkIndex(described, attached)
 
 
@@ -103,8 +102,8 @@ def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
 
 
 def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[DescribedNetwork]]) -> AttachedPods:
-    route = (*template.route, "metadata", "annotations", multus.NETWORKS)
-    annotation_text = template.annotations[multus.NETWORKS]
+    route = (*template.route, "metadata", "annotations", NETWORKS)
+    annotation_text = template.annotations[NETWORKS]
     if not isinstance(annotation_text, str):
         return AttachedPods(template, route, multus.Annotation(faults=("an annotation is a text",)))
     annotation = multus.read(annotation_text)

@@ -1,4 +1,4 @@
-"""The annotation: where it stands, what it says, and which networks and interfaces it names (FAB01, 02, 04, 14)."""
+"""Multus' annotation on pods: its place, its syntax, its networks and its interfaces (FAB01, 02, 04, 14)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
-from bayplan.kube.networks import NETWORKS, bad_interface, unknown_keys
+from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
-from bayplan.kube.pod import HOST_DNS
+from bayplan.kube.pod import HOST_DNS, NETWORKS
 from bayplan.kube.pod_security import BASELINE, PRIVILEGED, RESTRICTED, Breach, added, as_root, breaches
 from bayplan.kube.templates import Path, PodTemplate, containers
 from bayplan.linting.network_index import (
@@ -50,8 +50,8 @@ def _misplaced_annotation(template: PodTemplate) -> Iterator[Diagnostic]:
 def misplaced_annotations(template: PodTemplate) -> list[Path]:
     """Where the annotation stands above a pod template."""
     paths = [template.path[:depth] for depth in range(len(template.path))]
-    held = ((path, get(template.object.data, *path) if path else template.object.data) for path in paths)
-    return [path for path, data in held if NETWORKS in mapping(data, "metadata", "annotations")]
+    parents = ((path, get(template.object.data, *path) if path else template.object.data) for path in paths)
+    return [path for path, data in parents if NETWORKS in mapping(data, "metadata", "annotations")]
 
 
 def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
@@ -62,10 +62,10 @@ def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterat
         if template.owned:
             by_object.setdefault(template.object.route, []).append(template)
     for templates in by_object.values():
-        on = [each for each in templates if each.route in attached]
-        for each in templates:
+        without = [each for each in templates if each.route not in attached]
+        for each in without if len(without) < len(templates) else ():
             host_network = get(each.spec, "hostNetwork") is True  # these can have no network of Multus (M853)
-            lacking = sorted(device_requests(each)) if on and each not in on and not host_network else []
+            lacking = [] if host_network else sorted(device_requests(each))
             if lacking:
                 fabric = {one.resource for one in described.every() if one.resource} & set(lacking)
                 message = (
@@ -90,8 +90,8 @@ def _annotation_faults(pods: AttachedPods) -> Iterator[Diagnostic]:
 def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M843: where some networks are described, one that is not among them."""
     titles = [each.title for each in described.every()]
-    for selection, found in zip(pods.annotation.selections, pods.networks, strict=False):
-        if found is not None or not titles:
+    for selection, network in zip(pods.annotation.selections, pods.networks, strict=False):
+        if network is not None or not titles:
             continue
         own_namespace = namespace(pods.template.object)
         elsewhere = [each.title for each in described.by_name.get(selection.name, ())]
@@ -195,7 +195,9 @@ def _memory_lock(
 ) -> Iterator[Diagnostic]:
     """M847: to register memory with a card is to lock it. `privileged` brings the right, and much else."""
     security = mapping(container, "securityContext")
-    if get(security, "privileged") is True or {LOCK, "ALL"} & {*_texts(items(security, "capabilities", "add"))}:
+    if get(security, "privileged") is True or any(
+        each in (LOCK, "ALL") for each in items(security, "capabilities", "add")
+    ):
         return
     lacking = rdma_devices(container, rdma)
     if lacking:
@@ -212,10 +214,6 @@ def rdma_devices(container: Mapping[str, Any], rdma: frozenset[str]) -> list[str
     resources = mapping(container, "resources")
     names = {**dict(extended_resources(resources, "limits")), **dict(extended_resources(resources, "requests"))}
     return [name for name in names if name in rdma or name.startswith(SHARED)]
-
-
-def _texts(values: Any) -> Iterator[str]:
-    return (each for each in values if isinstance(each, str))
 
 
 def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:
@@ -262,7 +260,11 @@ def _rdma_shares(
 ) -> Iterator[Diagnostic]:
     """One share brings all cards of the shared plugin's pool (k8s-rdma-shared-dev-plugin, pkg/resources/server.go)."""
     for device, number in requested.items():
-        if device.startswith(SHARED) and number > 1 and not _is_exclusive(device, networks):
+        if (
+            device.startswith(SHARED)
+            and number > 1
+            and not any(each.kind in EXCLUSIVE and each.resource == device for each in networks)
+        ):
             message = f'{number} shares of "{device}" bring no more cards than one'
             yield warning("M844", template.spec_route, message, hint="ask for 1")
     for each in networks:
@@ -272,12 +274,7 @@ def _rdma_shares(
             return
 
 
-def _is_exclusive(name: str, networks: list[DescribedNetwork]) -> bool:
-    """Whether the resource is one of whole devices, whatever its prefix."""
-    return any(each.kind in EXCLUSIVE and each.resource == name for each in networks)
-
-
-# What pods on networks may do, against what their namespace lets in (FAB07, FAB08).
+# Permissions that pods on networks need, and those that their namespace allows (FAB07, FAB08).
 #
 # Judged like the pods of a workflow (`checks/security.py`), by the same rules of Pod Security.
 
@@ -290,11 +287,11 @@ def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator
     rdma = rdma_resources(context, described)
     pods = {each.template.route for each in described.attached}
     for template in context.templates:
-        found = list(containers(template))
-        if template.route in pods or any(rdma_devices(container, rdma) for _, container in found):
+        pod_containers = list(containers(template))
+        if template.route in pods or any(rdma_devices(container, rdma) for _, container in pod_containers):
             yield from _pod_security(template, context)
             yield from _openshift(template, context)
-        for route, container in found:
+        for route, container in pod_containers:
             if rdma_devices(container, rdma) and LOCK in added(container) and not as_root(template.spec, container):
                 message = f"the container does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB"
                 hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
@@ -311,13 +308,13 @@ def pod_security_level(context: LintContext, where: str) -> str:
 def _pod_security(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     where = namespace(template.object)
     level = pod_security_level(context, where)
-    found = list(dict.fromkeys(breaches(template.spec, level))) if level in (BASELINE, RESTRICTED) else []
-    for each in found:
-        if not each.lacking:
-            message = f'namespace "{where}" is {level}, and that refuses {each.what}'
+    violations = list(dict.fromkeys(breaches(template.spec, level))) if level in (BASELINE, RESTRICTED) else []
+    for violation in violations:
+        if not violation.lacking:
+            message = f'namespace "{where}" is {level}, and that refuses {violation.what}'
             hint = f"label the namespace {ENFORCED[-1]}: privileged, or run in another namespace"
-            yield error("M858", _place(template, each), message, hint=hint)
-    lacking = list(dict.fromkeys(each.what for each in found if each.lacking))
+            yield error("M858", _place(template, violation), message, hint=hint)
+    lacking = list(dict.fromkeys(violation.what for violation in violations if violation.lacking))
     if lacking:
         message = f'namespace "{where}" is {level}, and that wants said: {", ".join(lacking)}'
         yield error("M858", template.spec_route, message, hint="write it into `securityContext` of each container")
@@ -329,16 +326,16 @@ def _place(template: PodTemplate, each: Breach) -> Route:
 
 def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     """M859: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
-    found = list(dict.fromkeys(breaches(template.spec, BASELINE))) if context.topology.platform == OPENSHIFT else []
-    if not found:
+    violations = list(dict.fromkeys(breaches(template.spec, BASELINE)))
+    if not violations or context.topology.platform != OPENSHIFT:
         return
     policy = context.topology.namespaces.get(namespace(template.object))
-    what = ", ".join(dict.fromkeys(each.what for each in found))
+    what = ", ".join(dict.fromkeys(each.what for each in violations))
     own = text(template.spec, "serviceAccountName")
     if policy is None or not policy.scc or not policy.service_account:
         message = f"OpenShift's restricted-v2 refuses {what}"
         hint = "make a SecurityContextConstraints that allows it, and name it with its service account in the topology"
-        yield error("M859", _place(template, found[0]), message, hint=hint)
+        yield error("M859", _place(template, violations[0]), message, hint=hint)
     elif own != policy.service_account:
         message = f'the pod runs as the service account "{own or "default"}", and OpenShift refuses {what} to it'
         hint = f'write `serviceAccountName: {policy.service_account}`, which the SCC "{policy.scc}" is for'

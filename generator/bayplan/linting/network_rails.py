@@ -1,4 +1,4 @@
-"""Rails of a fabric that a pod leaves out though it has all GPUs of its node (FAB18)."""
+"""Rails of a fabric that a pod leaves out although it takes all GPUs of its node (FAB18)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from bayplan.core.phrases import did_you_mean, listing
 from bayplan.fabrics import pools_of
 from bayplan.fabrics.pods import MASTERS, hca_difference
 from bayplan.kube import networks as ip
-from bayplan.kube.networks import LONGEST, NETWORKS, read
+from bayplan.kube.networks import LONGEST, read
 from bayplan.kube.objects import get, group, items, kind, mapping, namespace, number_in, text
+from bayplan.kube.pod import NETWORKS
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.linting.claims import devices_path
 from bayplan.linting.network_index import AttachedPods, NetworkIndex, device_requests
 from bayplan.linting.objects import LintContext
 from bayplan.model.topology import Fabric
@@ -112,8 +114,13 @@ def _master_address(
 
 def _static_addresses(context: LintContext) -> frozenset[Any]:
     """Addresses that some pod asks for."""
-    given = (text(each.annotations, NETWORKS) for each in context.templates)
-    ips = (one for each in filter(None, given) for found in read(each).selections for one in items(found.data, "ips"))
+    annotations = (text(each.annotations, NETWORKS) for each in context.templates)
+    ips = (
+        one
+        for each in filter(None, annotations)
+        for selection in read(each).selections
+        for one in items(selection.data, "ips")
+    )
     return frozenset(ip.address(one.partition("/")[0]) for one in ips if isinstance(one, str))
 
 
@@ -144,13 +151,12 @@ def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str,
         yield warning("M852", route, message, hint=f'write "={value}"')
 
 
-# Network cards that are claimed: settings that dranet refuses as the pod starts, and constraints that nothing meets.
+# Claimed network cards: settings that dranet refuses when the pod starts, and constraints that no node satisfies.
 #
 # Sources: dranet 1.4 pkg/apis (types.go, validation.go: decoded strictly), resource.k8s.io/v1, dranet's
 # examples for GB200.
 
 API, DRIVER, ROOT = "resource.k8s.io", "dra.net", "resource.kubernetes.io/pcieRoot"
-DEVICES = {"ResourceClaimTemplate": ("spec", "spec", "devices"), "ResourceClaim": ("spec", "devices")}
 KEYS: Mapping[str, tuple[str, ...]] = {
     "": ("profile", "interface", "routes", "rules", "neighbors", "ethtool"),
     "interface": (
@@ -172,22 +178,17 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
     """M856, M857."""
     one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
     for one in context.objects:
-        path = DEVICES.get(kind(one)) if group(one) == API else None
-        if path is None:
+        if group(one) != API or kind(one) not in ("ResourceClaimTemplate", "ResourceClaim"):
             continue
+        path = devices_path(one)
         devices, route = mapping(one.data, *path), (*one.route, *path)
         for index, each in enumerate(items(devices, "config")):
             if text(each, "opaque", "driver") == DRIVER:
-                yield from _network_config(
-                    get(each, "opaque", "parameters"), (*route, "config", index, "opaque", "parameters")
-                )
+                at = (*route, "config", index, "opaque", "parameters")
+                for inner, fault, hint in _config_faults(get(each, "opaque", "parameters")):
+                    message = f"dranet refuses its settings when the pod starts: {fault}"
+                    yield error("M856", (*at, *inner), message, hint=hint)
         yield from _constraints(devices, route, one_pcie_root)
-
-
-def _network_config(data: Any, route: Route) -> Iterator[Diagnostic]:
-    for path, message, hint in _config_faults(data):
-        text_ = f"dranet refuses its settings when the pod starts: {message}"
-        yield error("M856", (*route, *path), text_, hint=hint)
 
 
 def _config_faults(data: Any) -> Iterator[Fault]:

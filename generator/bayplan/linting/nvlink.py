@@ -1,16 +1,16 @@
-"""Whether anything holds the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
+"""Whether any constraint keeps the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.phrases import count
 from bayplan.kube.objects import get, items, mapping, namespace, text, title
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.claims import claimed, domains
+from bayplan.linting.claims import claimants, domains
 from bayplan.linting.objects import LintContext
-from bayplan.linting.schedulers import DEFAULT, scheduler_names, scheduler_of
+from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.linting.workloads import AFFINITY, exclusive
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
@@ -27,12 +27,9 @@ KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M808."""
     labels = nvlink_labels(context.topology)
-    claimants: dict[Route, list[PodTemplate]] = {}
-    for template in context.templates:
-        for _, domain in claimed(context, template):
-            claimants.setdefault(domain.route, []).append(template)
+    claims_of = claimants(context)
     for domain in domains(context) if labels else ():
-        yield from _domain(domain, claimants.get(domain.route, []), labels, context)
+        yield from _domain(domain, claims_of.get(domain.route, []), labels, context)
 
 
 def nvlink_labels(topology: ClusterTopology) -> frozenset[str]:
@@ -79,7 +76,7 @@ def _unconstrained(
 ) -> Iterator[Diagnostic]:
     """Nothing that all its pods have in common keeps them in one domain; pods that are too many may be apart, in groups
     that are whole. `largest`: the nodes of the largest domain, where they are too many."""
-    constraints = [found for each in claimants if (found := colocations(each, context)) is not None]
+    constraints = [own for each in claimants if (own := colocations(each, context)) is not None]
     if len(constraints) < len(claimants):
         return
     each_constrained = all(any(constraint[-1] in labels for constraint in each) for each in constraints)
@@ -102,19 +99,23 @@ def _level_labels(topology: ClusterTopology) -> str:
 
 def colocations(template: PodTemplate, context: LintContext) -> frozenset[Colocation] | None:
     """What the pods of a template must share; None where that stands in words that are not read here."""
-    found: set[Colocation] = {("node", label, value, label) for label, value in _nodes(template)}
+    constraints: set[Colocation] = {("node", label, value, label) for label, value in _nodes(template)}
     for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
-        found.add(("affinity", _selector_key(mapping(each, "labelSelector")), text(each, "topologyKey")))
+        constraints.add(("affinity", _selector_key(mapping(each, "labelSelector")), text(each, "topologyKey")))
     if any(exclusive(template)) or any(key.startswith(KUEUE_SLICES) for key in template.annotations):
         return None
     if text(template.annotations, KUEUE_REQUIRED):
         joined = text(template.annotations, KUEUE_GROUP)
-        whole = (template.object.route, joined) if joined else (template.route, "")
-        found.add(("kueue", whole, text(template.annotations, KUEUE_REQUIRED)))
-    if scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler"):
+        pod_set = (template.object.route, joined) if joined else (template.route, "")
+        constraints.add(("kueue", pod_set, text(template.annotations, KUEUE_REQUIRED)))
+    if scheduler_of(template) == context.topology.scheduler_name("kai", "kai-scheduler"):
         kai = _kai_constraints(template, context)
-        return None if kai is None else frozenset(found | kai)
-    return frozenset(found) if scheduler_of(template) == DEFAULT and not get(template.spec, "schedulingGroup") else None
+        return None if kai is None else frozenset(constraints | kai)
+    return (
+        frozenset(constraints)
+        if scheduler_of(template) == DEFAULT and not get(template.spec, "schedulingGroup")
+        else None
+    )
 
 
 def _selector_key(selector: Mapping[str, object]) -> str:
@@ -142,15 +143,15 @@ def _kai_constraints(template: PodTemplate, context: LintContext) -> set[Colocat
     if not groups:
         return None
     spec = get(groups[0].data, "spec")
-    found: set[Colocation] = {("kai", pod_group, "", text(spec, "topologyConstraint", "requiredTopologyLevel"))}
+    constraints: set[Colocation] = {("kai", pod_group, "", text(spec, "topologyConstraint", "requiredTopologyLevel"))}
     subgroups = {text(each, "name"): each for each in items(spec, "subGroups")}
     subgroup, visited = text(template.labels, KAI_SUBGROUP), set[str]()
     while subgroup in subgroups and subgroup not in visited:
         visited.add(subgroup)
         level = text(subgroups[subgroup], "topologyConstraint", "requiredTopologyLevel")
-        found.add(("kai", pod_group, subgroup, level))
+        constraints.add(("kai", pod_group, subgroup, level))
         subgroup = text(subgroups[subgroup], "parent")
-    return {(*constraint[:-1], _unaliased(str(constraint[-1]), context)) for constraint in found}
+    return {(*constraint[:-1], _unaliased(str(constraint[-1]), context)) for constraint in constraints}
 
 
 def _unaliased(level: str, context: LintContext) -> str:

@@ -1,4 +1,4 @@
-"""What was given to lint, looked up by kind and name."""
+"""The objects of a lint run, indexed by kind and name."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class LintContext(NamedTuple):
                 values[HOSTNAME_LABEL].update(domain.nodes)
                 for level, value in zip(pool.levels, domain.path, strict=False):
                     values[level.label].add(value)
-        return {label: None if label in open_labels else frozenset(found) for label, found in values.items()}
+        return {label: None if label in open_labels else frozenset(present) for label, present in values.items()}
 
 
 Rule = Callable[[LintContext], Iterator[Diagnostic]]
@@ -81,10 +81,10 @@ CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
 
 def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
     """The values under their keys, each list in the order given."""
-    made: dict[K, list[V]] = {}
+    groups: dict[K, list[V]] = {}
     for value in values:
-        made.setdefault(key(value), []).append(value)
-    return made
+        groups.setdefault(key(value), []).append(value)
+    return groups
 
 
 def same_namespace(one: str, other: str) -> bool:
@@ -97,7 +97,7 @@ def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
     return (each for each in found if same_namespace(namespace(each), where))
 
 
-# Whether each object says what it is, and whether two are the same.
+# Objects without kind, version or name, and objects that are there twice.
 
 BAYPLAN_API = "bayplan.dev/"
 
@@ -122,15 +122,15 @@ class Collected(NamedTuple):
 def collect(documents: Sequence[Document]) -> Collected:
     """Document n -> the object at `("manifest:n",)`; Lists -> their items. M702: it is no object."""
     objects: list[Object] = []
-    wrong: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for number, document in enumerate(documents):
         for each in flattened(Object((f"manifest:{number}",), document.data)):
-            found = not_an_object(each)
-            if found:
-                wrong.append(found)
+            diagnostic = not_an_object(each)
+            if diagnostic:
+                diagnostics.append(diagnostic)
             else:
                 objects.append(each)
-    return Collected(tuple(objects), tuple(wrong))
+    return Collected(tuple(objects), tuple(diagnostics))
 
 
 def not_an_object(one: Object) -> Diagnostic | None:
@@ -141,8 +141,8 @@ def not_an_object(one: Object) -> Diagnostic | None:
         hint = f"`bayplan {command}` says whether it is sound" if command else ""
         return warning("M702", one.route, message, hint=hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
-        held = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
-        return warning("M702", one.route, f"this is no Kubernetes object but {held}; it is left out")
+        contents = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
+        return warning("M702", one.route, f"this is no Kubernetes object but {contents}; it is left out")
     return None
 
 
@@ -172,12 +172,12 @@ def _incomplete(one: Object) -> Iterator[Diagnostic]:
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
         yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
-    elif group(one) in NAMED_API_GROUPS and kind(one) != "List" and not (name(one) or _generate_name(one)):
-        given = get(one.data, "metadata", "name")
-        why = "has a name that is no text" if given is not None else "has no `metadata.name`"
-        hint = "put it in quotes" if given is not None else "an API server refuses it; add a name, or a `generateName`"
-        yield error("M703", one.route if given is None else named(one), f"this {kind(one)} {why}", hint=hint)
-
-
-def _generate_name(one: Object) -> str:
-    return text(one.data, "metadata", "generateName")
+    elif (
+        group(one) in NAMED_API_GROUPS
+        and kind(one) != "List"
+        and not (name(one) or text(one.data, "metadata", "generateName"))
+    ):
+        stated = get(one.data, "metadata", "name")
+        why = "has a name that is no text" if stated is not None else "has no `metadata.name`"
+        hint = "put it in quotes" if stated is not None else "an API server refuses it; add a name, or a `generateName`"
+        yield error("M703", one.route if stated is None else named(one), f"this {kind(one)} {why}", hint=hint)

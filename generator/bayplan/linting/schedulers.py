@@ -1,4 +1,4 @@
-"""Which scheduler pods are given to."""
+"""The scheduler that pods name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.kube.objects import kind, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, grouped
-from bayplan.model.topology import ClusterTopology
 
 DEFAULT = "default-scheduler"
 
@@ -25,12 +24,6 @@ NAMES = (
 """The names under which the schedulers are installed unless somebody renames them (their charts)."""
 
 
-def scheduler_names(topology: ClusterTopology, scheduler: str, default: str) -> tuple[str, ...]:
-    """The names that a scheduler may have: its own, and the one that the topology file gives it."""
-    declared = topology.schedulers.get(scheduler, {}).get("schedulerName")
-    return (str(declared),) if declared else (default,)
-
-
 def scheduler_of(template: PodTemplate) -> str:
     """The scheduler that its pods are given to. A Volcano Job says it once for all tasks."""
     own = text(template.spec, "schedulerName")
@@ -39,8 +32,8 @@ def scheduler_of(template: PodTemplate) -> str:
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
     """M705: a name that no scheduler has leaves pods pending without any event."""
-    given = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
-    known = dict.fromkeys((*NAMES, *sorted(given - {""})))
+    declared = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
+    known = dict.fromkeys((*NAMES, *sorted(declared - {""})))
     for template in context.templates:
         name = text(template.spec, "schedulerName")
         if name and name not in known:
@@ -51,7 +44,7 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
             yield warning("M705", route, message, hint=near) if near else info("M705", route, message, hint=hint)
 
 
-# Workloads that are given to several schedulers at once (M706).
+# Workloads whose pods name several schedulers (M706).
 
 LAUNCHED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head is often left to another scheduler, on purpose."""

@@ -1,4 +1,4 @@
-"""JobSets and LeaderWorkerSets: names that grow too long, placement against the scheduler, nameless rules."""
+"""JobSets and LeaderWorkerSets: names that are too long, exclusive placement besides a scheduler's, nameless rules."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _other_scheduler(template: PodTemplate) -> str:
     return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'
 
 
-# Labels that pods want of their nodes, against the labels that the topology's nodes have.
+# Node labels that pods require, compared with the labels of the topology's nodes.
 
 WELL_KNOWN = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region", "kubernetes.io/hostname")
 AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -132,8 +132,8 @@ def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
     path = ("affinity", "nodeAffinity", AFFINITY, "nodeSelectorTerms")
     terms = items(template.spec, *path)
     wrong = [_impossible(term, levels) for term in terms]
-    for index, found in enumerate(wrong if all(wrong) else ()):
-        for number, values in found[:1]:
+    for index, expressions in enumerate(wrong if all(wrong) else ()):
+        for number, values in expressions[:1]:
             label = text(terms[index], "matchExpressions", number, "key")
             route = (*template.spec_route, *path, index, "matchExpressions", number, "values")
             yield _no_such_node(route, label, values, levels)
@@ -141,12 +141,12 @@ def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
 
 def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[str]]]:
     """The expressions of a term that no node meets."""
-    found: list[tuple[int, Sequence[str]]] = []
+    expressions: list[tuple[int, Sequence[str]]] = []
     for number, each in enumerate(items(term, "matchExpressions")):
         present, values = levels.get(text(each, "key")), [str(value) for value in items(each, "values")]
         if get(each, "operator") == "In" and present is not None and values and not present.intersection(values):
-            found.append((number, values))
-    return found
+            expressions.append((number, values))
+    return expressions
 
 
 def _no_such_node(route: Route, label: str, values: Sequence[str], levels: LevelValues) -> Diagnostic:
@@ -170,7 +170,7 @@ def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     yield from exclusive(template)
 
 
-# Values in pods that the API server refuses, and devices of nodes that pods need no privilege for.
+# Values that the API server refuses, and RDMA devices that are mounted from the node.
 
 RDMA = "/dev/infiniband"
 
@@ -197,7 +197,7 @@ def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
                 yield info("W571", (*route, "volumeMounts", number), message, hint=hint)
 
 
-# Volcano Jobs and AppWrappers that TorchX wrote: what shells make of a role's name in them.
+# Volcano Jobs and AppWrappers that TorchX wrote: role names that a shell does not accept in variables.
 
 
 def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
@@ -206,7 +206,7 @@ def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
         yield from broken_variables(template)
 
 
-# Pods with cards of HAMi: what its webhook refuses, what it reads otherwise, what does nothing.
+# Pods with cards of HAMi: values that its webhook refuses, reads differently, or ignores.
 
 CODES: Mapping[str, str] = {
     "privileged": "M870",

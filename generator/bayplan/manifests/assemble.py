@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan import fabrics
-from bayplan.accelerators import CLAIMS, PARTS
+from bayplan.accelerators import DRA, PARTS, claim_template
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import (
@@ -18,8 +18,9 @@ from bayplan.kube.kinds import (
     Piece,
     gang_labels,
     instances,
+    service_name,
 )
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
     COMPUTE_DOMAIN_API,
     claim_template_name,
@@ -77,7 +78,6 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     if pool is None:
         raise AssertionError(f"unbound pool {pods.pool!r}")
     ranked, command = _ranks(context, pods)
-    user = PodParts(env=entries(pods.spec.env))
     parts = combine(
         PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
@@ -85,7 +85,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _fabric(plan, gang, pods),
         _channel(pods),
         ranked,
-        user,
+        PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
@@ -100,31 +100,34 @@ def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
 
 def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
     plan = context.plan
-    priority, service = plan.workflow.priority_class, context.kind.subdomain(context.workload, gang)
+    priority, service = plan.workflow.priority_class, service_name(gang) if context.kind.SERVICE else ""
     namespace = plan.topology.namespaces.get(plan.namespace)
     account = namespace.service_account if namespace else ""
-    fields = {"subdomain": service, "priorityClassName": priority, "serviceAccountName": account}
-    return {name: value for name, value in fields.items() if value}
+    return non_empty(subdomain=service, priorityClassName=priority, serviceAccountName=account)
 
 
 def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
-    asked = pods.spec.accelerator
-    if asked is None:
+    accelerator = pods.spec.accelerator
+    if accelerator is None:
         return PodParts()
-    kind = plan.topology.accelerators[asked.name]
-    return PARTS[allocator(asked, kind)](asked, kind, claim_template_name(gang, pods))
+    kind = plan.topology.accelerators[accelerator.name]
+    return PARTS[allocator(accelerator, kind)](accelerator, kind, claim_template_name(gang, pods))
+
+
+def _fabric_request(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
+    return fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
 
 
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
     """What the podSet's secondary network takes, but for variables that the user sets."""
-    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods))
-    if asked is None:
+    request = _fabric_request(plan, gang, pods)
+    if request is None:
         return PodParts()
     from bayplan.fabrics import kinds
 
-    made, taken = kinds.parts(asked), user_names(pods.spec)
-    local = local_address(asked.attachment.address)
-    return made._replace(env=tuple(each for each in (local, *made.env) if each["name"] not in taken))
+    pod_parts, taken = kinds.parts(request), user_names(pods.spec)
+    local = local_address(request.attachment.address)
+    return pod_parts._replace(env=tuple(each for each in (local, *pod_parts.env) if each["name"] not in taken))
 
 
 def _channel(pods: Pods) -> PodParts:
@@ -144,8 +147,8 @@ def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, .
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
     host = _address(leader) or context.kind.host(context.workload, gang, leader, copy, number)
-    made = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
-    return PodParts(env=made.env), made.command
+    rendezvous = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
+    return PodParts(env=rendezvous.env), rendezvous.command
 
 
 def _address(leader: Pods) -> str:
@@ -156,11 +159,10 @@ def _address(leader: Pods) -> str:
 def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
     if not kind.INDEX:
         return Slot(RANK_COLUMN, "text")
-    first = pods.ranks.first if pods.ranks else 0
-    return first if pods.total == 1 else kind.INDEX
+    return (pods.ranks.first if pods.ranks else 0) if pods.total == 1 else kind.INDEX
 
 
-# The objects that go with a gang whatever schedules it: ComputeDomains, GPU claim templates, ConfigMaps, clean-up.
+# The objects that a gang needs under every scheduler: ComputeDomains, claim templates and ConfigMaps.
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
@@ -186,37 +188,35 @@ def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Mani
     """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
     for pods in _each_template(gang):
         gpus = _gpu_claim(plan, gang, pods, target)
-        asked = fabrics.fabric_request(
-            pods.spec, plan.topology, plan.namespace, pods.pool, network_claim_name(gang, pods)
-        )
-        if asked is None:
+        request = _fabric_request(plan, gang, pods)
+        if request is None:
             yield from filter(None, (gpus,))
             continue
         from bayplan.fabrics import kinds
 
-        cards = kinds.claim_template(asked, gpus if asked.together else None, target)
-        yield from filter(None, (cards,) if asked.together else (gpus, cards))
+        cards = kinds.claim_template(request, gpus if request.together else None, target)
+        yield from filter(None, (cards,) if request.together else (gpus, cards))
 
 
 def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manifest | None:
-    asked = pods.spec.accelerator
-    kind = plan.topology.accelerators[asked.name] if asked else None
-    make = CLAIMS.get(allocator(asked, kind)) if asked and kind else None
-    return make(asked, kind, claim_template_name(gang, pods), target) if asked and kind and make else None
+    accelerator = pods.spec.accelerator
+    if accelerator is None or allocator(accelerator, kind := plan.topology.accelerators[accelerator.name]) != DRA:
+        return None
+    return claim_template(accelerator, kind, claim_template_name(gang, pods), target)
 
 
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:
     """One for each podSet with files."""
     for pods in _each_template(gang):
         if pods.spec.files:
-            held = {file_key(path): content for path, content in pods.spec.files.items()}
+            contents = {file_key(path): content for path, content in pods.spec.files.items()}
             yield {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
                 "metadata": {"name": config_map_name(gang, pods)},
-                **given(
-                    data={key: content for key, content in held.items() if isinstance(content, str)},
-                    binaryData={key: each.base64 for key, each in held.items() if isinstance(each, Binary)},
+                **non_empty(
+                    data={key: content for key, content in contents.items() if isinstance(content, str)},
+                    binaryData={key: each.base64 for key, each in contents.items() if isinstance(each, Binary)},
                 ),
             }
 

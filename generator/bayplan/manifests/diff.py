@@ -45,10 +45,10 @@ class Diff(NamedTuple):
         return not (self.missing or self.left or self.changed)
 
 
-def difference(wanted: Iterable[Manifest], found: Sequence[Object], namespace: str) -> Diff:
+def difference(wanted: Iterable[Manifest], existing: Sequence[Object], namespace: str) -> Diff:
     """The difference; `namespace`: that of objects which name none. Other people's objects are nobody's business."""
     ours = {_key(each, namespace): each for each in wanted}
-    theirs = {_key(one.data, namespace): one for one in found}
+    theirs = {_key(one.data, namespace): one for one in existing}
     flows = {text(each, "metadata", "labels", WORKFLOW_LABEL) for each in ours.values()} - {""}
     left = [
         _title(key, one.data)
@@ -58,9 +58,9 @@ def difference(wanted: Iterable[Manifest], found: Sequence[Object], namespace: s
     changed = []
     for key, each in ours.items():
         if key in theirs:
-            there = theirs[key].data
-            live = bool(text(there, "metadata", "uid"))
-            fields = tuple(_fields("", _located(there, key), _located(each, key), live))
+            current = theirs[key].data
+            live = bool(text(current, "metadata", "uid"))
+            fields = tuple(_fields("", _located(current, key), _located(each, key), live))
             changed += [(_title(key, each), fields)] if fields else []
     return Diff(
         tuple(_title(key, each) for key, each in ours.items() if key not in theirs), tuple(left), tuple(changed)
@@ -94,8 +94,7 @@ def _fields(path: str, before: Any, after: Any, live: bool) -> Iterator[Field]:
 
 
 def _inside(path: str, key: str) -> str:
-    plain = key.replace("-", "").replace("_", "").isalnum()
-    return (f"{path}.{key}" if path else key) if plain else f'{path}["{key}"]'
+    return (f"{path}.{key}" if path else key) if key.replace("-", "").replace("_", "").isalnum() else f'{path}["{key}"]'
 
 
 def _entries(path: str, before: Sequence[Any], after: Sequence[Any], live: bool) -> Iterator[Field]:
@@ -111,8 +110,8 @@ def _entries(path: str, before: Sequence[Any], after: Sequence[Any], live: bool)
 
 def _named(entries: Sequence[Any]) -> dict[str, Any] | None:
     """The entries by name, if all have one and none has that of another."""
-    made = {text(each, "name"): each for each in entries}
-    return None if "" in made or len(made) < len(entries) else made
+    by_name = {text(each, "name"): each for each in entries}
+    return None if "" in by_name or len(by_name) < len(entries) else by_name
 
 
 def _same(before: Any, after: Any) -> bool:

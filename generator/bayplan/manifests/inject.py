@@ -11,7 +11,7 @@ from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
-from bayplan.kube.pod import HOST_DNS, NETWORKS, joined_affinity
+from bayplan.kube.pod import EXCLUSIVE, HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Absent, Manifest, Marks, Meta, Object, PodParts
@@ -56,19 +56,6 @@ class Injected(NamedTuple):
     conflicts: tuple[Conflict, ...]
 
 
-EXCLUSIVE = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-"""Annotations by which controllers place groups themselves: later pods wait for where the first one runs, and a gang
-waits for all (JobSet 0.12, pod_webhook; LeaderWorkerSet 0.10, pod_controller)."""
-
-
-SAME: Mapping[str, Callable[[Any, Any], bool]] = {NETWORKS: same}
-"""Annotations that can be written in more ways than one."""
-
-
 def inject(
     templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
 ) -> tuple[Injected, ...]:
@@ -85,24 +72,24 @@ def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -
     data: Any = one.data
     conflicts: list[Conflict] = []
     for requirement in requirements:
-        there, blocked = _current(data, requirement)
+        current, blocked = _current(data, requirement)
         if blocked:
             conflicts.append(blocked)
         elif isinstance(requirement.value, Absent):
-            wrong = there is not None and there not in requirement.value.but
+            wrong = current is not None and current not in requirement.value.but
             data = _without(data, requirement.path) if wrong and adopt else data
-            conflicts += [Conflict(requirement.path, there, "nothing")] if wrong and not adopt else []
-        elif there is not None and not requirement.join and requirement.alike(there, requirement.value):
+            conflicts += [Conflict(requirement.path, current, "nothing")] if wrong and not adopt else []
+        elif current is not None and not requirement.join and requirement.alike(current, requirement.value):
             continue
-        elif there is None or requirement.join or adopt:
+        elif current is None or requirement.join or adopt:
             value = (
-                requirement.join(there, requirement.value)
-                if requirement.join and there is not None
+                requirement.join(current, requirement.value)
+                if requirement.join and current is not None
                 else requirement.value
             )
-            data = data if value == there else put(data, requirement.path, value)
+            data = data if value == current else put(data, requirement.path, value)
         else:
-            conflicts.append(Conflict(requirement.path, there, requirement.value))
+            conflicts.append(Conflict(requirement.path, current, requirement.value))
     return Injected(one, data, tuple(conflicts))
 
 
@@ -119,14 +106,14 @@ def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | Non
     return data, Conflict(requirement.path, data, requirement.value) if lost else None
 
 
-def _same_type(there: Any, wanted: Any) -> bool:
+def _same_type(current: Any, wanted: Any) -> bool:
     """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
     if isinstance(wanted, Mapping):
-        pairs = ((there.get(key), value) for key, value in wanted.items()) if isinstance(there, dict) else ()
-        return isinstance(there, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
+        pairs = ((current.get(key), value) for key, value in wanted.items()) if isinstance(current, dict) else ()
+        return isinstance(current, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
     if isinstance(wanted, list | tuple):
-        return isinstance(there, list)
-    return not isinstance(there, dict | list)
+        return isinstance(current, list)
+    return not isinstance(current, dict | list)
 
 
 def _owner(each: SlotMarks) -> Iterator[RequiredValue]:
@@ -140,7 +127,23 @@ def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator
         yield from _meta(each.slot.job, each.marks.job)
         yield from _no_exclusive_placement(each.slot.job)
         yield from _fields(each.slot.job, each.marks.job.spec)
-    yield from _pod(data, each, topology)
+    parts, at = each.marks.pod, each.slot.path
+    gang = {GANG_LABEL: each.gang} if each.gang else {}
+    yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
+    yield from _fields((*at, "spec"), {key: value for key, value in parts.spec.items() if key != "affinity"})
+    yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
+    if "affinity" in parts.spec:
+        yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
+    if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
+        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
+    yield from _network_requirements(data, each, topology)
+    # where a resource that must have no limit has one, it is in the way
+    containers = (*at, "spec", "containers")
+    for number, container in enumerate(items(data, *containers)):
+        for name in sorted(parts.unlimited.intersection(mapping(container, "resources", "limits"))):
+            yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
+    if each.channel:
+        yield from _claims(data, each, topology)
 
 
 def _no_exclusive_placement(at: Path) -> Iterator[RequiredValue]:
@@ -156,31 +159,15 @@ def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[RequiredValue]:
     return (RequiredValue((*at, key), value) for key, value in fields.items())
 
 
-def _pod(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
-    parts, at = each.marks.pod, each.slot.path
-    gang = {GANG_LABEL: each.gang} if each.gang else {}
-    yield from _meta(at, Meta({**gang, **parts.labels}, parts.annotations))
-    spec = {key: value for key, value in parts.spec.items() if key != "affinity"}
-    yield from _fields((*at, "spec"), spec)
-    yield from _fields((*at, "spec", "nodeSelector"), each.pool.node_selector)
-    if "affinity" in parts.spec:
-        yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
-    if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
-        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
-    yield from _network_requirements(data, each, topology)
-    yield from _unlimited(data, at, parts.unlimited)
-    if each.channel:
-        yield from _claims(data, each, topology)
-
-
 def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
     """The way onto a secondary network, for every container that has cards, or the first."""
     parts, at = each.fabric, each.slot.path
     for key, value in parts.annotations.items():
-        yield RequiredValue((*at, "metadata", "annotations", key), value, alike=SAME.get(key, eq))
+        alike = same if key == NETWORKS else eq  # networks can be written in more ways than one
+        yield RequiredValue((*at, "metadata", "annotations", key), value, alike=alike)
     yield from _fields((*at, "spec"), parts.spec)
     if parts.spec.get("hostNetwork"):
-        yield RequiredValue((*at, "spec", "dnsPolicy"), HOST_DNS, _keep_current)
+        yield RequiredValue((*at, "spec", "dnsPolicy"), HOST_DNS, lambda current, _: current)
     if parts.claims:
         yield RequiredValue((*at, "spec", "resourceClaims"), [dict(one) for one in parts.claims], _named)
     chosen = _with_cards(data, at, topology)
@@ -200,11 +187,6 @@ def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology)
             yield RequiredValue((*own, "securityContext", "privileged"), True)
 
 
-def _keep_current(there: Any, _: Any) -> Any:
-    """What is there, and the required value where nothing is."""
-    return there
-
-
 def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:
     """Whether something is mounted there already."""
     paths = {text(each, "mountPath") for each in items(container, "volumeMounts")}
@@ -222,53 +204,36 @@ def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> I
 def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
     """Containers with accelerators, counted or claimed; without one, the first."""
     containers = items(data, *at, "spec", "containers")
-    counted = [n for n, container in enumerate(containers) if cards.asks(container, topology)]
-    claiming = [n for n, container in enumerate(containers) if _has_other_claim(container)]
-    return counted or claiming or [0]
-
-
-def _unlimited(data: Any, at: Path, names: frozenset[str]) -> Iterator[RequiredValue]:
-    """Resources that must have no limit: where they have one, it is in the way."""
-    containers = (*at, "spec", "containers")
-    for number, container in enumerate(items(data, *containers)):
-        limits = mapping(container, "resources", "limits")
-        for name in sorted(names.intersection(limits)):
-            yield RequiredValue((*containers, number, "resources", "limits", name), Absent())
+    claims = [items(container, "resources", "claims") for container in containers]
+    claiming = [n for n, own in enumerate(claims) if any(text(each, "name") != CHANNEL for each in own)]
+    return [n for n, container in enumerate(containers) if cards.asks(container, topology)] or claiming or [0]
 
 
 def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
     """The claim, and its use by every container with cards, counted or claimed; without one, by the first."""
     at = (*each.slot.path, "spec")
-    claim = {"name": CHANNEL, "resourceClaimTemplateName": each.channel}
-    yield RequiredValue((*at, "resourceClaims"), [claim], _named)
+    yield RequiredValue((*at, "resourceClaims"), [{"name": CHANNEL, "resourceClaimTemplateName": each.channel}], _named)
     for number in _with_cards(data, each.slot.path, topology):
         yield RequiredValue((*at, "containers", number, "resources", "claims"), [{"name": CHANNEL}], _named)
 
 
-def _has_other_claim(container: Any) -> bool:
-    """Whether a container uses a claim besides that of the channel."""
-    return any(text(each, "name") != CHANNEL for each in items(container, "resources", "claims"))
-
-
-def _affinity(there: Any, wanted: Mapping[str, Any]) -> Any:
+def _affinity(current: Any, wanted: Mapping[str, Any]) -> Any:
     """The terms of both; kinds of affinity that are not required stay as they are."""
-    mine = {kind: there.get(kind) or {} for kind in wanted}
-    return {**there, **joined_affinity(mine, wanted)}
+    return {**current, **joined_affinity({kind: current.get(kind) or {} for kind in wanted}, wanted)}
 
 
-def _union(there: Any, wanted: list[Any]) -> list[Any]:
-    own = list(there) if isinstance(there, list) else []
+def _union(current: Any, wanted: list[Any]) -> list[Any]:
+    own = list(current) if isinstance(current, list) else []
     return [*own, *(each for each in wanted if each not in own)]
 
 
-def _named(there: Any, wanted: list[Any]) -> list[Any]:
+def _named(current: Any, wanted: list[Any]) -> list[Any]:
     """Entries by their names: those that are there stay."""
-    own = list(there) if isinstance(there, list) else []
+    own = list(current) if isinstance(current, list) else []
     names = {each.get("name") for each in own if isinstance(each, dict)}
     return [*own, *(each for each in wanted if each["name"] not in names)]
 
 
 def _without(data: Any, path: Path) -> Any:
     """A copy without what stands at the path, which is there, in a mapping."""
-    above = get(data, *path[:-1])
-    return put(data, path[:-1], {key: value for key, value in above.items() if key != path[-1]})
+    return put(data, path[:-1], {key: value for key, value in get(data, *path[:-1]).items() if key != path[-1]})

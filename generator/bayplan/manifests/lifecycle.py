@@ -40,26 +40,27 @@ PLURALS = {
 
 def adopters(plan: Plan, shape: Shape, documents: Sequence[Item]) -> list[Manifest]:
     """What `cleanup: adopt` adds to the documents of a plan: an adopter for each workload."""
-    made: list[Manifest] = []
+    objects: list[Manifest] = []
     plain: list[Manifest] = [document for document in documents if isinstance(document, dict)]
     for workload in shape.workloads:
         gangs = {gang.name for gang in workload.gangs}
-        mine = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
-        owner = next((each for each in mine if each["kind"] in OWNERS), None)
+        own = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
+        owner = next((each for each in own if each["kind"] in OWNERS), None)
         if owner is None:  # accepted by the user: nothing adopts what belongs to this workload
             continue
-        made += adopter(owner, [each for each in mine if each is not owner], plan.topology.images["kubectl"])
-    return made
+        objects += adopter(owner, [each for each in own if each is not owner], plan.topology.images["kubectl"])
+    return objects
 
 
 def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Manifest, ...]:
     """ServiceAccount, Role, RoleBinding and Job that make `owner` own `owned` and themselves."""
     name = f"{owner['metadata']['name']}-adopt"
     labels = {key: text for key, text in owner["metadata"]["labels"].items() if key.startswith(OURS)}
-    own = [_object("v1", "ServiceAccount", name, labels), _object(RBAC, "Role", name, labels)]
-    own += [_object(RBAC, "RoleBinding", name, labels), _object("batch/v1", "Job", name, labels)]
-    account, role, binding, job = own
-    everything = [*owned, *own]
+    kinds = ("v1", "ServiceAccount"), (RBAC, "Role"), (RBAC, "RoleBinding"), ("batch/v1", "Job")
+    account, role, binding, job = (
+        {"apiVersion": api, "kind": kind, "metadata": {"name": name, "labels": dict(labels)}} for api, kind in kinds
+    )
+    everything = [*owned, account, role, binding, job]
     return (
         account,
         {**role, "rules": list(_rules(owner, everything))},
@@ -73,10 +74,6 @@ def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Man
 
 
 RBAC = "rbac.authorization.k8s.io/v1"
-
-
-def _object(api_version: str, kind: str, name: str, labels: Any) -> dict[str, Any]:
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "labels": dict(labels)}}
 
 
 def _rules(owner: Manifest, owned: Iterable[Manifest]) -> Iterable[dict[str, Any]]:
@@ -135,7 +132,7 @@ def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
     return {"backoffLimit": 20, "ttlSecondsAfterFinished": WAIT, "template": {"spec": pod}}
 
 
-# The order in which the objects of a workflow go: workloads first, then what they held on to.
+# The order in which the objects of a workflow are deleted: workloads first, then the objects that they refer to.
 
 
 def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
@@ -144,10 +141,10 @@ def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
     the objects before it to be gone. Cluster-scoped objects stay: other workflows refer to them.
     """
-    there = list(documents)
-    own = [document for document in there if head(document)["kind"] not in CLUSTER_SCOPED]
+    everything = list(documents)
+    own = [document for document in everything if head(document)["kind"] not in CLUSTER_SCOPED]
     later = sorted(own, key=lambda document: -ORDER.index(head(document)["kind"]))
-    undone = (line for each in there if isinstance(each, File) for line in each.undo)
+    undone = (line for each in everything if isinstance(each, File) for line in each.undo)
     return tuple(dict.fromkeys((*undone, *(line for document in later for line in _lines(document)))))
 
 

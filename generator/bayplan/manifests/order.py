@@ -50,7 +50,6 @@ CLUSTER_SCOPED = (
 )
 ACCEPTED = "bayplan.dev/accepted"
 
-
 NO_META = Meta()
 
 
@@ -94,9 +93,8 @@ def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     seen: set[tuple[str, str]] = set()
     for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
-            message = f'two objects of kind {kind} would be called "{name}"'
             hint = "rename a gang, a group or a podSet"
-            yield error("P510", GANGS, message, hint=hint)
+            yield error("P510", GANGS, f'two objects of kind {kind} would be called "{name}"', hint=hint)
         seen.add((kind, name))
 
 
@@ -115,13 +113,9 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
         spec = own.get("spec", {})
         parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
-            kind, name = own["kind"], own["metadata"]["name"]
-            yield error(
-                "P515",
-                GANGS,
-                f'{kind} "{name}" with its {len(parts)} parts would take {size} bytes; etcd stores {LARGE} at most',
-                hint="use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs",
-            )
+            what = f'{own["kind"]} "{own["metadata"]["name"]}" with its {len(parts)} parts'
+            hint = "use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs"
+            yield error("P515", GANGS, f"{what} would take {size} bytes; etcd stores {LARGE} at most", hint=hint)
 
 
 def _held(config_map: Manifest) -> int:

@@ -44,9 +44,9 @@ def _gang(gang: GangPlan, specs: Mapping[str, Specs]) -> GangPlan:
 def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
     """Text -> DNS name."""
     kind = KINDS[workload.kind]
-    asked = {text: pod_of(value) for text, value in gang.gang.hosts.items()}
+    hosts = {text: pod_of(value) for text, value in gang.gang.hosts.items()}
     return {
-        text: kind.host(workload, gang, *instance(gang.root, name), number) for text, (name, number) in asked.items()
+        text: kind.host(workload, gang, *instance(gang.root, name), number) for text, (name, number) in hosts.items()
     }
 
 

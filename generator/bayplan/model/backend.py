@@ -6,7 +6,8 @@ does with workloads that exist already (`EXISTING` in a module `existing`) are l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
@@ -16,7 +17,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-# What a plan can need of a scheduler, and how a backend declares what it supports.
+# What a plan can need of a scheduler, and how a backend declares its support.
 
 Fidelity = Literal["exact", "approximate", "absent"]
 Word = Literal["", "not yet here", "not yet upstream", "never"]
@@ -68,23 +69,20 @@ def approximate(
     return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
 
 
-def never(feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = "") -> Support:
-    """A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
-    return Support(feature, "absent", None, component, since, until, reason, "never", hint)
-
-
-def not_yet_upstream(
-    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+def _absent(
+    word: Word, feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
 ) -> Support:
-    """The same where the scheduler could carry it, and has no field for it yet."""
-    return Support(feature, "absent", None, component, since, until, reason, "not yet upstream", hint)
+    return Support(feature, "absent", None, component, since, until, reason, word, hint)
 
 
-def not_yet_here(
-    feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
-) -> Support:
-    """The same where the scheduler carries it, and bayplan does not write it yet."""
-    return Support(feature, "absent", None, component, since, until, reason, "not yet here", hint)
+never = partial(_absent, "never")
+"""A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
+
+not_yet_upstream = partial(_absent, "not yet upstream")
+"""The same where the scheduler could carry it, and has no field for it yet."""
+
+not_yet_here = partial(_absent, "not yet here")
+"""The same where the scheduler carries it, and bayplan does not write it yet."""
 
 
 class Feature(NamedTuple):
@@ -150,7 +148,6 @@ FEATURES: Mapping[str, Feature] = {
 """Every feature that a plan may need of any scheduler: one row of `bayplan schedulers`. What only one of them is asked
 for (the length of a name that it derives) stands in the `FEATURES` of its backend."""
 
-
 Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]
 
@@ -180,7 +177,7 @@ class Cluster(NamedTuple):
     """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
 
     objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _nothing
-    needs: Callable[[ClusterTopology], tuple[Need, ...]] = _nothing
+    needs: Callable[[ClusterTopology], Iterable[Need]] = _nothing
 
 
 class Backend(NamedTuple):
@@ -194,7 +191,7 @@ class Backend(NamedTuple):
 
     declared: Declaration
     lower: Lower
-    needs: Callable[[Plan], tuple[Need, ...]] = _nothing
-    prove: Callable[[Plan, Target], tuple[Diagnostic, ...]] = _nothing
-    notices: Callable[[Plan, Shape, Target], tuple[Diagnostic, ...]] = _nothing
+    needs: Callable[[Plan], Iterable[Need]] = _nothing
+    prove: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing
+    notices: Callable[[Plan, Shape, Target], Iterable[Diagnostic]] = _nothing
     cluster: Cluster = Cluster()

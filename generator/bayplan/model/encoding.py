@@ -36,14 +36,19 @@ class Field(NamedTuple):
     alone: bool
 
 
-def decode(kind: Callable[..., T], data: Any) -> T:
+def decode(kind: Callable[..., T], data: Any, **others: Any) -> T:
     """The NamedTuple that a mapping holds; keys that are no field are left out. Any other data is its first field.
 
-    The schema has accepted the data, so this never fails.
+    The schema has accepted the data, so this never fails. `others`: fields that the data does not hold.
     """
     if not isinstance(data, Mapping):
         return kind(data)
-    return kind(**{each.name: each.read(data[each.key]) for each in fields(kind) if each.key in data})
+    return kind(**others, **{each.name: each.read(data[each.key]) for each in fields(kind) if each.key in data})
+
+
+def decode_named(kind: Callable[..., T], data: Mapping[str, Any]) -> dict[str, T]:
+    """A mapping whose keys are the field `name` of its values."""
+    return {name: decode(kind, each, name=name) for name, each in sorted(data.items())}
 
 
 def encode(value: Any) -> Any:
@@ -56,11 +61,11 @@ def encode(value: Any) -> Any:
 
 
 def _encode_fields(value: Any) -> Any:
-    defaults, found = value._field_defaults, fields(value.__class__)
-    given = ((each, getattr(value, each.name)) for each in found if each.key)
-    made = {each.key: encode(own) for each, own in given if own != defaults.get(each.name)}
-    first = found[0]
-    return made[first.key] if first.alone and set(made) == {first.key} else made
+    defaults, own_fields = value._field_defaults, fields(value.__class__)
+    present = ((each, getattr(value, each.name)) for each in own_fields if each.key)
+    encoded = {each.key: encode(own) for each, own in present if own != defaults.get(each.name)}
+    first = own_fields[0]
+    return encoded[first.key] if first.alone and set(encoded) == {first.key} else encoded
 
 
 @cache

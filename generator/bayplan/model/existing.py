@@ -40,33 +40,23 @@ UNNUMBERED = "unnumbered"
 """Pods without a number of their own from 0 on: those of a Job that is not Indexed, of workers beside a launcher that
 is the first of them."""
 
+RANKED: Mapping[str, str] = {
+    **{kind: f"one pod template of {title}" for kind, title in TITLES.items()},
+    LED: "the workers of a LeaderWorkerSet beside a leader of another template",
+    UNNUMBERED: "pods that carry no number from 0 on",
+}
+"""What groups of ranks are cut from."""
+
+
+def _features(word: str, code: str, unit: str, meaning: str, objects: Mapping[str, str]) -> dict[str, Feature]:
+    return {f"{word}-{kind}": Feature(meaning.format(what), unit, code, firm=True) for kind, what in objects.items()}
+
+
 FEATURES: Mapping[str, Feature] = {
-    **{f"place-{kind}": Feature(f"{title} that is there", code="F740", firm=True) for kind, title in TITLES.items()},
-    **{
-        f"copies-{kind}": Feature(
-            f"groups that are the copies which {title} makes of one pod template", "groups", "F741", firm=True
-        )
-        for kind, title in TITLES.items()
-    },
-    **{
-        f"ranks-{kind}": Feature(
-            f"groups of neighbouring ranks, cut from one pod template of {title}", "groups", "F742", firm=True
-        )
-        for kind, title in TITLES.items()
-    },
-    f"ranks-{LED}": Feature(
-        "groups of neighbouring ranks, cut from the workers of a LeaderWorkerSet beside a leader of another template",
-        "groups",
-        "F742",
-        firm=True,
-    ),
-    f"ranks-{UNNUMBERED}": Feature(
-        "groups of neighbouring ranks, cut from pods that carry no number from 0 on", "groups", "F742", firm=True
-    ),
-    **{
-        f"gangs-{kind}": Feature(f"several gangs that come of one pod template of {title}", "gangs", "F743", firm=True)
-        for kind, title in TITLES.items()
-    },
+    **_features("place", "F740", "", "{} that is there", TITLES),
+    **_features("copies", "F741", "groups", "groups that are the copies which {} makes of one pod template", TITLES),
+    **_features("ranks", "F742", "groups", "groups of neighbouring ranks, cut from {}", RANKED),
+    **_features("gangs", "F743", "gangs", "several gangs that come of one pod template of {}", TITLES),
 }
 """Losing one cannot be accepted: there is no manifest that would say even a part of it."""
 
@@ -82,7 +72,7 @@ def refuses(
     """Rows for all other kinds: with `but`, those that stand in rows before."""
     return tuple(
         Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
-        for kind in (*TITLES, *((LED, UNNUMBERED) if feature == "ranks" else ()))
+        for kind in (RANKED if feature == "ranks" else TITLES)
         if kind not in but
     )
 

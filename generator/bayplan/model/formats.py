@@ -70,7 +70,7 @@ HEAD = 2**16
 """Characters of `SourceFile.head`."""
 
 
-class Asked(NamedTuple):
+class ReadOptions(NamedTuple):
     """What the command line, and other sources beside, ask of a format that knows nodes."""
 
     levels: tuple[Level, ...] = ()  # --level, coarse to fine
@@ -92,7 +92,7 @@ class Part(NamedTuple):
     topology: ClusterTopology
     places: Mapping[str, Route] = {}  # node -> where the source speaks of it
     aliases: Mapping[str, str] = {}  # another name of a node (instance id, Slurm's name, host name) -> its name
-    labels: Mapping[str, Mapping[str, str]] = {}  # node -> those of `Asked.labels` that it has
+    labels: Mapping[str, Mapping[str, str]] = {}  # node -> those of `ReadOptions.labels` that it has
     source: str = ""  # the file's name, for messages
 
 
@@ -159,13 +159,13 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
     class Importer(Protocol):
         """The reader of a topology source (`bayplan.topologies.SOURCES`).
 
-        Optional: `needed_labels(source) -> frozenset[str]`, the labels that it must know of every node (`Asked.nodes`).
+        Optional: `needed_labels(source) -> frozenset[str]`, labels that it needs of every node (`ReadOptions.nodes`).
         """
 
         def sniff(self, source: SourceFile, /) -> bool:
             """Whether the file looks like this format, or holds objects of it."""
 
-        def new(self, source: SourceFile, asked: Asked, /) -> Outcome[Part]:
+        def new(self, source: SourceFile, asked: ReadOptions, /) -> Outcome[Part]:
             """What the file says of a cluster."""
 
     class Exporter(Protocol):

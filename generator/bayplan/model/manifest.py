@@ -85,8 +85,8 @@ class Workload(NamedTuple):
 class Shape(NamedTuple):
     """How the plan is cut into workloads.
 
-    `given`: they are there already, and their pods are called as their controllers call them.
+    `existing`: they are there already, and their pods are called as their controllers call them.
     """
 
     workloads: tuple[Workload, ...]
-    given: bool = False
+    existing: bool = False

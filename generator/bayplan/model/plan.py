@@ -65,6 +65,11 @@ class Pods(NamedTuple):
         """The pods of all copies."""
         return self.replicas * self.copies
 
+    @property
+    def elastic(self) -> bool:
+        """Whether the gang may start without some of the pods."""
+        return self.minimum < self.replicas
+
 
 class Unit(NamedTuple):
     """One instance of a gang or group, with the levels its pods must or should share."""
@@ -86,6 +91,11 @@ class Units(NamedTuple):
     route: Route
     minimum: int
     members: tuple[Unit, ...]
+
+    @property
+    def optional(self) -> bool:
+        """Whether the gang may start without some of the instances."""
+        return self.minimum < len(self.members)
 
 
 class ComputeDomain(NamedTuple):
@@ -155,9 +165,19 @@ def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
     """The fewest pods with which a unit may start, of those that count."""
-    own = sum(pods.minimum for pods in unit.pods if counted(pods))
     groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
-    return own + sum(map(sum, groups))
+    return sum(pods.minimum for pods in unit.pods if counted(pods)) + sum(map(sum, groups))
+
+
+def has_several_minimums(unit: Unit) -> bool:
+    """Whether one count of pods would hide which of several podSets must be there."""
+    pod_sets = list(all_pods(unit))
+    return len(pod_sets) > 1 and any(pods.elastic for pods in pod_sets)
+
+
+def has_placed_groups(unit: Unit) -> bool:
+    """Whether any group below the unit has a required level of its own."""
+    return any(each.required for each in walk(unit) if each is not unit)
 
 
 def title(gang: GangPlan, unit: Unit) -> str:
@@ -167,8 +187,8 @@ def title(gang: GangPlan, unit: Unit) -> str:
 
 def instance(root: Unit, name: str) -> tuple[Pods, int]:
     """The podSet instance of that name, or what it was folded into, and which copy it is there."""
-    found = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
-    return found, found.instances.index(name) if name in found.instances else 0
+    holder = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
+    return holder, holder.instances.index(name) if name in holder.instances else 0
 
 
 Placed = TypeVar("Placed", Pods, Unit, GangPlan, ComputeDomain)
@@ -179,6 +199,13 @@ def once(instances: Iterable[Placed]) -> list[Placed]:
     return list({each.route: each for each in instances}.values())
 
 
-def allocator(asked: Accelerator, kind: AcceleratorKind) -> str:
+def allocator(accelerator: Accelerator, kind: AcceleratorKind) -> str:
     """The allocator asked for, else the accelerator's first."""
-    return asked.allocator or kind.allocators[0]
+    return accelerator.allocator or kind.allocators[0]
+
+
+def uses_dra(pods: Pods, topology: ClusterTopology) -> bool:
+    """Whether the pods' accelerators are claimed through DRA."""
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators.get(accelerator.name) if accelerator else None
+    return bool(accelerator and kind and allocator(accelerator, kind) == "dra")

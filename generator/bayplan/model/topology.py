@@ -1,11 +1,16 @@
 """The cluster: pools of equal nodes, each a tree of levels."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.model.encoding import Encoded, decode_named
 
-# Secondary networks: what the topology file says of the cards that carry a job's traffic.
+Name = Annotated[str, Encoded("")]
+"""A name that stands before the mapping that holds the other fields."""
+
+# Secondary networks: the network cards that carry a job's traffic.
 
 SHARING = ("macvlan", "ipoib")
 """Kinds whose pods share a card unless the file says otherwise: the others hand the whole card, or a part of it that is
@@ -30,7 +35,7 @@ class Rail(NamedTuple):
 class Ipam(NamedTuple):
     """Who gives out the addresses of the rails, and which."""
 
-    kind: str = ""  # nv-ipam | whereabouts | static | host-local | dhcp; empty: nobody said
+    kind: Annotated[str, Encoded("type")] = ""  # nv-ipam | whereabouts | static | host-local | dhcp; empty: nobody said
     per_node: int = 0  # nv-ipam: addresses a node (perNodeBlockSize)
     exclude: tuple[str, ...] = ()
     range_start: str = ""
@@ -41,7 +46,7 @@ class Ipam(NamedTuple):
 class Fabric(NamedTuple):
     """A secondary network of several rails, and how pods are attached to it."""
 
-    name: str
+    name: Name
     kind: str  # macvlan ipoib hostdevice sriov spectrumx dranet efa gke hostnetwork none
     link_type: str = ""  # infiniband | ethernet
     attach: str = ""  # exclusive | shared
@@ -56,8 +61,8 @@ class Fabric(NamedTuple):
     device_class: str = ""  # dranet
     shm: str = ""
     mtu: int = 0
-    vendor_ids: tuple[str, ...] = ()
-    device_ids: tuple[str, ...] = ()
+    vendor_ids: Annotated[tuple[str, ...], Encoded("vendorIDs")] = ()
+    device_ids: Annotated[tuple[str, ...], Encoded("deviceIDs")] = ()
     shares: int = 0  # pods of a node that can share a card; 0: nobody said
 
     @property
@@ -98,8 +103,10 @@ class NodeShape(NamedTuple):
     """What every node of a pool offers to pods. Amounts are in thousandths of their unit (millicores, milli-bytes)."""
 
     accelerator: str = ""
-    accelerators: int = 0  # cards a node
-    resources: Mapping[str, int] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
+    accelerators: Annotated[int, Encoded("count")] = 0  # cards a node
+    resources: Annotated[
+        Mapping[str, int], Encoded("")
+    ] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
     node_selector: Mapping[str, str] = {}
     tolerations: tuple[Mapping[str, Any], ...] = ()
     fabrics: tuple[str, ...] | None = None  # those that the nodes hang on; None: all
@@ -142,12 +149,17 @@ class Pool(NamedTuple):
         return [level.name for level in (*self.levels, HOST)].index(name)
 
 
+def _one_or_more(data: str | list[str]) -> tuple[str, ...]:
+    """A text stands for a list of itself."""
+    return (data,) if isinstance(data, str) else tuple(data)
+
+
 class AcceleratorKind(NamedTuple):
     """How one kind of GPU is asked for."""
 
-    name: str
+    name: Name
     vendor: str = "nvidia"
-    allocators: tuple[str, ...] = ("device-plugin",)
+    allocators: Annotated[tuple[str, ...], Encoded("allocator", read=_one_or_more)] = ("device-plugin",)
     resources: Mapping[str, str] = {}  # role (count, memory, cores, ...) -> extended resource name
     device_class: str = ""
     profile: str = ""  # the MIG profile of what `count` counts; empty: whole cards
@@ -160,7 +172,7 @@ class AcceleratorKind(NamedTuple):
 class Namespace(NamedTuple):
     """What is known of a namespace that workloads run in."""
 
-    name: str
+    name: Name
     pod_security: str = "privileged"
     primary_interface: str = ""
     scc: str = ""
@@ -170,15 +182,15 @@ class Namespace(NamedTuple):
 class ClusterTopology(NamedTuple):
     """The whole cluster topology file."""
 
-    name: str
-    pools: tuple[Pool, ...]
+    name: Name
+    pools: Annotated[tuple[Pool, ...], Encoded("")]
     versions: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}  # scheduler, namespace, queue
     queues: tuple[str, ...] | None = None  # None: not given, any queue is accepted
     schedulers: Mapping[str, Mapping[str, Any]] = {}
-    accelerators: Mapping[str, AcceleratorKind] = {}
-    fabrics: Mapping[str, Fabric] = {}
-    namespaces: Mapping[str, Namespace] = {}
+    accelerators: Annotated[Mapping[str, AcceleratorKind], Encoded(read=partial(decode_named, AcceleratorKind))] = {}
+    fabrics: Annotated[Mapping[str, Fabric], Encoded(read=partial(decode_named, Fabric))] = {}
+    namespaces: Annotated[Mapping[str, Namespace], Encoded(read=partial(decode_named, Namespace))] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
     platform: str = "kubernetes"  # kubernetes | openshift
     read: str = ""  # the day on which its sources were read: 2026-11-22
@@ -189,11 +201,15 @@ class ClusterTopology(NamedTuple):
 
     def level_label(self, pool: str, level: str) -> str:
         """The node label of a pool's level; empty for no level."""
-        found = self.pool(pool)
-        rank = found.level(level) if found and level else None
+        own_pool = self.pool(pool)
+        rank = own_pool.level(level) if own_pool and level else None
         return rank.label if rank else ""
+
+    def scheduler_name(self, scheduler: str, default: str) -> str:
+        """What pods call a scheduler: its name in this cluster, else the one under which it is installed."""
+        return str(self.schedulers.get(scheduler, {}).get("schedulerName") or default)
 
     def gates(self, scheduler: str) -> Mapping[str, bool]:
         """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
-        found: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
-        return found
+        gates: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
+        return gates

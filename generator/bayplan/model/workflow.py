@@ -1,7 +1,7 @@
 """The user's intent, as the native Workflow format says it, whatever format it was read from."""
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, TypeVar
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
@@ -42,6 +42,11 @@ class Accelerator(NamedTuple):
     def whole(self) -> bool:
         """Whether it asks for whole cards."""
         return not (self.memory or self.cores or self.profile)
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether it says which cards or nodes to choose."""
+        return bool(self.node or self.cards or self.links or self.app_class or self.qos)
 
 
 class Attachment(NamedTuple):
@@ -147,6 +152,8 @@ class Workflow(NamedTuple):
 
 # Walks over a workflow: every gang, group and podSet with its route.
 
+Node = TypeVar("Node", Gang, Group)
+
 
 class Owner(NamedTuple):
     """A gang or group, the gang it belongs to, and all that stand above it, outermost first."""
@@ -188,6 +195,20 @@ def pod_sets(workflow: Workflow) -> Iterator[Place]:
             yield Place(pods, (*owner.route, "podSets", index), owner)
 
 
+def pod_sets_of(node: Gang | Group) -> Iterator[PodSet]:
+    """All podSets at and below a gang or group, in file order."""
+    yield from node.pod_sets
+    for group in node.groups:
+        yield from pod_sets_of(group)
+
+
+def edit_pod_sets(node: Node, route: Route, edit: Callable[[PodSet, Route], PodSet]) -> Node:
+    """The gang or group with every podSet at and below it replaced. `edit` takes the podSet and its route."""
+    sets = tuple(edit(spec, (*route, "podSets", i)) for i, spec in enumerate(node.pod_sets))
+    groups = tuple(edit_pod_sets(group, (*route, "groups", i), edit) for i, group in enumerate(node.groups))
+    return node._replace(pod_sets=sets, groups=groups)
+
+
 def instances(group: Group) -> int:
     """How many instances a group has below one instance of its parent."""
     if group.size and group.pod_sets:
@@ -197,5 +218,4 @@ def instances(group: Group) -> int:
 
 def nearest_pool(workflow: Workflow, owner: Owner) -> str:
     """The pool named for a gang or group there or above; empty when none is."""
-    nodes = (owner.node, *reversed(owner.above))
-    return next((node.pool for node in nodes if node.pool), workflow.pool)
+    return next((node.pool for node in (owner.node, *reversed(owner.above)) if node.pool), workflow.pool)

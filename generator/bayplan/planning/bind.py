@@ -12,7 +12,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
 from bayplan.planning.pools import gang_pools
 
-# Names of everything that is derived: nothing random, no time, no version of ours.
+# Names of all derived objects. They hold nothing random, no time and no version of bayplan.
 #
 # A gang is called after its workflow, with `-<gang>` where there are several and the copy's number where it has any.
 # What it holds adds `-<group>-<i>` for each group around it, and `-<podSet>`.
@@ -30,11 +30,6 @@ def joined(*parts: str) -> str:
 
 
 # Expand a gang of the file into its instances: groups by their replicas or size, podSets bound to pools.
-
-
-def gang_unit(gang: Gang, route: Route, pools: Mapping[Route, str], topology: ClusterTopology) -> Unit:
-    """The root unit of one copy of a gang."""
-    return _Expansion(pools, topology).unit(gang, route, "", "", None)
 
 
 class _Expansion:
@@ -91,13 +86,13 @@ def filled_from_node(spec: PodSet, pool: Pool | None) -> PodSet:
 def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: str) -> Outcome[Plan]:
     """The plan before ComputeDomains and ranks; no value when a podSet has no pool or a level does not exist."""
     gangs: list[GangPlan] = []
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     for i, gang in enumerate(workflow.gangs):
         bound = _gang(workflow, gang, (*GANGS, i), topology)
         gangs += bound.value or ()
-        found += bound.diagnostics
+        diagnostics += bound.diagnostics
     plan = Plan(workflow, topology, namespace, queue, tuple(gangs))
-    return Outcome(None if has_errors(found) else plan, tuple(found))
+    return Outcome(None if has_errors(diagnostics) else plan, tuple(diagnostics))
 
 
 def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology) -> Outcome[tuple[GangPlan, ...]]:
@@ -106,8 +101,8 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
     failed = tuple(why for why in pools.values() if not isinstance(why, str))
     if failed:
         return Outcome(None, failed)
-    root = gang_unit(gang, route, {at: str(name) for at, name in pools.items()}, topology)
-    found = (*_levels(root, topology), *_counts(root, topology))
+    root = _Expansion({at: str(name) for at, name in pools.items()}, topology).unit(gang, route, "", "", None)
+    diagnostics = (*_levels(root, topology), *_counts(root, topology))
     after = tuple(
         gang_name(workflow, other, copy)
         for other in workflow.gangs
@@ -116,13 +111,12 @@ def _gang(workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopolog
     )
     copies = range(gang.replicas)
     plans = tuple(GangPlan(gang_name(workflow, gang, n), gang, route, n, root, after=after) for n in copies)
-    return Outcome(plans, found)
+    return Outcome(plans, diagnostics)
 
 
 def _levels(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """Every level of a unit must exist in each pool that its pods run in, with one meaning."""
-    seen: set[Route] = set()
-    for unit in _distinct(root, seen):
+    for unit in _distinct(root, set()):
         pools = [pool for pool in map(topology.pool, dict.fromkeys(p.pool for p in all_pods(unit))) if pool]
         for key in ("required", "preferred"):
             name = getattr(unit, key)
@@ -147,16 +141,11 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
             elsewhere = _elsewhere(pool, unit) if any(each.level(name) for each in pools) else ""
             yield error("P504", route, message, hint=elsewhere or did_you_mean(name, names))
             return
-    paths = {tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}
-    if len(paths) > 1:
+    if len({tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}) > 1:
         which = ", ".join(f'"{pool.name}"' for pool in pools)
-        yield error(
-            "P505",
-            route,
-            f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels,'
-            " so no domain can hold all of them",
-            hint="put the pods of each pool in a group of their own, or let the pools share their upper levels",
-        )
+        message = f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels, so no'
+        hint = "put the pods of each pool in a group of their own, or let the pools share their upper levels"
+        yield error("P505", route, f"{message} domain can hold all of them", hint=hint)
 
 
 def _elsewhere(pool: Pool, unit: Unit) -> str:
@@ -168,23 +157,15 @@ def _elsewhere(pool: Pool, unit: Unit) -> str:
 def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """No pod may ask for more accelerators than a node has."""
     for pods in once(all_pods(root)):
-        pool = topology.pool(pods.pool)
-        if pool and pods.spec.accelerator and pods.spec.accelerator.per_pod > pool.node.accelerators:
-            yield _too_many(pods, pool)
+        pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
+        if pool and accelerator and accelerator.per_pod > pool.node.accelerators:
+            most = f'a node of pool "{pool.name}" has {pool.node.accelerators}'
+            message = f'podSet "{pods.spec.name}" asks for {accelerator.per_pod} GPUs a pod; {most}'
+            hint = f"use more pods with {pool.node.accelerators} GPUs each"
+            yield error("P509", (*pods.route, "accelerator", "count"), message, hint=hint)
 
 
-def _too_many(pods: Pods, pool: Pool) -> Diagnostic:
-    asked = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
-    return error(
-        "P509",
-        (*pods.route, "accelerator", "count"),
-        f'podSet "{pods.spec.name}" asks for {asked} GPUs a pod; a node of pool "{pool.name}" has'
-        f" {pool.node.accelerators}",
-        hint=f"use more pods with {pool.node.accelerators} GPUs each",
-    )
-
-
-# The one function that numbers pods: all that meet in a rendezvous, in the order in which the file lists them.
+# Ranks: all pods of a rendezvous are numbered in the order in which the file lists them.
 
 
 def assign_ranks(plan: Plan) -> Plan:
@@ -197,8 +178,7 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
         return gang
     leaves = [unit for unit in walk(gang.root) if unit.pods]
     ranks: dict[str, Ranks] = {}
-    scopes = [leaves] if gang.gang.rendezvous == "gang" else [[unit] for unit in leaves]
-    for scope in scopes:
+    for scope in [leaves] if gang.gang.rendezvous == "gang" else [[unit] for unit in leaves]:
         ranks.update(_scope_ranks(gang.name, scope))
     numbered = {unit.name: i for i, unit in enumerate(leaves)}
     for unit in leaves:
@@ -208,19 +188,14 @@ def _gang_ranks(gang: GangPlan) -> GangPlan:
     return gang._replace(root=edit_unit(gang.root, pods=lambda pods: pods._replace(ranks=ranks.get(pods.name))))
 
 
-def _ranked(pods: Pods, accelerated_only: bool) -> bool:
-    return bool(pods.spec.accelerator) or not accelerated_only
-
-
 def _scope_ranks(gang: str, scope: list[Unit]) -> dict[str, Ranks]:
     """Ranks of one rendezvous. A group is a unit that holds podSets; its size counts ranked pods."""
     accelerated_only = any(pods.spec.accelerator for unit in scope for pods in unit.pods)
-    counted = [[pods for pods in unit.pods if _ranked(pods, accelerated_only)] for unit in scope]
+    counted = [[pods for pods in unit.pods if pods.spec.accelerator or not accelerated_only] for unit in scope]
     members = [(pods, sum(each.replicas for each in group)) for group in counted for pods in group]
     nodes = sum(pods.replicas for pods, _ in members)
     ranks, first = {}, 0
     for pods, size in members:
-        master = PodRef(gang, members[0][0].name, 0)
-        ranks[pods.name] = Ranks(master, nodes, first, 0, 0, size)
+        ranks[pods.name] = Ranks(PodRef(gang, members[0][0].name, 0), nodes, first, 0, 0, size)
         first += pods.replicas
     return ranks

@@ -21,15 +21,15 @@ OFF = "\x00off"
 
 def assign(plan: Plan) -> Outcome[Plan]:
     """Give every pod that should have one its ComputeDomain."""
-    found: list[Diagnostic] = []
+    diagnostics: list[Diagnostic] = []
     gangs = []
     for gang in plan.gangs:
         requested = _requested(gang.gang, gang.route)
         root = _claiming(gang, gang.root, "", requested, plan.topology)
         gangs.append(gang._replace(root=root, compute_domains=_domains(gang, root)))
         if gang.copy == 0:
-            found += _findings(gangs[-1], requested, plan.topology)
-    return Outcome(plan._replace(gangs=tuple(gangs)), tuple(found))
+            diagnostics += _findings(gangs[-1], requested, plan.topology)
+    return Outcome(plan._replace(gangs=tuple(gangs)), tuple(diagnostics))
 
 
 def _requested(node: Gang | Group, route: Route) -> Requested:
@@ -66,8 +66,7 @@ def _decided(gang: GangPlan, unit: Unit, inherited: str, requested: str, topolog
         return joined(gang.name, unit.name)
     if inherited:
         return inherited
-    wanted = inside_nvlink(unit, topology) and least_nodes(unit, topology) > 1
-    return joined(gang.name, unit.name) if wanted else ""
+    return joined(gang.name, unit.name) if inside_nvlink(unit, topology) and least_nodes(unit, topology) > 1 else ""
 
 
 def merge(plan: Plan) -> Plan:
@@ -89,10 +88,7 @@ def share(plan: Plan) -> Plan:
     first = next(gang.compute_domains[0] for gang in plan.gangs if gang.compute_domains)
     whole = ComputeDomain(plan.workflow.name, "", nodes, first.route)
     gangs = tuple(
-        gang._replace(
-            root=_claiming_from(gang.root, whole.name),
-            compute_domains=(whole,) if number == 0 else (),
-        )
+        gang._replace(root=_claiming_from(gang.root, whole.name), compute_domains=() if number else (whole,))
         for number, gang in enumerate(plan.gangs)
     )
     return plan._replace(gangs=gangs)
@@ -110,27 +106,19 @@ def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
     for pods in all_pods(root):
         if pods.compute_domain:
             owner = owners[pods.compute_domain]
-            first = ComputeDomain(pods.compute_domain, owner.name, 0, owner.route)
-            domain = domains.get(pods.compute_domain, first)
+            domain = domains.get(pods.compute_domain, ComputeDomain(pods.compute_domain, owner.name, 0, owner.route))
             domains[pods.compute_domain] = domain._replace(nodes=domain.nodes + pods.replicas)
     return tuple(domains.values())
 
 
 def inside_nvlink(unit: Unit, topology: ClusterTopology) -> bool:
     """Whether a level marked `nvlink` stands at or above the unit's required level in every pool of its GPUs."""
-    pools = _gpu_pools(unit, topology)
-    return bool(unit.required and pools) and all(_reaches_nvlink(pool, unit.required) for pool in pools)
-
-
-def _reaches_nvlink(pool: Pool, level: str) -> bool:
-    if pool.level(level) is None:
-        return False
-    return any(each.nvlink for each in pool.levels[: pool.depth(level) + 1])
-
-
-def _gpu_pools(unit: Unit, topology: ClusterTopology) -> list[Pool]:
     names = dict.fromkeys(pods.pool for pods in all_pods(unit) if _whole(pods))
-    return [pool for pool in map(topology.pool, names) if pool]
+    pools = [pool for pool in map(topology.pool, names) if pool]
+    return bool(unit.required and pools) and all(
+        pool.level(unit.required) and any(level.nvlink for level in pool.levels[: pool.depth(unit.required) + 1])
+        for pool in pools
+    )
 
 
 def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
@@ -141,8 +129,7 @@ def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
             cards[pods.pool] = cards.get(pods.pool, 0) + pods.replicas * pods.spec.accelerator.per_pod
     pools = {pool.name: pool for pool in topology.pools}
     by_cards = sum(-(-count // max(pools[name].node.accelerators, 1)) for name, count in cards.items())
-    claiming = filter(_whole, all_pods(unit))
-    return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in claiming)])
+    return max([by_cards, *(_nodes_of(pods, pools[pods.pool], topology) for pods in filter(_whole, all_pods(unit)))])
 
 
 def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:
@@ -156,57 +143,47 @@ def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -
     for pods in once(all_pods(gang.root)):
         yield from _channel_rule(pods, topology)
     if gang.gang.compute_domain == "group" and gang.gang.groups:
-        yield error(
-            "P520",
-            (*gang.route, "computeDomain"),
-            f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them',
-            hint="write it on the groups, or `computeDomain: gang` here for one over all of them",
-        )
+        message = f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them'
+        hint = "write it on the groups, or `computeDomain: gang` here for one over all of them"
+        yield error("P520", (*gang.route, "computeDomain"), message, hint=hint)
     inside = frozenset(_inside(gang.root, False, topology))
     outside = (unit for unit in walk(gang.root) if unit.name not in inside)
     unsafe = [unit.route for unit in once(unit for unit in outside if any(p.compute_domain for p in unit.pods))]
     if not unsafe and not (gang.gang.compute_domain == "group" and gang.gang.groups):
         yield from _spanning(gang, inside)
     for route in unsafe:
-        yield error(
-            "P507",
-            (*route, "computeDomain"),
-            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain;"
-            " NVLink does not work across them",
-            hint="add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology",
+        message = (
+            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain; NVLink does"
         )
+        hint = "add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology"
+        yield error("P507", (*route, "computeDomain"), f"{message} not work across them", hint=hint)
     if not gang.compute_domains and set(requested.values()) == {"auto"}:
         yield from _unused_nvlink(gang, topology)
 
 
 def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """A node has one IMEX channel, so a claiming pod must take all of its GPUs (DRA driver 25.3 to 0.4: channel-0)."""
-    pool, asked = topology.pool(pods.pool), pods.spec.accelerator
-    if not (pods.compute_domain and pool and asked) or asked.per_pod >= pool.node.accelerators:
+    pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
+    if not (pods.compute_domain and pool and accelerator) or accelerator.per_pod >= pool.node.accelerators:
         return
     whole = pool.node.accelerators
-    yield error(
-        "P506",
-        (*pods.route, "accelerator", "count"),
-        f'podSet "{pods.spec.name}" asks for {asked.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain'
-        f" channel; a node has one channel, so only one such pod could run on it and {whole - asked.per_pod}"
-        " GPUs would stay idle",
-        hint=f"ask for all {whole} GPUs of the node in one pod, or set `computeDomain: never` if the pods do without"
-        " NVLink between nodes",
-    )
+    claiming = f"asks for {accelerator.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
+    idle = f"{whole - accelerator.per_pod} GPUs would stay idle"
+    one = "a node has one channel, so only one such pod could run on it"
+    never = "set `computeDomain: never` if the pods do without NVLink between nodes"
+    hint = f"ask for all {whole} GPUs of the node in one pod, or {never}"
+    route = (*pods.route, "accelerator", "count")
+    yield error("P506", route, f'podSet "{pods.spec.name}" {claiming}; {one} and {idle}', hint=hint)
 
 
 def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:
     """ComputeDomains whose pods stay inside NVLink group by group, but not all together."""
     for domain in once(reversed(gang.compute_domains)):
         if domain.unit not in inside:
-            yield warning(
-                "P521",
-                (*domain.route, "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"),
-                f'ComputeDomain "{domain.name}" spans groups that may stand in different NVLink domains; NVLink works'
-                " inside each of them only",
-                hint="use `computeDomain: group` for one each, or require the NVLink level of all of them",
-            )
+            key = "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"
+            spanning = "spans groups that may stand in different NVLink domains; NVLink works inside each of them only"
+            hint = "use `computeDomain: group` for one each, or require the NVLink level of all of them"
+            yield warning("P521", (*domain.route, key), f'ComputeDomain "{domain.name}" {spanning}', hint=hint)
 
 
 def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]:
@@ -222,14 +199,14 @@ def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]
 def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """Several whole nodes of an NVLink pool, and nothing that would use NVLink between them."""
     for pods in all_pods(gang.root):
-        pool, asked = topology.pool(pods.pool), pods.spec.accelerator
+        pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
-        if pool and asked and asked.whole and nvlink and asked.per_pod == pool.node.accelerators and pods.replicas > 1:
-            yield info(
-                "P508",
-                pods.route,
+        whole_nodes = pool and accelerator and accelerator.whole and accelerator.per_pod == pool.node.accelerators
+        if whole_nodes and nvlink and pods.replicas > 1:
+            message = (
                 f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but no group is required to stay in'
-                f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes',
-                hint=f"put `placement: {{required: {nvlink}}}` on the group that should have it",
             )
+            message += f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes'
+            hint = f"put `placement: {{required: {nvlink}}}` on the group that should have it"
+            yield info("P508", pods.route, message, hint=hint)
             return

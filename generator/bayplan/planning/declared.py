@@ -10,7 +10,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.fabrics import fabric_of
 from bayplan.kube.objects import get, items, text
 from bayplan.kube.pod import container_name
-from bayplan.model.topology import ClusterTopology, Fabric
+from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
 
 GLOO = "GLOO_SOCKET_IFNAME"
@@ -42,9 +42,9 @@ def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> 
     return Layer(topology.pools[number].template, at, "template of its pool"), own
 
 
-def template_value(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
+def template_value(templates: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
     """What the last template that says anything there says, and where; None where none does."""
-    for each in reversed(found):
+    for each in reversed(templates):
         value = get(each.template, *path)
         if value is not None:
             return value, (*each.route, *path)
@@ -53,17 +53,14 @@ def template_value(found: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
 
 def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, DeclaredValue]:
     """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
-    fabric = fabric_of(pods, topology)
-    found = dict(_of_fabric(fabric)) if fabric else {}
-    found |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
+    values: dict[str, DeclaredValue] = {}
+    if fabric := fabric_of(pods, topology):
+        at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
+        values |= {name: DeclaredValue(value, (*at, name), True) for name, value in fabric.env.items()}
+    values |= {name: DeclaredValue(value, (*route, "env", name)) for name, value in pods.env.items()}
     for each in layers(pods, route, topology, pool):
-        found |= dict(_of_template(each, container_name(pods)))
-    return found
-
-
-def _of_fabric(fabric: Fabric) -> Iterator[tuple[str, DeclaredValue]]:
-    at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
-    return ((name, DeclaredValue(value, (*at, name), True)) for name, value in fabric.env.items())
+        values |= dict(_of_template(each, container_name(pods)))
+    return values
 
 
 def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, DeclaredValue]]:

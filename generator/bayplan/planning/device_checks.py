@@ -18,43 +18,48 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
     """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
     reported: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
-        asked = pods.spec.accelerator
-        kind = plan.topology.accelerators.get(asked.name) if asked else None
-        if asked and kind and (allocator(asked, kind) == "hami" or not asked.whole):
-            lost = tuple(_gap(pods, asked, kind, scheduler, title))
+        accelerator = pods.spec.accelerator
+        kind = plan.topology.accelerators.get(accelerator.name) if accelerator else None
+        if accelerator and kind and (allocator(accelerator, kind) == "hami" or not accelerator.whole):
+            lost = tuple(_gap(pods, accelerator, kind, scheduler, title))
             yield from lost
-            yield from _gates(pods, asked, kind, target)
+            yield from _gates(pods, accelerator, kind, target)
             switch = SWITCHES.get((scheduler, kind.vendor))
             refused = any(each.severity == "error" for each in lost)
-            if switch and allocator(asked, kind) == "hami" and switch not in reported and not refused:
+            if switch and allocator(accelerator, kind) == "hami" and switch not in reported and not refused:
                 reported.add(switch)
-                yield _notice(switch, (*pods.route, "accelerator"))
+                name, why = switch
+                message = f"Volcano does it only where its configuration says so: {why}"
+                hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
+                yield info("F765", (*pods.route, "accelerator"), message, hint=hint)
 
 
-def parts(asked: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
+def parts(accelerator: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
     """What there is about an ask besides whole cards, in the words of the table."""
     from bayplan.accelerators.hami import node
     from bayplan.kube.vendors import VOLCANO, names
 
     own = names(kind).cards.startswith(VOLCANO)
-    share = bool(asked.memory or asked.cores)
-    found = {
+    share = bool(accelerator.memory or accelerator.cores)
+    traits = {
         "share": share,
         "split": names(kind).shared and not share and kind.max_pods != 1,
-        "node": bool(node(asked, kind)),
-        "profile": bool(asked.profile),
-        "policy": bool(asked.node or asked.cards or asked.links or asked.app_class or asked.qos),
+        "node": bool(node(accelerator, kind)),
+        "profile": bool(accelerator.profile),
+        "policy": accelerator.has_policy,
         "names": own,
         "foreign": not own,
     }
-    return frozenset(word for word, there in found.items() if there)
+    return frozenset(word for word, present in traits.items() if present)
 
 
-def _gap(pods: Pods, asked: Accelerator, kind: AcceleratorKind, scheduler: str, title: str) -> Iterator[Diagnostic]:
+def _gap(
+    pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, scheduler: str, title: str
+) -> Iterator[Diagnostic]:
     from bayplan.accelerators import matrix
 
-    way = allocator(asked, kind)
-    about = parts(asked, kind)
+    way = allocator(accelerator, kind)
+    about = parts(accelerator, kind)
     row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
     what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
@@ -69,49 +74,40 @@ ANNOTATED = "0.8"
 """MetaX's extensions write the annotations that HAMi chooses nodes by (HAMi 2.10, docs of examples/metax)."""
 
 
-def _gates(pods: Pods, asked: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
+def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
-    if "+" in asked.profile and allocator(asked, kind) == "device-plugin":
-        yield from _attributes(pods, asked, target)
-    if allocator(asked, kind) != "hami":
+    # a plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)
+    newer_profile = "+" in accelerator.profile and not target.since("nvidiaDevicePlugin", "0.13")
+    if newer_profile and allocator(accelerator, kind) == "device-plugin":
+        have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or take another profile"
+        message = f"NVIDIA's device plugin offers {accelerator.profile} since 0.13, and the cluster has {have}"
+        yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
+    if allocator(accelerator, kind) != "hami":
         return
     from bayplan.accelerators.hami import linked_by_node
     from bayplan.kube.vendors import names
 
-    at, own = (*pods.route, "accelerator"), names(kind)
-    if (asked.memory or asked.cores) and own.since and not target.since("hami", own.since):
-        yield _older(at, f"parts of cards counted as {own.cards}", "hami", own.since, target)
-    if asked.cards in ("mutex", "numa") and not target.since("hami", "2.10"):
-        yield _older((*at, "cards"), f"the policy {asked.cards}", "hami", "2.10", target)
-    if kind.vendor == "ascend" and own.cards.endswith("910C") and not target.since("hami", "2.9"):
-        yield _older(at, "Ascend 910C", "hami", "2.9", target)
-    if kind.vendor == "ascend" and asked.cores and not target.since("hami", "2.10"):
-        yield _older((*at, "cores"), "cores of Ascend", "hami", "2.10", target)
+    at: Route = (*pods.route, "accelerator")
+    own, ascend = names(kind), kind.vendor == "ascend"
+    newer: tuple[tuple[bool, Route, str, str], ...] = (
+        (bool(accelerator.memory or accelerator.cores), at, f"parts of cards counted as {own.cards}", own.since),
+        (accelerator.cards in ("mutex", "numa"), (*at, "cards"), f"the policy {accelerator.cards}", "2.10"),
+        (ascend and own.cards.endswith("910C"), at, "Ascend 910C", "2.9"),
+        (ascend and bool(accelerator.cores), (*at, "cores"), "cores of Ascend", "2.10"),
+    )
+    for needed, route, what, since in newer:
+        if needed and since and not target.since("hami", since):
+            message = f"HAMi knows {what} since {since}, and the cluster has {target.version('hami')}"
+            hint = f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
+            yield error("F763", route, message, hint=hint)
     if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
         message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
         hint = "upgrade them, or leave `node` and `links` out: nodes are then chosen by what is used of them"
-        if asked.node or asked.links:
+        if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
             yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
-
-
-def _attributes(pods: Pods, asked: Accelerator, target: Target) -> Iterator[Diagnostic]:
-    """A plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)."""
-    if not target.since("nvidiaDevicePlugin", "0.13"):
-        have = target.version("nvidiaDevicePlugin")
-        message = f"NVIDIA's device plugin offers {asked.profile} since 0.13, and the cluster has {have}"
-        yield error(
-            "F766", (*pods.route, "accelerator", "profile"), message, hint="upgrade it, or take another profile"
-        )
-
-
-def _older(at: Route, what: str, component: str, since: str, target: Target) -> Diagnostic:
-    message = f"HAMi knows {what} since {since}, and the cluster has {target.version(component)}"
-    return error(
-        "F763", at, message, hint=f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
-    )
 
 
 SWITCHES = {
@@ -121,13 +117,7 @@ SWITCHES = {
 """What volcano-scheduler.conf must say (Volcano 1.14)."""
 
 
-def _notice(switch: tuple[str, str], at: Route) -> Diagnostic:
-    name, why = switch
-    hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
-    return info("F765", at, f"Volcano does it only where its configuration says so: {why}", hint=hint)
-
-
-# PodSets on fabrics once ranks and ComputeDomains are known: who is attached, where rank 0 is, what NVLink is told.
+# PodSets on fabrics, once ranks and ComputeDomains are known: attachments, rank 0, ports and NVLink variables.
 
 MNNVL = "NCCL_MNNVL_ENABLE"
 
@@ -142,7 +132,12 @@ def check(plan: Plan) -> Iterator[Diagnostic]:
             yield from _first(plan, gang, everyone)
     yield from _ports(plan)
     for pods in once(pods for gang in firsts for pods in all_pods(gang.root)):
-        yield from _nvlink(plan, pods)
+        # NCCL fails where this variable is 1 and the pod has no ComputeDomain (NCCL 2.30, `env.rst`; 2 is the default)
+        declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
+        if declared and declared.value == "1" and not pods.compute_domain:
+            message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
+            hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
+            yield warning("W541", declared.route, message, hint=hint)
         yield from _all_rails(plan, pods)
 
 
@@ -150,17 +145,12 @@ def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
     """W524: who meets in one rendezvous is attached, or nobody is."""
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
-        yield from _attached_alike([pods for pods in ranked if pods.ranks and pods.ranks.master == master])
-
-
-def _attached_alike(meeting: list[Pods]) -> Iterator[Diagnostic]:
-    members = once(meeting)
-    attached = next((pods for pods in members if pods.spec.fabric), None)
-    for pods in members if attached else ():
-        if attached and attached.spec.fabric and not pods.spec.fabric:
-            name = attached.spec.fabric.name
+        members = once(pods for pods in ranked if pods.ranks and pods.ranks.master == master)
+        attached = [(pods, pods.spec.fabric.name) for pods in members if pods.spec.fabric]
+        for pods in (each for each in members if attached and not each.spec.fabric):
+            other, name = attached[0]
             message = f'podSet "{pods.spec.name}" is on no fabric, and meets others that are on "{name}"'
-            notes = (Note(f'podSet "{attached.spec.name}" is attached here', (*attached.route, "fabric")),)
+            notes = (Note(f'podSet "{other.spec.name}" is attached here', (*other.route, "fabric")),)
             hint = f"add `fabric: {name}`; launchers without accelerators need none, nor gangs with `rendezvous: none`"
             yield error("W524", pods.route, message, hint=hint, notes=notes)
 
@@ -180,8 +170,7 @@ def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnos
             why = f'there are several pods of podSet "{pods.spec.name}", and an address is one pod\'s'
         if why:
             hint = "give rank 0 a podSet of its own, the first of its gang, with `replicas: 1`"
-            message = f"no rendezvous over the fabric: {why}"
-            yield error("W533", (*pods.route, "fabric", "address"), message, hint=hint)
+            yield error("W533", (*pods.route, "fabric", "address"), f"no rendezvous over the fabric: {why}", hint=hint)
 
 
 def _ports(plan: Plan) -> Iterator[Diagnostic]:
@@ -206,30 +195,19 @@ def _master(pods: Pods) -> bool:
 
 def _beside(plan: Plan, pods: Pods) -> bool:
     """Whether they are in their node's network, and one leaves room for another."""
-    fabric = fabric_of(pods.spec, plan.topology)
-    pool, asked = plan.topology.pool(pods.pool), pods.spec.accelerator
-    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric, pool):
+    pool, accelerator = plan.topology.pool(pods.pool), pods.spec.accelerator
+    if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
         return False
-    return not asked or not pool.node.accelerators or 2 * asked.per_pod <= pool.node.accelerators
-
-
-def _nvlink(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
-    """W541: NCCL fails where it is told that there is NVLink between nodes, and there is no ComputeDomain; it finds out
-    itself (NCCL 2.30, `env.rst`: 2, the default)."""
-    declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
-    if declared and declared.value == "1" and not pods.compute_domain:
-        message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
-        hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
-        yield warning("W541", declared.route, message, hint=hint)
+    return not accelerator or not pool.node.accelerators or 2 * accelerator.per_pod <= pool.node.accelerators
 
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
     """W542: all GPUs of a node, and not all of its cards."""
-    asked, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
-    if not asked or not fabric or not pool or not asked.rails or not pods.spec.accelerator:
+    attachment, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
+    if not attachment or not fabric or not pool or not attachment.rails or not pods.spec.accelerator:
         return
     cards = pool.node.accelerators
-    left = len(fabric.rails) - len(asked.rails)
+    left = len(fabric.rails) - len(attachment.rails)
     if left > 0 and cards > 1 and pods.spec.accelerator.per_pod >= cards:
         message = f'podSet "{pods.spec.name}" takes all {cards} GPUs of its nodes and leaves out {left} of their rails'
         hint = "leave `rails` out: no other pod has use for them"

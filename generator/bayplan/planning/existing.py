@@ -36,9 +36,9 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
         return
     what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
     message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
-    asked = [unit for unit in walk(gang.root) if _asked(unit, gang)]
-    if asked:
-        at = (*asked[0].route, "computeDomain")
+    requesting = [unit for unit in walk(gang.root) if _requests_own_domain(unit, gang)]
+    if requesting:
+        at = (*requesting[0].route, "computeDomain")
         yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
     else:
         hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
@@ -54,7 +54,7 @@ def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
             yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
-def _asked(unit: Unit, gang: GangPlan) -> bool:
+def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:
     """Whether somebody wrote `computeDomain: group`."""
     node: Gang | Group = gang.gang
     for key in unit.route[len(gang.route) :]:
@@ -64,27 +64,28 @@ def _asked(unit: Unit, gang: GangPlan) -> bool:
 
 
 def _has_several_domains(gang: GangPlan) -> bool:
-    found: dict[str, set[str]] = {}
+    domains: dict[str, set[str]] = {}
     for pods in all_pods(gang.root):
-        found.setdefault(pods.spec.name, set()).add(pods.compute_domain)
-    return any(len(names) > 1 for names in found.values())
+        domains.setdefault(pods.spec.name, set()).add(pods.compute_domain)
+    return any(len(names) > 1 for names in domains.values())
 
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
     """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], templates))
-    workload = Workload(templates.kind, plan.workflow.name, gangs)
-    return Outcome(None if wrong else Shape((workload,), given=True), wrong)
+    return Outcome(
+        None if wrong else Shape((Workload(templates.kind, plan.workflow.name, gangs),), existing=True), wrong
+    )
 
 
 def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic]:
     for slot in templates.slots:
-        mine = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
-        if len(mine) > 1:
-            sizes = ", ".join(str(pods.replicas) for pods in mine)
+        same = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
+        if len(same) > 1:
+            sizes = ", ".join(str(pods.replicas) for pods in same)
             message = f'the {slot.total} pods of "{slot.name}" come of one pod template and cannot be cut into {sizes}'
-            yield error("P523", mine[-1].route, message, hint="choose a size that divides the number of pods")
+            yield error("P523", same[-1].route, message, hint="choose a size that divides the number of pods")
 
 
 def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
@@ -97,8 +98,8 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     for unit in walk(gang.root):
         if unit.copies > 1:
             whole = all(_is_copy(pods, templates) for pods in all_pods(unit))
-            asked = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
-            yield Need(asked, unit.copies, unit.route, subject=f'group "{unit.name}"')
+            feature = f"copies-{kind}" if whole else f"ranks-{_cut(unit, templates)}"
+            yield Need(feature, unit.copies, unit.route, subject=f'group "{unit.name}"')
 
 
 def _cut(unit: Unit, templates: WorkloadTemplates) -> str:
@@ -124,37 +125,32 @@ def shares(unit: Unit) -> bool:
     return any(each.copies > 1 for each in walk(unit))
 
 
-# A plan under another name: what is alike but for its name is planned and proven once.
+# Rename a plan: workloads that differ only in their name are planned and proven once.
 
 
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
     """The plan of a workload that is alike, and its shape. All names in it begin with the workflow's."""
     old = plan.workflow.name
-    gangs = tuple(gang._replace(name=name) for gang in plan.workflow.gangs)
-    workflow = plan.workflow._replace(name=name, gangs=gangs)
+    workflow = plan.workflow._replace(name=name, gangs=tuple(gang._replace(name=name) for gang in plan.workflow.gangs))
     workloads = tuple(
         each._replace(name=name, gangs=tuple(_gang(gang, old, name) for gang in each.gangs)) for each in shape.workloads
     )
-    made = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
-    return made, shape._replace(workloads=workloads)
+    new_plan = plan._replace(workflow=workflow, gangs=tuple(_gang(gang, old, name) for gang in plan.gangs))
+    return new_plan, shape._replace(workloads=workloads)
 
 
 def _gang(gang: GangPlan, old: str, new: str) -> GangPlan:
+    def rename(pods: Pods) -> Pods:
+        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
+
     domains = tuple(each._replace(name=_name(each.name, old, new)) for each in gang.compute_domains)
     claiming = any(pods.compute_domain for pods in all_pods(gang.root))
     return gang._replace(
         name=_name(gang.name, old, new),
         gang=gang.gang._replace(name=new),
-        root=_unit(gang.root, old, new) if domains or claiming else gang.root,
+        root=edit_unit(gang.root, pods=rename) if domains or claiming else gang.root,
         compute_domains=domains,
     )
-
-
-def _unit(unit: Unit, old: str, new: str) -> Unit:
-    def rename(pods: Pods) -> Pods:
-        return pods._replace(compute_domain=_name(pods.compute_domain, old, new)) if pods.compute_domain else pods
-
-    return edit_unit(unit, pods=rename)
 
 
 def _name(name: str, old: str, new: str) -> str:

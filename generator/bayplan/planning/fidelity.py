@@ -18,15 +18,10 @@ UNSTATED = "F600"
 
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
     """The first row that covers the need's amount at the target's versions."""
-    for row in rows:
-        fits = row.up_to is None or need.amount <= row.up_to
-        if row.feature == need.feature and fits and _applies(row, target):
-            return row
-    return None
-
-
-def _applies(row: Support, target: Target) -> bool:
-    return not row.component or target.between(row.component, row.since, row.until)
+    of_amount = (row for row in rows if row.feature == need.feature and (row.up_to is None or need.amount <= row.up_to))
+    return next(
+        (row for row in of_amount if not row.component or target.between(row.component, row.since, row.until)), None
+    )
 
 
 def compare(
@@ -40,13 +35,8 @@ def compare(
     for need in needs:
         row = find_row(need, rows, target)
         if row is None or row.fidelity != "exact":
-            stated = any(each.feature == need.feature for each in rows)
-            yield _gap(need, row, name, features[need.feature] if stated else unstated(features[need.feature]))
-
-
-def unstated(feature: Feature) -> Feature:
-    """A feature whose loss is the fault of a table of support."""
-    return feature._replace(code=UNSTATED)
+            stated, feature = any(each.feature == need.feature for each in rows), features[need.feature]
+            yield _gap(need, row, name, feature if stated else feature._replace(code=UNSTATED))
 
 
 def firm(features: Iterable[Feature]) -> frozenset[str]:
@@ -73,7 +63,7 @@ def _severity(need: Need, row: Support | None) -> Severity:
     return "warning" if need.preferred and mild == "error" else mild
 
 
-# What a plan needs of a scheduler and of a workload kind, as amounts with a place.
+# What a plan needs of a scheduler and of a workload kind: amounts, each with its route.
 
 
 def plan_needs(plan: Plan) -> tuple[Need, ...]:
@@ -88,8 +78,7 @@ def _workflow_needs(plan: Plan) -> Iterator[Need]:
     yield Need(named, 1, (*spec, "queue") if plan.workflow.queue else ("workflow", "metadata", "name"))
     if plan.workflow.priority_class:
         yield Need("priority", 1, (*spec, "priorityClassName"))
-    pools = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
-    yield from topology_needs(plan.topology, pools)
+    yield from topology_needs(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)})
 
 
 def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterator[Need]:
@@ -124,45 +113,42 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
-    yield from _compute_domain_needs(gang, subject)
+    # several that `computeDomain: group` requests are another need than several that `auto` results in
+    count = len(gang.compute_domains)
+    if count:
+        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
+    if count > 1:
+        requested = next((path for path in _asking(gang.gang, gang.route)), None)
+        route = requested or gang.compute_domains[0].route
+        yield Need("compute-domain-each" if requested else "several-compute-domains", count, route, subject=subject)
     yield from _placement_needs(plan, gang)
     yield from _size_needs(gang)
     for pods in once(all_pods(gang.root)):
         if pods.spec.numa:
             yield Need("numa", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
-        asked = pods.spec.accelerator
-        if asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra":
-            yield Need("gpu-claim", asked.per_pod, (*pods.route, "accelerator"), subject=f'podSet "{pods.spec.name}"')
+        accelerator = pods.spec.accelerator
+        if accelerator and allocator(accelerator, plan.topology.accelerators[accelerator.name]) == "dra":
+            at, subject = (*pods.route, "accelerator"), f'podSet "{pods.spec.name}"'
+            yield Need("gpu-claim", accelerator.per_pod, at, subject=subject)
         if pods.spec.fabric:
             yield from _fabric_needs(plan, pods)
 
 
 def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     """What its way onto the fabric takes."""
-    asked = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
-    if asked is None:
+    request = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
+    if request is None:
         return
     at, subject = (*pods.route, "fabric"), f'podSet "{pods.spec.name}"'
-    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(asked.rails)
-    if asked.fabric.kind == "dranet":
+    counted, networks = sum(fabrics.amounts(pods.spec, plan.topology).values()), len(request.rails)
+    if request.fabric.kind == "dranet":
         yield Need("network-claim", networks, at, subject=subject)
-    elif any(rail.network for rail in asked.rails):
+    elif any(rail.network for rail in request.rails):
         yield Need("pod-network", networks, at, subject=subject)
     if counted:
         yield Need("network-cards", counted, at, subject=subject)
-    if asked.attachment.address:
+    if request.attachment.address:
         yield Need("fixed-address", 1, (*at, "address"), subject=subject)
-
-
-def _compute_domain_needs(gang: GangPlan, subject: str) -> Iterator[Need]:
-    """Several that were asked for one by one are another need than several that came of `auto`."""
-    count = len(gang.compute_domains)
-    if count:
-        yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
-    if count > 1:
-        asked = next((path for path in _asking(gang.gang, gang.route)), None)
-        route = asked or gang.compute_domains[0].route
-        yield Need("compute-domain-each" if asked else "several-compute-domains", count, route, subject=subject)
 
 
 def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
@@ -213,8 +199,7 @@ def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
 
 def _depth(unit: Unit) -> int:
     """How many constrained units lie on the deepest path."""
-    below = max((_depth(units.members[0]) for units in unit.groups), default=0)
-    return below + bool(unit.required or unit.preferred)
+    return max((_depth(units.members[0]) for units in unit.groups), default=0) + bool(unit.required or unit.preferred)
 
 
 def _size_needs(gang: GangPlan) -> Iterator[Need]:
@@ -239,8 +224,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
 def _order_need(units: Units) -> Iterator[Need]:
     """Groups that are placed are expected to hold neighbouring ranks."""
     first = units.members[0]
-    ranked = any(pods.ranks for pods in all_pods(first))
-    if len(units.members) > 1 and ranked and (first.required or first.preferred):
+    if len(units.members) > 1 and any(pods.ranks for pods in all_pods(first)) and (first.required or first.preferred):
         yield Need("rank-order", len(units.members), (*units.route, "name"), True, f'group "{units.name}"')
 
 
@@ -256,14 +240,14 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         yield Need("depends-on", parts, (*gang.route, "dependsOn"), subject=subject)
     if cleanup == "adopt":
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
-    if spec.lead:
-        yield Need("lead", 1, (*gang.route, "lead"), subject=subject)
-    if spec.max_restarts:
-        yield Need("restarts", spec.max_restarts, (*gang.route, "maxRestarts"), subject=subject)
-    if spec.active_deadline_seconds is not None:
-        yield Need("deadline", spec.active_deadline_seconds, (*gang.route, "activeDeadlineSeconds"), subject=subject)
-    if spec.ttl_seconds_after_finished is not None:
-        yield Need("ttl", spec.ttl_seconds_after_finished, (*gang.route, "ttlSecondsAfterFinished"), subject=subject)
+    for feature, key, amount in (
+        ("lead", "lead", 1 if spec.lead else None),
+        ("restarts", "maxRestarts", spec.max_restarts or None),
+        ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
+        ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
+    ):
+        if amount is not None:
+            yield Need(feature, amount, (*gang.route, key), subject=subject)
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')

@@ -6,16 +6,13 @@ An accelerator without a name is that of the pool, so any pool with accelerators
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from functools import partial
 
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import allocator
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
-
-Owner = TypeVar("Owner", Gang, Group)
-
+from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, edit_pod_sets, pod_sets_of
 
 NAME_ONE = (
     "name one with `pool:` on the podSet, its group, its gang or the workflow, or as the topology's `defaults.pool`"
@@ -34,10 +31,10 @@ def gang_pools(
     workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology
 ) -> dict[Route, str | Diagnostic]:
     """For each podSet route of a gang its pool's name, or why there is none. W323 reports names of no pool."""
-    found = list(pod_sets(gang, route, workflow.pool))
-    chosen = {each.route: _own_pool(each, topology) for each in found}
+    places = list(pod_sets(gang, route, workflow.pool))
+    chosen = {each.route: _own_pool(each, topology) for each in places}
     leaders = {name for _, name in _chosen(chosen, topology)}
-    return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in found}
+    return {each.route: chosen[each.route] or _follow(each, topology, leaders) for each in places}
 
 
 def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
@@ -56,8 +53,7 @@ def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow
         route: Route = (*GANGS, i)
         if any(_nameless(each.spec) for each in pod_sets(gang, route, "")):
             chosen = _chosen(gang_pools(workflow, gang, route, topology), topology)
-            pools = {at: topology.pool(name) for at, name in chosen}
-            gang = _named(gang, route, pools)
+            gang = edit_pod_sets(gang, route, partial(_of_pool, {at: topology.pool(name) for at, name in chosen}))
         gangs.append(gang)
     return workflow._replace(gangs=tuple(gangs))
 
@@ -71,14 +67,9 @@ def _chosen(pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTop
     return ((route, name) for route, name in pools.items() if isinstance(name, str) and topology.pool(name))
 
 
-def _named(node: Owner, route: Route, pools: Mapping[Route, Pool | None]) -> Owner:
-    """A gang or group with the names of accelerators filled in."""
-    sets = tuple(_of_pool(spec, pools.get((*route, "podSets", i))) for i, spec in enumerate(node.pod_sets))
-    groups = tuple(_named(group, (*route, "groups", i), pools) for i, group in enumerate(node.groups))
-    return node._replace(pod_sets=sets, groups=groups)
-
-
-def _of_pool(spec: PodSet, pool: Pool | None) -> PodSet:
+def _of_pool(pools: Mapping[Route, Pool | None], spec: PodSet, route: Route) -> PodSet:
+    """The podSet with the accelerator's name filled in."""
+    pool = pools.get(route)
     if spec.accelerator is None or spec.accelerator.name or pool is None:
         return spec
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
@@ -93,19 +84,19 @@ def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetP
         yield from pod_sets(group, (*route, "groups", i), here)
 
 
-def _own_pool(found: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
+def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
     """What the podSet alone decides; None when it must follow its gang."""
-    if found.named:
-        return _fitting(found, topology, found.named)
-    asked = found.spec.accelerator
-    able = [pool.name for pool in topology.pools if _able(found.spec, pool)]
+    if pod_set.named:
+        return _fitting(pod_set, topology, pod_set.named)
+    accelerator = pod_set.spec.accelerator
+    able = [pool.name for pool in topology.pools if _able(pod_set.spec, pool)]
     if len(able) == 1 or len(topology.pools) == 1:
-        return _fitting(found, topology, able[0] if able else topology.pools[0].name)
+        return _fitting(pod_set, topology, able[0] if able else topology.pools[0].name)
     if topology.defaults.get("pool", "") in able:
         return topology.defaults["pool"]
-    if not asked and (found.spec.whole_node or not able):
+    if not accelerator and (pod_set.spec.whole_node or not able):
         return None
-    return _undecided(found, able)
+    return _undecided(pod_set, able)
 
 
 def _able(spec: PodSet, pool: Pool) -> bool:
@@ -115,55 +106,50 @@ def _able(spec: PodSet, pool: Pool) -> bool:
     return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
 
 
-def _fitting(found: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
+def _fitting(pod_set: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
     """The pool, if its nodes carry the accelerator asked for."""
     pool = topology.pool(name)
-    if pool and found.spec.accelerator and not _able(found.spec, pool):
+    if pool and pod_set.spec.accelerator and not _able(pod_set.spec, pool):
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
-        message = f'podSet "{found.spec.name}" asks for {_asked(found.spec)}; pool "{name}" has {has}'
-        that = "that accelerator" if found.spec.accelerator.name else "accelerators"
-        hint = f"choose a pool whose node has {that}"
-        return error("P502", (*found.route, "accelerator"), message, hint=hint)
+        message = f'podSet "{pod_set.spec.name}" asks for {_requested(pod_set.spec)}; pool "{name}" has {has}'
+        that = "that accelerator" if pod_set.spec.accelerator.name else "accelerators"
+        return error("P502", (*pod_set.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
     return name
 
 
-def _asked(spec: PodSet) -> str:
+def _requested(spec: PodSet) -> str:
     if not spec.accelerator:
         return "no accelerator"
     return f'accelerator "{spec.accelerator.name}"' if spec.accelerator.name else "accelerators"
 
 
-def _undecided(found: PodSetPool, able: list[str]) -> Diagnostic:
-    what = _asked(found.spec)
+def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
+    what = _requested(pod_set.spec)
     if not able:
-        message = f'podSet "{found.spec.name}" asks for {what}; no pool has it'
-        return error("P502", (*found.route, "accelerator"), message, hint="add it to a pool's node, or ask for another")
-    message = f'podSet "{found.spec.name}" could run in the pools {_quoted(able)}, which all have {what}'
-    return error("P503", found.route, message, hint=NAME_ONE)
+        message = f'podSet "{pod_set.spec.name}" asks for {what}; no pool has it'
+        hint = "add it to a pool's node, or ask for another"
+        return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
+    quoted = ", ".join(f'"{name}"' for name in able)
+    message = f'podSet "{pod_set.spec.name}" could run in the pools {quoted}, which all have {what}'
+    return error("P503", pod_set.route, message, hint=NAME_ONE)
 
 
-def _follow(found: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
+def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
     if len(leaders) == 1:
         return next(iter(leaders))
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
-    candidates = sorted(leaders) or [pool.name for pool in topology.pools]
-    return _undecided(found, candidates)
+    return _undecided(pod_set, sorted(leaders) or [pool.name for pool in topology.pools])
 
 
-def _quoted(names: Iterator[str] | list[str] | Mapping[str, object]) -> str:
-    return ", ".join(f'"{name}"' for name in names)
-
-
-# How much of a card the pods of each podSet take, made out once for the whole workflow.
+# How much of a card the pods of each podSet take, computed once for the whole workflow.
 #
 # On cards that equal shares fill, each counts as the nth part where n of them find room: shares of 40% count as a
 # half. Shares of different sizes count as what they are, for one may fill what the others leave; then the sum is right
 # and the cut is not known, and the proof only likely (`unmodelled_constraints` of `workload_checks.py`).
 
 ONE = 1000
-Node = TypeVar("Node", Gang, Group)
 Sizes = Mapping[str, frozenset[tuple[int, int]]]
 """Accelerator -> the sizes of all shares that the workflow asks of it."""
 
@@ -171,61 +157,50 @@ Sizes = Mapping[str, frozenset[tuple[int, int]]]
 def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflow:
     """The workflow with `portion` in each accelerator of which not whole cards are asked."""
     kinds = topology.accelerators
-    asked = [each.accelerator for gang in workflow.gangs for each in _pod_sets(gang) if each.accelerator]
-    if all(each.whole for each in asked) and not any(kind.profile for kind in kinds.values()):
+    accelerators = [each.accelerator for gang in workflow.gangs for each in pod_sets_of(gang) if each.accelerator]
+    if all(each.whole for each in accelerators) and not any(kind.profile for kind in kinds.values()):
         return workflow
-    known = [each for each in asked if each.name in kinds and not each.whole]
     sizes: dict[str, frozenset[tuple[int, int]]] = {}
-    for each in known:
+    for each in (each for each in accelerators if each.name in kinds and not each.whole):
         sizes[each.name] = sizes.get(each.name, frozenset()) | {_size(each, kinds[each.name])}
-    return workflow._replace(gangs=tuple(_with(gang, kinds, sizes) for gang in workflow.gangs))
+    portioned = partial(_portioned, kinds, sizes)
+    return workflow._replace(gangs=tuple(edit_pod_sets(gang, (), portioned) for gang in workflow.gangs))
 
 
-def _pod_sets(node: Gang | Group) -> Iterator[PodSet]:
-    yield from node.pod_sets
-    for group in node.groups:
-        yield from _pod_sets(group)
-
-
-def _with(node: Node, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> Node:
-    sets = tuple(_portioned(each, kinds, sizes) for each in node.pod_sets)
-    return node._replace(pod_sets=sets, groups=tuple(_with(group, kinds, sizes) for group in node.groups))
-
-
-def _portioned(spec: PodSet, kinds: Mapping[str, AcceleratorKind], sizes: Sizes) -> PodSet:
-    asked = spec.accelerator
-    if asked is None or asked.name not in kinds:
+def _portioned(kinds: Mapping[str, AcceleratorKind], sizes: Sizes, spec: PodSet, _: Route) -> PodSet:
+    accelerator = spec.accelerator
+    if accelerator is None or accelerator.name not in kinds:
         return spec
-    if asked.whole and kinds[asked.name].profile:
-        asked = asked._replace(
-            profile=kinds[asked.name].profile
-        )  # what is counted are slices, asked for as such or not
-    if asked.whole:
+    if accelerator.whole and kinds[accelerator.name].profile:
+        # the device plugin counts slices of this profile, whether the podSet names it or not
+        accelerator = accelerator._replace(profile=kinds[accelerator.name].profile)
+    if accelerator.whole:
         return spec
-    even = len(sizes.get(asked.name, ())) == 1
-    return spec._replace(accelerator=asked._replace(portion=_portion(asked, kinds[asked.name], even)))
+    even = len(sizes.get(accelerator.name, ())) == 1
+    return spec._replace(accelerator=accelerator._replace(portion=_portion(accelerator, kinds[accelerator.name], even)))
 
 
-def _portion(asked: Accelerator, kind: AcceleratorKind, even: bool) -> int:
+def _portion(accelerator: Accelerator, kind: AcceleratorKind, even: bool) -> int:
     """In thousandths of a card; 0 for what is counted otherwise."""
-    if asked.profile:
+    if accelerator.profile:
         from bayplan import accelerators as mig
 
-        if allocator(asked, kind) != "dra":  # slices are counted: as the kind's cards, or by a resource of their own
+        # without DRA slices are counted: as the kind's cards, or by a resource of their own
+        if allocator(accelerator, kind) != "dra":
             return ONE if kind.profile else 0
-        return mig.portion(asked.profile)
+        return mig.portion(accelerator.profile)
     from bayplan.accelerators import hami as shares
 
-    return ONE // shares.slots(asked, kind) if even else shares.fraction(asked, kind)
+    return ONE // shares.slots(accelerator, kind) if even else shares.fraction(accelerator, kind)
 
 
-def _size(asked: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
+def _size(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
     """What is the same of equal shares."""
-    if asked.profile:
+    if accelerator.profile:
         return (0, 0)
     from bayplan.accelerators import hami as shares
 
-    return (shares.slots(asked, kind), shares.fraction(asked, kind))
+    return (shares.slots(accelerator, kind), shares.fraction(accelerator, kind))
 
 
 def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
@@ -234,20 +209,20 @@ def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozens
     Sums tell all where shares are equal and each pod takes one, or where no pod takes whole cards besides.
     """
     by_name: dict[str, list[Accelerator]] = {}
-    for each in (spec.accelerator for gang in workflow.gangs for spec in _pod_sets(gang)):
+    for each in (spec.accelerator for gang in workflow.gangs for spec in pod_sets_of(gang)):
         if each and each.name in topology.accelerators:
             by_name.setdefault(each.name, []).append(each)
-    return frozenset(name for name, asked in by_name.items() if _is_irregular(asked, topology.accelerators[name]))
+    return frozenset(
+        name for name, accelerators in by_name.items() if _is_irregular(accelerators, topology.accelerators[name])
+    )
 
 
-def _is_irregular(asked: list[Accelerator], kind: AcceleratorKind) -> bool:
-    parts = [each for each in asked if each.memory or each.cores]
-    slices = [each for each in asked if each.profile and allocator(each, kind) == "dra"]
-    mixed = len(parts) < len(asked) and any(each.per_pod > 1 for each in parts)
+def _is_irregular(accelerators: list[Accelerator], kind: AcceleratorKind) -> bool:
+    parts = [each for each in accelerators if each.memory or each.cores]
     return (
-        bool(slices)
+        any(each.profile and allocator(each, kind) == "dra" for each in accelerators)
         or len({each.portion for each in parts}) > 1
-        or (bool(parts) and mixed)
+        or (len(parts) < len(accelerators) and any(each.per_pod > 1 for each in parts))
         or _has_unknown_size(parts, kind)
     )
 

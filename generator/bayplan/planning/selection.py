@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
@@ -14,11 +14,11 @@ from bayplan.model.workflow import Workflow
 
 
 def select_backend(
-    asked: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
+    requested: str, workflow: Workflow | None, topology: ClusterTopology, table: Mapping[str, Backend]
 ) -> Outcome[Backend]:
     """Command line, then workflow, then topology file."""
     named: list[tuple[str, Route]] = [
-        (asked, ("argument", "--scheduler")),
+        (requested, ("argument", "--scheduler")),
         (workflow.scheduler if workflow else "", ("workflow", "spec", "scheduler")),
         (topology.defaults.get("scheduler", ""), ("topology", "spec", "defaults", "scheduler")),
     ]
@@ -27,27 +27,24 @@ def select_backend(
         return Outcome(table[name])
     names = ", ".join(table)
     if not name:
-        message = "no scheduler is named"
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
-        return Outcome(None, (error("A901", ("workflow", "spec"), message, hint=hint),))
+        return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is named", hint=hint),))
     guess = did_you_mean(name, list(table))
     return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
 
 
-def select_target(asked: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
+def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
     """The topology's versions, which are checked already, with the command line's over them.
 
     A version newer than known is the newest known; one between two that are known behaves like the earlier.
     """
-    versions = {**topology.versions, **asked}
-    found = tuple(d for name, version in asked.items() for d in _version(name, version))
-    known = {name: version for name, version in versions.items() if name in KNOWN and _numeric(version)}
+    diagnostics = tuple(d for name, version in requested.items() for d in _version(name, version))
     capped = {
-        name: min(version, KNOWN[name][-1], key=lambda v: order(n, v)) if _beyond(n := name, version) else version
-        for name, version in known.items()
+        name: KNOWN[name][-1] if _beyond(name, version) else version
+        for name, version in {**topology.versions, **requested}.items()
+        if name in KNOWN and _numeric(version)
     }
-    bad = any(each.severity == "error" for each in found)
-    return Outcome(None if bad else Target(capped), found)
+    return Outcome(None if any(each.severity == "error" for each in diagnostics) else Target(capped), diagnostics)
 
 
 LONGEST_VERSION = 32
@@ -55,8 +52,7 @@ LONGEST_VERSION = 32
 
 
 def _numeric(version: str) -> bool:
-    parts = version.split(".")
-    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in parts)
+    return len(version) <= LONGEST_VERSION and all(part.isascii() and part.isdigit() for part in version.split("."))
 
 
 def _beyond(component: str, version: str) -> bool:
@@ -64,25 +60,24 @@ def _beyond(component: str, version: str) -> bool:
     return order(component, version)[:-1] > order(component, KNOWN[component][-1])[:-1]
 
 
-def _version(component: str, version: str) -> tuple[Diagnostic, ...]:
+def _version(component: str, version: str) -> Iterator[Diagnostic]:
     route: Route = ("argument", "--target")
     if component not in KNOWN:
-        names = ", ".join(KNOWN)
-        hint = did_you_mean(component, list(KNOWN))
-        return (error("A904", route, f'there is no component "{component}"; there are {names}', hint=hint),)
-    known = KNOWN[component]
+        message = f'there is no component "{component}"; there are {", ".join(KNOWN)}'
+        yield error("A904", route, message, hint=did_you_mean(component, list(KNOWN)))
+        return
+    versions, what = KNOWN[component], f"{component} {version}"
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        return (error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {known[-1]}"),)
-    if order(component, version) < order(component, known[0]):
-        return (error("A906", route, f"{component} {version} is older than {known[0]}, the oldest that bayplan knows"),)
-    if _beyond(component, version):
-        message = f"{component} {version} is newer than {known[-1]}, the newest that bayplan knows, and is taken for it"
-        return (warning("A907", route, message),)
-    if order(component, minor(version)) not in [order(component, each) for each in known]:
-        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
-        return (warning("A907", route, message, hint=f"known: {', '.join(known)}"),)
-    return ()
+        yield error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}")
+    elif order(component, version) < order(component, versions[0]):
+        yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
+    elif _beyond(component, version):
+        message = f"{what} is newer than {versions[-1]}, the newest that bayplan knows, and is taken for it"
+        yield warning("A907", route, message)
+    elif order(component, minor(version)) not in [order(component, each) for each in versions]:
+        message = f"bayplan knows no {what}; it is taken for the release before it"
+        yield warning("A907", route, message, hint=f"known: {', '.join(versions)}")
 
 
 def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
@@ -103,11 +98,11 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     """Only the gangs named; what waits for a gang that is left out starts at once."""
     if not names:
         return Outcome(plan)
-    there = {gang.gang.name for gang in plan.gangs}
-    unknown = [name for name in names if name not in there]
+    existing = {gang.gang.name for gang in plan.gangs}
+    unknown = [name for name in names if name not in existing]
     if unknown:
-        hint = did_you_mean(unknown[0], sorted(there))
-        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(there))}'
+        hint = did_you_mean(unknown[0], sorted(existing))
+        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(existing))}'
         return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
     kept = [gang for gang in plan.gangs if gang.gang.name in names]
     left = {gang.name for gang in kept}
@@ -120,14 +115,14 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     return Outcome(plan._replace(gangs=cut), loosened)
 
 
-def select_namespace(asked: str, workflow: Workflow) -> Outcome[Workflow]:
+def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
     """The workflow in the namespace that the command line names, if it names one."""
-    if not asked:
+    if not requested:
         return Outcome(workflow)
-    if is_label(asked):
-        return Outcome(workflow._replace(namespace=asked))
+    if is_label(requested):
+        return Outcome(workflow._replace(namespace=requested))
     hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
-    return Outcome(None, (error("A914", NAMESPACE, f'"{asked}" cannot be the name of a namespace', hint=hint),))
+    return Outcome(None, (error("A914", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
 
 
 NAMESPACE: Route = ("argument", "--namespace")
@@ -140,10 +135,10 @@ def is_label(name: str) -> bool:
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
-def reattribute_namespace(asked: str, found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def reattribute_namespace(requested: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """What is said of the workflow's namespace, said of the command line where that named it."""
     own = ("workflow", "metadata", "namespace")
-    return tuple(each._replace(route=NAMESPACE) if asked and each.route == own else each for each in found)
+    return tuple(each._replace(route=NAMESPACE) if requested and each.route == own else each for each in diagnostics)
 
 
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:

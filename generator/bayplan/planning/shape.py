@@ -60,26 +60,26 @@ def _bare(unit: Unit) -> Unit:
 def _merged(first: Unit, copies: Sequence[Sequence[Pods]]) -> Unit | None:
     """The first instance with the ranks and names of all; None where the ranks follow no rule."""
     folded: dict[str, Pods] = {}
-    for mine, same in zip(all_pods(first), zip(*copies, strict=True), strict=True):
+    for target, same in zip(all_pods(first), zip(*copies, strict=True), strict=True):
         ranks = _ranks([pods.ranks for pods in same], same[0].copies)
         if ranks is None and same[0].ranks is not None:
             return None
         names = tuple(name for pods in same for name in pods.instances or (pods.name,))
-        folded[mine.name] = mine._replace(ranks=ranks, instances=names)
+        folded[target.name] = target._replace(ranks=ranks, instances=names)
     return _with(first, folded)
 
 
 def _ranks(each: Sequence[Ranks | None], copies: int) -> Ranks | None:
     """Ranks of all copies as one rule. `copies`: how many each of them stands for already."""
-    known = [ranks for ranks in each if ranks is not None]
-    if len(known) < len(each):
+    present = [ranks for ranks in each if ranks is not None]
+    if len(present) < len(each):
         return None
-    own = known[0].master != known[1].master  # a rendezvous in each copy
-    stride = _stride([ranks.first for ranks in known], known[0].stride, copies)
-    group_stride = _stride([ranks.group_index for ranks in known], known[0].group_stride, copies)
+    own = present[0].master != present[1].master  # a rendezvous in each copy
+    stride = _stride([ranks.first for ranks in present], present[0].stride, copies)
+    group_stride = _stride([ranks.group_index for ranks in present], present[0].group_stride, copies)
     if stride is None or group_stride is None:
         return None
-    return known[0]._replace(stride=stride, group_stride=group_stride, each=own or known[0].each)
+    return present[0]._replace(stride=stride, group_stride=group_stride, each=own or present[0].each)
 
 
 def _stride(numbers: Sequence[int], inner: int, copies: int) -> int | None:
@@ -101,8 +101,7 @@ def _mastered(root: Unit) -> Unit:
     for pods in all_pods(root):
         if pods.ranks:
             into, copy = instance(root, pods.ranks.master.pods)
-            number = 0 if pods.ranks.each else copy * into.replicas
-            master = pods.ranks.master._replace(pods=into.name, number=number)
+            master = pods.ranks.master._replace(pods=into.name, number=0 if pods.ranks.each else copy * into.replicas)
             renamed[pods.name] = pods._replace(ranks=pods.ranks._replace(master=master))
     return _with(root, renamed)
 
@@ -129,10 +128,9 @@ def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
     for family in families(plan.gangs):
         alike.setdefault(tuple(dict.fromkeys(gang.route for gang in family)), []).append(family)
     outcomes = [_workloads(plan, copies, offer, target) for copies in alike.values()]
-    found = tuple(d for outcome in outcomes for d in outcome.diagnostics)
     workloads = tuple(workload for outcome in outcomes for workload in outcome.value or ())
     whole = all(outcome.value for outcome in outcomes)
-    return Outcome(Shape(workloads) if whole else None, found)
+    return Outcome(Shape(workloads) if whole else None, tuple(d for outcome in outcomes for d in outcome.diagnostics))
 
 
 def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
@@ -147,20 +145,23 @@ def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
     for gang in gangs:
         for other in gang.after:
             leader[first(gang.name)] = first(other)
-    found: dict[str, list[GangPlan]] = {}
+    by_first: dict[str, list[GangPlan]] = {}
     for gang in gangs:
-        found.setdefault(first(gang.name), []).append(gang)
-    return [tuple(family) for family in found.values()]
+        by_first.setdefault(first(gang.name), []).append(gang)
+    return [tuple(family) for family in by_first.values()]
 
 
 def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
     """The workloads of families that are copies of each other; the first speaks for all, the longest name too."""
-    asked = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
-    if len(asked) > 1:
-        return Outcome(None, (_disagree(asked),))
+    requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
+    if len(requested) > 1:
+        return Outcome(None, (_disagree(requested),))
     candidates = [
-        tuple(Workload(kind, _name(plan, family), _folded(family, kind, offer)) for family in copies)
-        for kind in tuple(asked) or offer.kinds
+        tuple(
+            Workload(kind, _name(plan, family), tuple(map(fold, family)) if kind in offer.folds else family)
+            for family in copies
+        )
+        for kind in tuple(requested) or offer.kinds
     ]
     best, least = candidates[0], tuple(_gaps(candidates[0], plan, offer, target))
     for candidate in candidates[1:] if least else ():
@@ -178,10 +179,6 @@ def _known(workload: Workload, offer: Offer, target: Target) -> bool:
     return workload.kind in offer.kinds or (row is not None and row.fidelity != "absent")
 
 
-def _folded(family: Family, kind: str, offer: Offer) -> Family:
-    return tuple(map(fold, family)) if kind in offer.folds else family
-
-
 def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:
     """A kind with fewer errors is better, then one with fewer gaps."""
     return sum(gap.severity == "error" for gap in gaps), len(gaps)
@@ -195,8 +192,8 @@ def _name(plan: Plan, family: Family) -> str:
     if len(family) == 1:
         return family[0].name
     tied = {name for gang in plan.workflow.gangs for name in (gang.name, *gang.depends_on) if gang.depends_on}
-    mine = {gang.gang.name for gang in family}
-    return plan.workflow.name if _connected(plan.workflow, mine) >= tied else family[0].name
+    gangs = {gang.gang.name for gang in family}
+    return plan.workflow.name if _connected(plan.workflow, gangs) >= tied else family[0].name
 
 
 def _connected(workflow: Workflow, names: set[str]) -> set[str]:
@@ -208,9 +205,9 @@ def _connected(workflow: Workflow, names: set[str]) -> set[str]:
     return reached
 
 
-def _disagree(asked: Mapping[str, GangPlan]) -> Diagnostic:
-    last = list(asked.values())[-1]
-    kinds = ", ".join(f'"{gang.gang.name}" a {kind}' for kind, gang in asked.items())
+def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
+    last = list(requested.values())[-1]
+    kinds = ", ".join(f'"{gang.gang.name}" a {kind}' for kind, gang in requested.items())
     hint = "give them the same workload, or render them apart with --gang"
     message = f"gangs tied by dependsOn share one workload, but they ask for different ones: {kinds}"
     return error("P513", (*last.route, "workload"), message, hint=hint)

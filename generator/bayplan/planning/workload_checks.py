@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count
@@ -15,14 +14,15 @@ from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
+from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import PodSet
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
-# What a command tells torchrun of a rendezvous, against the pods that meet (PyTorch, torch/distributed/run.py).
+# The rendezvous options of torchrun in a command, compared with the pods of the rendezvous (PyTorch,
+# torch/distributed/run.py).
 
 NODES = r"--nnodes[=\s]+['\"]?(?:([0-9]{1,6}):)?([0-9]{1,6})(?![0-9:])"
 PROCESSES = r"--nproc[-_]per[-_]node[=\s]+['\"]?([0-9]{1,6})(?![0-9])"
@@ -45,36 +45,26 @@ def elastic(spec: PodSet, least: int) -> bool:
     return bool(nodes and nodes[1] and int(nodes[1]) <= least and re.search(DYNAMIC, text))
 
 
-def contradictions(plan: Plan) -> Iterator[Diagnostic]:
-    """W587: torchrun counts otherwise than the workflow; W590: pods that take themselves for rank 0."""
-    everyone = {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}
-    for pods in everyone.values():
-        yield from _nodes(pods)
-        yield from _processes(pods)
-        yield from _masters(pods)
-
-
 def _nodes(pods: Pods) -> Iterator[Diagnostic]:
     """A single node is a podSet whose pods work alone; as many as there are replicas, one that meets by itself."""
-    found = re.search(NODES, words(pods.spec))
+    match = re.search(NODES, words(pods.spec))
     total = pods.ranks.nodes if pods.ranks else 0
-    if not found or int(found[2]) == 1:
+    if not match or int(match[2]) == 1:
         return
-    least, most = int(found[1] or found[2]), int(found[2])
+    least, most = int(match[1] or match[2]), int(match[2])
     if not any(least <= number <= most for number in (total, pods.replicas)):
-        declared = f"{found[1]}:{found[2]}" if found[1] else found[2]
+        declared = f"{match[1]}:{match[2]}" if match[1] else match[2]
         why = "they wait for others forever" if least > total else "the others find no place"
         message = f"torchrun is to meet on {declared} nodes, and {count(total, 'pod')} of the workflow meet: {why}"
         yield warning("W587", _place(pods), message, hint=f"write --nnodes={total}, or change the number of replicas")
 
 
 def _processes(pods: Pods) -> Iterator[Diagnostic]:
-    found = re.search(PROCESSES, words(pods.spec))
+    match = re.search(PROCESSES, words(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
-    if found and cards and int(found[1]) > cards:
-        message = f"torchrun is to start {found[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
-        hint = f"write --nproc-per-node={cards}, or ask for {found[1]} GPUs"
-        yield warning("W587", _place(pods), message, hint=hint)
+    if match and cards and int(match[1]) > cards:
+        message = f"torchrun is to start {match[1]} processes on each node, and a pod has {count(cards, 'GPU')}"
+        yield warning("W587", _place(pods), message, hint=f"write --nproc-per-node={cards}, or ask for {match[1]} GPUs")
 
 
 def _place(pods: Pods) -> Route:
@@ -100,16 +90,16 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _shared(workload)
         yield from _left_running(workload)
     yield from _small_starts(plan)
-    yield from contradictions(plan)
+    for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
+        yield from _nodes(pods)
+        yield from _processes(pods)
+        yield from _masters(pods)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)
     if plan.workflow.cleanup == "adopt" and not plan.topology.images.get("kubectl"):
-        yield error(
-            "P512",
-            ("workflow", "spec", "cleanup"),
-            "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it",
-            hint="set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`",
-        )
+        message = "`cleanup: adopt` runs a Job in the cluster, and the topology names no image for it"
+        hint = "set `images: {kubectl: IMAGE}` in the topology: an image with `kubectl` and `sh`"
+        yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
@@ -119,13 +109,12 @@ def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:
         for domain in once(reversed(gang.compute_domains)):
             least = minimum(units[domain.unit], partial(_claims, domain.name))
             if least < domain.nodes:
-                yield error(
-                    "P517",
-                    (*domain.route, "name"),
+                message = (
                     f"its ComputeDomain has {domain.nodes} pods, and {least} of them may start alone, but DRA driver"
-                    " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come",
-                    hint="target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`",
                 )
+                message += " versions below 25.8 hold the pods of a ComputeDomain back until all of them have come"
+                hint = "target driver 25.8 or later, leave `minReplicas` out, or set `computeDomain: never`"
+                yield error("P517", (*domain.route, "name"), message, hint=hint)
 
 
 def _claims(domain: str, pods: Pods) -> bool:
@@ -139,17 +128,13 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, lambda pods: pods.ranks is not None)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
-            yield _small_start(gang, least, ranked)
-
-
-def _small_start(gang: GangPlan, least: int, ranked: int) -> Diagnostic:
-    message = (
-        f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0 may be'
-        " among those that wait, and the work is done only when all of them have ended well"
-    )
-    elastic = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
-    hint = f"let the program find its peers by itself ({elastic}), or leave `minReplicas` out"
-    return warning("P522", (*gang.route, "name"), message, hint=hint)
+            message = (
+                f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES says {ranked}, rank 0'
+            )
+            message += " may be among those that wait, and the work is done only when all of them have ended well"
+            command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
+            hint = f"let the program find its peers by itself ({command}), or leave `minReplicas` out"
+            yield warning("P522", (*gang.route, "name"), message, hint=hint)
 
 
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -161,10 +146,12 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
         names = shell_names(pods)
         if not names:
             continue
-        if name := _referred(pods.spec, names):
+        texts = (*pods.spec.command, *pods.spec.args, *pods.spec.env.values())
+        if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
             why = f"Kubernetes cannot expand $({name}), which is set only then"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
-        if _template_command(pods, topology):
+        pool = topology.pool(pods.pool)
+        if pool and any("command" in patch for patch in main_patches(pods.spec, pool)):
             yield _error(pods, "its command stands in `template`", "put the command on the podSet itself")
         elif not pods.spec.command:
             hint = "give it a `command`, or `rendezvous: none` and let torchrun find its peers by c10d"
@@ -179,31 +166,16 @@ def _error(pods: Pods, why: str, hint: str) -> Diagnostic:
     return error("P511", pods.route, message, hint=hint)
 
 
-def _referred(spec: PodSet, names: Iterable[str]) -> str:
-    """A variable that the podSet has Kubernetes expand."""
-    texts = (*spec.command, *spec.args, *spec.env.values())
-    return next((name for name in names if any(f"$({name})" in text for text in texts)), "")
-
-
-def _template_command(pods: Pods, topology: ClusterTopology) -> bool:
-    """A template of the podSet or its pool lays a command, or a null, over the one that is wrapped."""
-    pool = topology.pool(pods.pool)
-    return any("command" in patch for patch in main_patches(pods.spec, pool)) if pool else False
-
-
 def _left_running(workload: Workload) -> Iterator[Diagnostic]:
     """A lead ends its gang, but in a shared JobSet nothing stops the gang's other pods: their nodes stay taken."""
     waited_for = {name for gang in workload.gangs for name in gang.after}
     for gang in workload.gangs:
         others = [pods for pods in all_pods(gang.root) if pods.spec.name != gang.gang.lead]
         if gang.gang.lead and others and gang.name in waited_for and gang.copy == 0:
-            yield error(
-                "P519",
-                (*gang.route, "lead"),
-                f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
-                f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"',
-                hint="let every podSet of the gang end, or render the gangs apart with `--gang`",
-            )
+            message = f'gang "{gang.gang.name}" ends with its lead, and others wait for it, but nothing in their common'
+            message += f' {KINDS[workload.kind].TITLE} stops podSet "{others[0].spec.name}"'
+            hint = "let every podSet of the gang end, or render the gangs apart with `--gang`"
+            yield error("P519", (*gang.route, "lead"), message, hint=hint)
 
 
 SHARED = (("max_restarts", "maxRestarts"), ("ttl_seconds_after_finished", "ttlSecondsAfterFinished"))
@@ -234,14 +206,13 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     return names
 
 
-# What narrows the choice of nodes and is not part of the proof: a warning each, since the fit is then only likely.
+# Constraints on nodes that the proof does not model: a warning each, because the fit is then only likely.
 
 KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 """Fields of a pod's spec by which Kubernetes leaves out nodes (Kubernetes, "Assigning Pods to Nodes")."""
 
 POOL = "make the nodes that it selects a pool of the topology, and name that with `pool`"
 SPREAD = "pods that are to share a domain cannot be spread over several: remove it, or use `ScheduleAnyway`"
-
 
 SHARES = "ask for shares of one size, each pod of one card; give the memory of a card in the topology"
 
@@ -250,36 +221,34 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
     """For each podSet the fields of its template that leave out nodes which the proof counts; cards that are cut."""
     irregular = irregularly_shared(plan.workflow, plan.topology)
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
-        asked = pods.spec.accelerator
-        if asked and asked.name in irregular and not asked.whole:
+        accelerator = pods.spec.accelerator
+        if accelerator and accelerator.name in irregular and not accelerator.whole:
             message = (
                 f'the proof adds up the parts of cards that podSet "{pods.spec.name}" takes; it does not cut cards'
             )
             yield warning("W564", (*pods.route, "accelerator"), message, hint=SHARES)
-        for key in _own(pods, plan.topology):
+        for key in _narrowing(pods, plan.topology):
             what = f'the proof does not see the {key} in the template of podSet "{pods.spec.name}"'
             message = f'{what}; it counts every usable node of pool "{pods.pool}"'
             hint = SPREAD if key == "topologySpreadConstraints" else POOL
             yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
-def _own(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
-    """The keys that say more than the pool does: every node of a pool has the pool's labels."""
-    spec = pods.spec.template.get("spec") or {}
+def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
+    """The keys by which the template selects fewer nodes than the pool does: every node has the pool's labels."""
     pool = topology.pool(pods.pool)
-    known = pool.node.node_selector if pool else {}
+    pool_labels = pool.node.node_selector if pool else {}
     for key in KEYS:
-        found = spec.get(key)
-        if found and not (key == "nodeSelector" and found.items() <= known.items()):
-            yield from [key] if key != "topologySpreadConstraints" or any(map(_strict, found)) else []
+        value = (pods.spec.template.get("spec") or {}).get(key)
+        if key == "topologySpreadConstraints":  # one that may be ignored leaves out no nodes
+            narrows = any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in value or ())
+        else:
+            narrows = bool(value and not (key == "nodeSelector" and value.items() <= pool_labels.items()))
+        if narrows:
+            yield key
 
 
-def _strict(constraint: Any) -> bool:
-    """Whether a constraint leaves out nodes, rather than to like some better."""
-    return text(constraint, "whenUnsatisfiable") != "ScheduleAnyway"
-
-
-# Preferences that no placement can meet: a warning each, since the scheduler will fall back without a word.
+# Preferences that no placement can meet: a warning each, because the scheduler falls back silently.
 
 
 def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
@@ -287,8 +256,7 @@ def unmet_preferences(plan: Plan) -> Iterator[Diagnostic]:
     for gang in plan.gangs:
         units = {unit.route: unit for unit in walk(gang.root) if unit.preferred} if gang.copy == 0 else {}
         for route, unit in units.items():
-            required = partial(_preferred_required, route)
-            if isinstance(prove(edit_plan(plan, unit=required)), Impossible):
+            if isinstance(prove(edit_plan(plan, unit=partial(_preferred_required, route))), Impossible):
                 what = f'a "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
                 message = f'{what} cannot be in one "{unit.preferred}" as preferred; its pods will spread over several'
                 hint = f'`bayplan explain P516`; or prefer a coarser level than "{unit.preferred}"'

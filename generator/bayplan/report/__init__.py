@@ -16,9 +16,6 @@ FORMATS = ("text", "json", "github", "sarif")
 """How findings can be written."""
 
 
-# What a run collects to report.
-
-
 class Batch(NamedTuple):
     """Diagnostics that speak of the same documents.
 

@@ -35,13 +35,15 @@ def sections() -> Mapping[str, Section]:
 
 def page(name: str) -> Mapping[str, Section]:
     """Code -> its section, of one page such as `w_osmo.md`. What stands before its first section is of no code."""
-    found: dict[str, Section] = {}
+    sections_of_page: dict[str, Section] = {}
     for section in data_text("docs", "diagnostics", name).split("\n## ")[1:]:
         heading, _, text = section.partition("\n")
         code, _, title = heading.partition(": ")
         line = RETIRED.search(text)
-        found[code] = Section(title, RETIRED.sub("", text).strip(), tuple(line[1].split(", ")) if line else ())
-    return found
+        sections_of_page[code] = Section(
+            title, RETIRED.sub("", text).strip(), tuple(line[1].split(", ")) if line else ()
+        )
+    return sections_of_page
 
 
 @cache

@@ -40,8 +40,12 @@ class Finding(NamedTuple):
 
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     """All findings, each once, by file, line, column and code; those without a file come first."""
-    found = {finding for batch in batches for finding in _of_batch(batch)}
-    return tuple(sorted(found, key=_order))
+    unique: set[Finding] = set()
+    for batch in batches:
+        routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
+        places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
+        unique.update(_once([_finding(diagnostic, places) for diagnostic in batch.diagnostics]))
+    return tuple(sorted(unique, key=_order))
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
@@ -49,16 +53,10 @@ def _order(finding: Finding) -> tuple[object, ...]:
     return place.file, place.line, place.column, finding.code, finding.message, repr(finding)
 
 
-def _of_batch(batch: Batch) -> list[Finding]:
-    routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
-    places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
-    return _once([_finding(diagnostic, places) for diagnostic in batch.diagnostics])
-
-
-def _once(found: Sequence[tuple[Finding, bool]]) -> list[Finding]:
+def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:
     """Of findings that are alike but for the turn of a loop that wrote their place, the first, and how many follow."""
     alike: dict[object, list[Finding]] = {}
-    for number, (each, remarked) in enumerate(found):
+    for number, (each, remarked) in enumerate(pairs):
         key = (each.place, each.code, each.severity, each.message, each.hint) if remarked else number
         alike.setdefault(key, []).append(each)
     return [
@@ -83,10 +81,10 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
     table = origins.get(str(route[0])) if route else None
     if not table or AT in route:
         return route
-    found = origin(route, table)
-    if found and AT in found[0]:
-        return found[0]
-    return (*found[0], *found[1]) if found else route
+    mapped = origin(route, table)
+    if mapped and AT in mapped[0]:
+        return mapped[0]
+    return (*mapped[0], *mapped[1]) if mapped else route
 
 
 def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
@@ -107,21 +105,23 @@ def _spans(
     sources: Mapping[str, Document], paths: Mapping[str, set[Route]]
 ) -> dict[str, dict[Route, tuple[Span, str]]]:
     """The spans of paths by subject. Documents of one text are looked up in one pass over it."""
-    found: dict[str, dict[Route, tuple[Span, str]]] = {}
+    spans_by_subject: dict[str, dict[Route, tuple[Span, str]]] = {}
     together: dict[str, list[str]] = {}
     for subject in paths:
         document = sources[subject]
         if document.source_map is None:
             together.setdefault(document.text, []).append(subject)
         else:
-            found[subject] = spans_of(document, paths[subject])
+            spans_by_subject[subject] = spans_of(document, paths[subject])
     for text, subjects in together.items():
         indexed = [(sources[subject].index, path) for subject in subjects for path in paths[subject]]
         spans = locate_all(text, indexed) if text else {}
         for subject in subjects:
             index = sources[subject].index
-            found[subject] = {path: (spans[index, path], "") for path in paths[subject] if (index, path) in spans}
-    return found
+            spans_by_subject[subject] = {
+                path: (spans[index, path], "") for path in paths[subject] if (index, path) in spans
+            }
+    return spans_by_subject
 
 
 def _place(

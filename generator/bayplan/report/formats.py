@@ -27,16 +27,13 @@ def plain(role: str, text: str) -> str:
     return text
 
 
-def render_text(findings: Sequence[Finding], paint: Paint = plain) -> str:
-    """One block a finding; ends in a newline unless there is nothing to say."""
-    return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
-
-
 def _lines(finding: Finding, paint: Paint) -> Iterator[str]:
     label = paint(finding.severity, f"{finding.severity}[{finding.code}]:")
     yield f"{paint('place', where(finding.place, 'bayplan'))}: {label} {escape(finding.message)}"
     if finding.place and finding.place.source.strip():
-        yield from _snippet(finding.place, finding.severity, paint)
+        source, underline = excerpt(finding.place)
+        yield paint("gutter", f"{finding.place.line:>5} | ") + source
+        yield paint("gutter", f"{'':>5} | ") + paint(finding.severity, underline)
     for note in finding.notes:
         place = f"{where(note.place)}: " if note.place else ""
         yield f"  {paint('label', 'note:')} {place}{escape(note.message)}"
@@ -56,12 +53,6 @@ def escape(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def _snippet(place: Place, severity: str, paint: Paint) -> Iterator[str]:
-    source, underline = excerpt(place)
-    yield paint("gutter", f"{place.line:>5} | ") + source
-    yield paint("gutter", f"{'':>5} | ") + paint(severity, underline)
 
 
 def excerpt(place: Place) -> tuple[str, str]:
@@ -96,7 +87,7 @@ def _width(cell: str) -> int:
 def render(findings: Sequence[Finding], form: str, paint: Paint = plain) -> str:
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
-        return render_text(findings, paint)
+        return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
     return {"json": json_report, "github": github, "sarif": sarif}[form](findings)
 
 
@@ -151,15 +142,14 @@ def _json_place(place: Place | None) -> dict[str, Any]:
 
 def github(findings: Sequence[Finding]) -> str:
     """`::error file=...,line=...::message`, one line a finding (actions/toolkit, core/src/command.ts)."""
-    return "".join(f"{line}\n" for line in _github_lines(findings))
+    return "".join(map(_github_line, findings))
 
 
-def _github_lines(findings: Sequence[Finding]) -> Iterator[str]:
-    for finding in findings:
-        command = {"error": "error", "warning": "warning", "info": "notice"}[finding.severity]
-        fields = {**_github_place(finding.place), "title": f"{finding.code} {title(finding.code)}"}
-        shown = ",".join(f"{name}={escape(str(value)).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
-        yield f"::{command} {shown}::{_with_notes(finding).translate(_ESCAPED_DATA)}"
+def _github_line(finding: Finding) -> str:
+    command = {"error": "error", "warning": "warning", "info": "notice"}[finding.severity]
+    fields = {**_github_place(finding.place), "title": f"{finding.code} {title(finding.code)}"}
+    shown = ",".join(f"{name}={escape(str(value)).translate(_ESCAPED_PROPERTY)}" for name, value in fields.items())
+    return f"::{command} {shown}::{_with_notes(finding).translate(_ESCAPED_DATA)}\n"
 
 
 def _github_place(place: Place | None) -> dict[str, str | int]:
@@ -211,12 +201,7 @@ def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
 def _sarif_place(place: Place | None) -> Mapping[str, Any]:
     if place is None:
         return {}
-    region = {
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-    }
+    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place[1:5], strict=True))
     location = {"artifactLocation": {"uri": uri(place.file)}, **({"region": region} if place.line else {})}
     return {"physicalLocation": location}
 

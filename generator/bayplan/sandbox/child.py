@@ -47,18 +47,10 @@ def set_limits() -> None:
         return
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    with suppress(OSError, ValueError):
-        _limit_memory()
-
-
-def _limit_memory() -> None:
-    """Linux counts address space; macOS accepts such a limit and ignores it."""
-    if not sys.platform.startswith("linux"):
-        return
-    import resource
-
-    most = _used_memory() + MEMORY
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    if sys.platform.startswith("linux"):  # it counts address space; macOS accepts such a limit and ignores it
+        with suppress(OSError, ValueError):
+            most = _used_memory() + MEMORY
+            resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _used_memory() -> int:
@@ -138,12 +130,12 @@ def marked_pieces(marked: str, clean: str, table: Table) -> list[list[int]] | No
     parts = re.split(f"{table.left}([0-9]+){table.right}", marked)
     if "".join(parts[::2]) != clean:
         return None
-    found: list[list[int]] = []
+    pieces: list[list[int]] = []
     offset = len(parts[0])
     for number, text in zip(parts[1::2], parts[2::2], strict=True):
-        found.append([offset, int(number)])
+        pieces.append([offset, int(number)])
         offset += len(text)
-    return found
+    return pieces
 
 
 class _Marker:
@@ -243,19 +235,14 @@ def render(request: Mapping[str, Any]) -> dict[str, Any]:
         return _failure(problem, template, variables)
     if len(text) > LARGEST:
         return {"failure": "size"}
-    return {"text": text, "names": sorted(outside_names(template))}
+    env = environment()
+    return {"text": text, "names": sorted(find_undeclared_variables(env.parse(template)) - set(env.globals))}
 
 
 def written(env: SandboxedEnvironment, template: Any, variables: Mapping[str, Any]) -> str:
     """The text. Chance, which a few filters use, falls the same way in every run."""
     random.seed(0)
     return env.from_string(template).render(variables)
-
-
-def outside_names(template: str) -> set[str]:
-    """The names that the template takes from outside."""
-    env = environment()
-    return find_undeclared_variables(env.parse(template)) - set(env.globals)
 
 
 def trace(request: Mapping[str, Any]) -> dict[str, Any]:
@@ -284,27 +271,23 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
     message, line = str(problem), _line(problem.__traceback__)
     if isinstance(problem, TemplateSyntaxError):
         return _syntax(problem.message or "", problem.lineno)
-    if isinstance(problem, ClockError):
-        return {"failure": "clock", "message": message, "line": line}
-    if isinstance(problem, undefined.AddressError):
-        return {"failure": "object", "message": message, "line": line}
-    if isinstance(problem, SecurityError):
-        return {"failure": "security", "message": message, "line": line}
+    kinds = ((ClockError, "clock"), (undefined.AddressError, "object"), (SecurityError, "security"))
+    failure = next((failure for kind, failure in kinds if isinstance(problem, kind)), "other")
     if isinstance(problem, UndefinedError | TypeError):
         start_clock()
-        found = undefined.survey(environment, template, variables)
-        if found["found"]:
-            return {"failure": "undefined", **found}
+        missing = undefined.survey(environment, template, variables)
+        if missing["found"]:
+            return {"failure": "undefined", **missing}
     if isinstance(problem, RecursionError | SyntaxError):
         message = "it calls itself without end, or is nested too deeply"
-    return {"failure": "other", "message": message or type(problem).__name__, "line": line}
+    return {"failure": failure, "message": message or type(problem).__name__, "line": line}
 
 
 def _syntax(message: str, line: int) -> dict[str, Any]:
     """Jinja tells the place of a character that it does not know as an offset, in words."""
-    found = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
-    place = {"offset": int(found[2])} if found else {}
-    return {"failure": "syntax", "message": found[1] if found else message, "line": line, **place}
+    match = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
+    place = {"offset": int(match[2])} if match else {}
+    return {"failure": "syntax", "message": match[1] if match else message, "line": line, **place}
 
 
 def _line(trace: TracebackType | None) -> int:
@@ -329,25 +312,18 @@ def main() -> None:
     set_limits()
     for request in requests:
         start_clock()
-        answer = _encoded(reply(request))
+        answer = reply(request)
         out.write(answer + b"\n")
         out.flush()
         if answer == _NO_MEMORY:
             return
 
 
-def reply(request: dict[str, Any]) -> dict[str, Any]:
-    """What there is to say to a request; MemoryError is one of the answers."""
+def reply(request: dict[str, Any]) -> bytes:
+    """The reply to a request, in JSON; one of the failures is that the memory does not suffice."""
     reserve = bytearray(2**20)
     try:
-        return TASKS[request["task"]](request)
+        return json.dumps(TASKS[request["task"]](request)).encode()
     except MemoryError:
         del reserve
-        return {"failure": "memory"}
-
-
-def _encoded(answer: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(answer).encode()
-    except MemoryError:
         return _NO_MEMORY

@@ -36,13 +36,13 @@ def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """The replies, by one child where none of them ends it."""
     replies: list[Mapping[str, Any]] = []
     while len(replies) < len(requests):
-        found = _run_all(requests[len(replies) :])
-        failure = found[-1].get("failure")
+        batch = _run_all(requests[len(replies) :])
+        failure = batch[-1].get("failure")
         if failure == "start":
-            return [*replies, *found, *found[-1:] * (len(requests) - len(replies) - len(found))]
-        if len(found) > 1 and failure in FINAL_FAILURES:
-            found.pop()  # it may be those before it that took the memory: the next child has it first
-        replies += found
+            return [*replies, *batch, *batch[-1:] * (len(requests) - len(replies) - len(batch))]
+        if len(batch) > 1 and failure in FINAL_FAILURES:
+            batch.pop()  # it may be those before it that took the memory: the next child has it first
+        replies += batch
     return replies
 
 
@@ -52,10 +52,13 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     if not all(paths):
         return [{"failure": "start", "message": "the package jinja2 is not installed"}]
     flags = ("-s", "-P", "-S", "-c")
-    command = [sys.executable or "python", *flags, _SOURCE, _own_folder(), *dict.fromkeys(map(str, paths))]
+    own_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of `bayplan`
+    command = [sys.executable or "python", *flags, _SOURCE, own_folder, *dict.fromkeys(map(str, paths))]
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    env |= {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # one order of sets and one time zone everywhere
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
-        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=_child_environment())
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
     except (OSError, ValueError) as problem:
         return [{"failure": "start", "message": f"no process can be started: {problem}"}]
     with child:
@@ -72,27 +75,16 @@ def _folder(package: str) -> str | None:
     return os.path.dirname(os.path.dirname(spec.origin)) if spec is not None and spec.origin else None
 
 
-def _child_environment() -> dict[str, str]:
-    """The environment of the child: nothing that changes Python, one order of sets and one time zone everywhere."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONHASHSEED": "0", "TZ": "UTC"}
-
-
-def _own_folder() -> str:
-    """Where `bayplan` is imported from."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def _replies_of(child: subprocess.Popen[bytes], request: bytes, wanted: int) -> list[Mapping[str, Any]]:
+def _replies_of(child: subprocess.Popen[bytes], request: bytes, count: int) -> list[Mapping[str, Any]]:
     """The child reads all, says that it is ready by an empty line, and writes a line for each reply."""
     written, late = _communicate(child, request)
     replies = written.split(b"\n")[1:-1]
-    found: list[Mapping[str, Any]] = [json.loads(each) for each in replies]
-    if len(found) == wanted or (found and found[-1].get("failure") in FINAL_FAILURES):
-        return found
+    parsed: list[Mapping[str, Any]] = [json.loads(each) for each in replies]
+    if len(parsed) == count or (parsed and parsed[-1].get("failure") in FINAL_FAILURES):
+        return parsed
     if late:
         child.kill()
-    return [*found, _failure_of(child.wait(), late, begun=b"\n" in written)]
+    return [*parsed, _failure_of(child.wait(), late, begun=b"\n" in written)]
 
 
 def _failure_of(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:

@@ -47,16 +47,13 @@ def survey(make: Make, template: str, variables: Mapping[str, Any]) -> dict[str,
     certain = set(_certain(tree.body))
     found = _distinct(_with_nearest_line(note, tree) for note in notes if note["sure"] or note["name"] in certain)
     unsure = not whole or any(note["decides"] for note in notes)
-    also = _wanted(tree) - set(env.globals) - set(variables) - {each["name"] for each in found} if unsure else set()
+    defined = {*env.globals, *variables, *(each["name"] for each in found)}
+    also = (find_undeclared_variables(tree) & set(_read(tree))) - defined if unsure else set()
     return {"found": found, "also": sorted(also)}
 
 
-def _wanted(tree: nodes.Template) -> set[str]:
-    """Names that the template takes from outside and does not ask about first."""
-    return find_undeclared_variables(tree) & set(_read(tree))
-
-
 def _read(node: nodes.Node) -> Iterator[str]:
+    """The names that a template reads without a test or a default."""
     if isinstance(node, nodes.Name):
         yield node.name
     elif isinstance(node, nodes.Test) or _has_default(node):
@@ -244,12 +241,8 @@ def unwrapped(value: Any) -> Any:
 
 def wrapping(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Filters that give a handle where they would give its object."""
-    return {name: _wrapping(function) for name, function in functions.items()}
 
+    def wrapping_one(function: Callable[..., Any]) -> Callable[..., Any]:
+        return wraps(function)(lambda *args, **kwargs: wrapped(function(*args, **kwargs)))
 
-def _wrapping(function: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(function)
-    def filtered(*args: Any, **kwargs: Any) -> Any:
-        return wrapped(function(*args, **kwargs))
-
-    return filtered
+    return {name: wrapping_one(function) for name, function in functions.items()}

@@ -65,14 +65,11 @@ def _generated(kind: str) -> Any:
         found = import_module(f"bayplan.schemas.generated.{SCHEMAS[kind].replace('-', '_')}")
     except ModuleNotFoundError:
         return None
-    return None if CHECKOUT and _checksum(kind) != found.CHECKSUM else found
+    if CHECKOUT:
+        from zlib import crc32
 
-
-def _checksum(kind: str) -> int:
-    """The checksum of the schema as it is now."""
-    from zlib import crc32
-
-    return crc32(data_bytes("schemas", f"{SCHEMAS[kind]}.json"))
+        return found if crc32(data_bytes("schemas", f"{SCHEMAS[kind]}.json")) == found.CHECKSUM else None
+    return found
 
 
 def load(kind: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from operator import gt, lt
 from typing import Any
 
 from jsonschema import Draft7Validator, ValidationError
@@ -76,7 +77,8 @@ def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[D
     reported: set[Route] = set()  # an empty name is both too short and no name: the first is enough
     for found in _Validator(schema, registry=Registry()).iter_errors(data):
         shown = _examples(schema, found)
-        each = Refusal(found.validator, found.validator_value, found.instance, found.schema, _of_key(found), shown)
+        of_key = "propertyNames" in [*found.absolute_schema_path][-2:-1]
+        each = Refusal(found.validator, found.validator_value, found.instance, found.schema, of_key, shown)
         for diagnostic in EXPLAIN.get(each.keyword, _other)(each, (subject, *found.absolute_path)):
             if diagnostic.code == "S204" or diagnostic.route not in reported:
                 reported.add(diagnostic.route)
@@ -108,11 +110,6 @@ def _examples(schema: Any, found: ValidationError) -> tuple[Any, ...]:
     return examples
 
 
-def _of_key(found: ValidationError) -> bool:
-    path = found.absolute_schema_path
-    return len(path) > 1 and path[-2] == "propertyNames"
-
-
 def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     # re's "$" also matches before a final newline, ECMA's does not.
     if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
@@ -125,22 +122,16 @@ def _required(_validator: Any, required: list[str], instance: Any, _schema: Any)
         yield ValidationError("required", instance=missing)
 
 
-def _minimum(_validator: Any, least: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+def _limit(keyword: str, exceeds: Callable[[float, float], bool]) -> Callable[..., Iterator[ValidationError]]:
     # jsonschema's own writes the number into a message, and Python does not write every one.
-    if _is_number(instance) and instance < least:
-        yield ValidationError("minimum")
+    def check(_validator: Any, limit: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+        if isinstance(instance, int | float) and not isinstance(instance, bool) and exceeds(instance, limit):
+            yield ValidationError(keyword)
+
+    return check
 
 
-def _maximum(_validator: Any, most: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    if _is_number(instance) and instance > most:
-        yield ValidationError("maximum")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-_OWN = {"pattern": _pattern, "required": _required, "minimum": _minimum, "maximum": _maximum}
+_OWN = {"pattern": _pattern, "required": _required, "minimum": _limit("minimum", lt), "maximum": _limit("maximum", gt)}
 _Validator: Any = extend(Draft7Validator, _OWN)  # type: ignore[no-untyped-call]
 
 

@@ -95,16 +95,16 @@ class Buffer:
 
     def dashes(self, node: Node) -> list[int]:
         """The places of a block sequence's dashes."""
-        found: list[int] = []
+        places: list[int] = []
         place = node.start
         for item in node.items:
             gap = _GAP.match(self.text, place)
             dash = gap.end() if gap else place
             if self.text[dash : dash + 1] != "-":
                 raise UnpatchableError
-            found.append(dash)
+            places.append(dash)
             place = max(item.stop, dash + 1)
-        return found
+        return places
 
     def insert(self, node: Node, number: int, extra: Sequence[Any], kept: Collection[int]) -> None:
         """Puts items before the item of that number, or behind the last one. `kept`: numbers of items that stay."""
@@ -260,10 +260,10 @@ class Buffer:
 
     def end_of_line(self, place: int) -> int:
         """The place before the line break."""
-        found = self.text.find("\n", place)
-        if found < 0:
+        end = self.text.find("\n", place)
+        if end < 0:
             return len(self.text)
-        return found - 1 if found > place and self.text[found - 1] == "\r" else found
+        return end - 1 if end > place and self.text[end - 1] == "\r" else end
 
 
 class Writer:
@@ -299,14 +299,13 @@ class Writer:
             return f"{{{', '.join(f'{self.flow(key)}: {self.flow(item)}' for key, item in value.items())}}}"
         if isinstance(value, list | tuple):
             return f"[{', '.join(map(self.flow, value))}]"
-        return self._text(value) if isinstance(value, str) else Blocks([]).leaf(value, 0)
-
-    def _text(self, text: str) -> str:
+        if not isinstance(value, str):
+            return Blocks([]).leaf(value, 0)
         if self.json:
             from json import dumps
 
-            return dumps(text, ensure_ascii=False)
-        return text if _PLAIN_IN_FLOW(text) and scalar(text) == text else quoted(text)
+            return dumps(value, ensure_ascii=False)
+        return value if _PLAIN_IN_FLOW(value) and scalar(value) == value else quoted(value)
 
 
 def newline_of(text: str) -> str:

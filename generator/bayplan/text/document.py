@@ -76,10 +76,10 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
         trees = _trees(name, errors, own)
     except StopReadingError:
         pass
-    found = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
-    if not found and not errors.found:
+    documents = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
+    if not documents and not errors.found:
         errors.add("R106", Mark(0), f'"{name}" holds no document', "is it the right file?")
-    return Outcome(None if errors.found else found, tuple(errors.found))
+    return Outcome(None if errors.found else documents, tuple(errors.found))
 
 
 def read_text(raw: bytes, subject: str) -> Outcome[str]:
@@ -110,8 +110,8 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
         trees = yaml.read(text, yaml.pyyaml_rules(twice), errors)
     except StopReadingError:
         pass
-    found = tuple(errors.found)
-    return Outcome(None if has_errors(found) else trees, found)
+    diagnostics = tuple(errors.found)
+    return Outcome(None if has_errors(diagnostics) else trees, diagnostics)
 
 
 def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
@@ -133,9 +133,9 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
     if len(text) >= _LONG:
         from bayplan.text import fast_yaml
 
-        found = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
-        if found is not None:
-            return found
+        data = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
+        if data is not None:
+            return data
     return yaml.read(text, rules, errors, *notes)
 
 
@@ -164,13 +164,13 @@ def events(text: str) -> Iterator[Any]:
 
 def spans_of(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span, str]]:
     """Where in its file a document has the values of some paths, each with what its source map remarks."""
-    asked = set(paths)
+    wanted = set(paths)
     if document.source_map is None:
-        found = locate_all(document.text, [(document.index, path) for path in asked])
-        return {path: (found[document.index, path], "") for path in asked}
+        spans = locate_all(document.text, [(document.index, path) for path in wanted])
+        return {path: (spans[document.index, path], "") for path in wanted}
     text, back, moved = document.source_map
-    found = locate_all(text, [(0, moved.get(path, path)) for path in asked], loaded=True)
-    return {path: back(found[0, moved.get(path, path)]) for path in asked}
+    spans = locate_all(text, [(0, moved.get(path, path)) for path in wanted], loaded=True)
+    return {path: back(spans[0, moved.get(path, path)]) for path in wanted}
 
 
 def locate(text: str, index: int, path: Path) -> Span:
@@ -186,10 +186,10 @@ def locate_all(text: str, wanted: Iterable[tuple[int, Path]], *, loaded: bool = 
     """
     from bayplan.text import yaml
 
-    asked = set(wanted)
+    paths = set(wanted)
     found_events = yaml.pyyaml_events(text) if loaded else events(text)
     from bayplan.text import positions
 
-    found = positions.find(text, found_events, asked, loaded=loaded)
+    extents = positions.find(text, found_events, paths, loaded=loaded)
     lines = Lines(text)
-    return {key: Span(*lines.at(start), *lines.at(stop)) for key in asked for start, stop in [found.get(key, (0, 0))]}
+    return {key: Span(*lines.at(start), *lines.at(stop)) for key in paths for start, stop in [extents.get(key, (0, 0))]}

@@ -81,10 +81,10 @@ def _mapping(data: Any, steps: Mapping[Step, Work]) -> dict[Any, Any]:
 
 
 def _list(data: Any, steps: Mapping[Step, Work]) -> list[Any]:
-    made: list[Any] = []
+    items: list[Any] = []
     for number, each in enumerate(data):
         work = steps.get(number, ())
-        made += inserted(work)
+        items += inserted(work)
         if not removes(work):
-            made.append(changed(each, staying(work)))
-    return [*made, *inserted(steps.get(len(data), ()))]
+            items.append(changed(each, staying(work)))
+    return [*items, *inserted(steps.get(len(data), ()))]

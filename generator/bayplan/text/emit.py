@@ -287,17 +287,13 @@ def fill(form: Template, rows: Iterable[tuple[Any, ...]], characters: int) -> It
     source = iter(rows)
     while batch := list(islice(source, max(1, characters // (len(form.text) + 1)))):
         columns = list(zip(*batch, strict=True))
-        for column in form.names:
-            _check_names(columns[column])
+        for column in (columns[number] for number in form.names):
+            text = "\n".join([*column, ""])
+            if not re.fullmatch(_NAMES, text) or text.count("\n") != len(column):
+                wrong = next(name for name in column if "\n" in name or not re.fullmatch(_NAMES, name + "\n"))
+                raise ValueError(f"not a DNS-1123 name: {wrong!r}")
         values = zip(*(gap.values(columns) for gap in form.gaps), strict=True) if form.gaps else [()] * len(batch)
         yield "---\n".join(map(form.text.__mod__, values))
-
-
-def _check_names(column: Column) -> None:
-    text = "\n".join([*column, ""])
-    if not re.fullmatch(_NAMES, text) or text.count("\n") != len(column):
-        wrong = next(name for name in column if "\n" in name or not re.fullmatch(_NAMES, name + "\n"))
-        raise ValueError(f"not a DNS-1123 name: {wrong!r}")
 
 
 class _Cutter:
@@ -350,16 +346,14 @@ class _Cutter:
         parts = tuple(part for part in parts if part != "")
         self.names.update(part.column for part in parts if isinstance(part, Slot) and part.form == "name")
         if _is_settled("".join(part for part in parts if not isinstance(part, Slot)), isinstance(parts[0], Slot)):
-            return "".join(self.piece(part) for part in parts)
+            return "".join(part if isinstance(part, str) else self.settled(part) for part in parts)
         if len(parts) == 1 and isinstance(only := parts[0], Slot) and only.form == "name":
             return self.gap("%s", lambda columns: _names(columns[only.column]))
         return self.gap("%s", lambda columns: _join(parts, columns))
 
-    def piece(self, part: str | Slot) -> str:
-        """A part of a string whose style is settled."""
-        if not isinstance(part, Slot):
-            return part
-        return self.gap("%s" if part.form == "name" else "%d", lambda columns: columns[part.column])
+    def settled(self, slot: Slot) -> str:
+        """A slot in a string whose style is settled."""
+        return self.gap("%s" if slot.form == "name" else "%d", lambda columns: columns[slot.column])
 
 
 def _is_settled(literal: str, begins_with_slot: bool) -> bool:

@@ -42,19 +42,19 @@ def documents(text: str, values: Memo, keys: Memo, parse: Callable[[str], list[A
         return None
     if text.startswith(("%", "...")):
         return None
-    found: list[Any] = []
+    data: list[Any] = []
     parser = _Parser(parse)
     pieces = _MARKER.split(text)
     try:
         for left, piece in zip(range(len(pieces) - 1, -1, -1), pieces, strict=True):
             try:
-                found += _read(piece.split("\n"), values, keys, parser)
+                data += _read(piece.split("\n"), values, keys, parser)
                 parser.credit += len(piece)
             except _UnusualError:
-                found += parser.read(f"{piece}\n" if left else piece)
+                data += parser.read(f"{piece}\n" if left else piece)
     except (_NoCreditError, ValueError):
         return None
-    return found
+    return data
 
 
 class _UnusualError(Exception):
@@ -88,10 +88,10 @@ class _Parser:
                 (self.flows[text],) = self.read(text + "\n")
             except ValueError:
                 raise _UnusualError from None
-        found = self.flows[text]
-        if type(found) is not (list if text[0] == "[" else dict):
+        value = self.flows[text]
+        if type(value) is not (list if text[0] == "[" else dict):
             raise _UnusualError
-        return found
+        return value
 
 
 def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
@@ -110,12 +110,12 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
     while number < size:
         line = lines[number]
         number += 1
-        found = _QUICK(line) or _LINE(line)
-        if found is None:
+        match = _QUICK(line) or _LINE(line)
+        if match is None:
             if line.lstrip(" ")[:1] == "#":
                 continue
             raise _UnusualError
-        pad, dashes, key, value = found.groups()
+        pad, dashes, key, value = match.groups()
         if not dashes and key is None:
             if value is None:
                 continue

@@ -92,9 +92,9 @@ def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
         return
     site = Site("root", root.start, 0)
     for coarse in (False, True):
-        found = _expanding(text, root, site, old, new, coarse)
-        if found is not None:
-            yield found
+        changed_text = _expanding(text, root, site, old, new, coarse)
+        if changed_text is not None:
+            yield changed_text
         if not coarse and not text.endswith("\n"):  # a block of lines may have to end the text
             yield next(_attempts(f"{text}{newline_of(text)}", old, new), "")
     patch = _Patch(text)
@@ -121,22 +121,17 @@ def _expanding(text: str, root: Node, site: Site, old: Any, new: Any, coarse: bo
 
 def _data(text: str) -> Any:
     """What a text reads as, or something that nothing else is the same as."""
-    found = document.read("", text.encode(), "manifest", own=False).value
-    return found[0].data if found and len(found) == 1 else _NOTHING
+    documents_read = document.read("", text.encode(), "manifest", own=False).value
+    return documents_read[0].data if documents_read and len(documents_read) == 1 else _NOTHING
 
 
 def _data_of_all(texts: Sequence[str]) -> list[Any] | None:
     """What each of many texts reads as; None where that takes reading them one by one."""
-    if not all(map(_joins, texts)):
-        return None
-    found = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
-    data = {each.index: each.data for each in found}
+    if not all(t.startswith("---") and t.endswith("\n") and "\n..." not in t and "\n%" not in t for t in texts):
+        return None  # not each begins a document of its own, ends it, and holds nothing that reaches beyond it
+    documents_read = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
+    data = {each.index: each.data for each in documents_read}
     return [data.get(number, _NOTHING) for number in range(len(texts))]
-
-
-def _joins(text: str) -> bool:
-    """Whether a text begins a document of its own, ends it, and holds nothing that reaches beyond it."""
-    return text.startswith("---") and text.endswith("\n") and "\n..." not in text and "\n%" not in text
 
 
 class _Patch(Buffer):
@@ -206,7 +201,8 @@ class _Patch(Buffer):
             key, item = pairs[name]
             if name is not MERGE and (self.expand or not same(old[name], new[name])):
                 self.change(item, self.site_of(node, key, item), old[name], new[name], steps.get(name, ()))
-        added = {name: value for name, value in new.items() if name not in pairs and not _merges(node, old, new, name)}
+        merged = [name for name in new if node.merges and name in old and same(old[name], new[name])]
+        added = {name: value for name, value in new.items() if name not in pairs and name not in merged}
         if added:
             self.touch()
             self.append(node, added)
@@ -247,11 +243,6 @@ def _merged(node: Node) -> set[str]:
     return set().union(
         *(_aliases_in(item) for key, item in zip(node.keys, node.items, strict=True) if key.name is MERGE)
     )
-
-
-def _merges(node: Node, old: Mapping[str, Any], new: Mapping[str, Any], name: str) -> bool:
-    """Whether a merge brings that key with that value already."""
-    return node.merges and name in old and same(old[name], new[name])
 
 
 class _Alignment(NamedTuple):

@@ -83,16 +83,16 @@ def compose(events: Iterator[Any], text: str) -> Node | None:
 
 
 def find(
-    text: str, events: Iterator[Any], asked: Iterable[tuple[int, Path]], *, loaded: bool = False
+    text: str, events: Iterator[Any], paths: Iterable[tuple[int, Path]], *, loaded: bool = False
 ) -> dict[tuple[int, Path], tuple[int, int]]:
     """The extent of every (document, path), or of its nearest ancestor; fewer where the text is broken.
 
     `loaded`: keys are named as `document.load` names them, and the last of equal ones counts.
     """
-    wanted = set(asked)
+    paths_wanted = set(paths)
     composer = _Composer(text, pyyaml_key_name if loaded else key_name, loaded)
-    roots = composer.documents(events, wanted)
-    return {(index, path): composer.extent(roots[index], path) for index, path in wanted if index in roots}
+    roots = composer.documents(events, paths_wanted)
+    return {(index, path): composer.extent(roots[index], path) for index, path in paths_wanted if index in roots}
 
 
 class _Composer:
@@ -105,10 +105,10 @@ class _Composer:
         self.missing = -1  # wanted paths that are not yet passed
         self.anchors: dict[str, Node] = {}
 
-    def documents(self, events: Iterator[Any], asked: Iterable[tuple[int, Path]]) -> dict[int, Node]:
+    def documents(self, events: Iterator[Any], paths: Iterable[tuple[int, Path]]) -> dict[int, Node]:
         """The root node of every wanted document that is there."""
         trees: dict[int, dict[Any, Any]] = {}
-        for index, path in asked:
+        for index, path in paths:
             branch = trees.setdefault(index, {})
             for step in path[:-1] if path[-1:] == (KEY,) else path:
                 branch = branch.setdefault(step, {})
@@ -139,22 +139,20 @@ class _Composer:
                 if event.style in "|>":
                     node.stop = _end_of_block(self.text, node.start, node.end)
         else:
-            node.end = (
-                self.pairs(node, events, tree, depth)
-                if node.kind == "mapping"
-                else (self.entries(node, events, tree, depth))
-            )
+            read = self.pairs if node.kind == "mapping" else self.entries
+            node.end = read(node, events, tree, depth)
             node.stop = node.items[-1].stop if node.block and node.items and node.items[-1] else node.end
         if tree is not None and _LEAF in tree:
             self.missing -= 1
             if self.missing == 0 and not self.last:
                 raise _FoundAllError
 
-    def pairs(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> int:
+    def pairs(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> Any:
         """Reads the pairs of a mapping; the offset of its end."""
         for event in events:
             if event.__class__ is MappingEndEvent:
-                return _end(event)
+                end: Any = event.end_mark
+                return end.index
             scalar = isinstance(event, ScalarEvent)
             name = None if not scalar else self.names[event.value] if event.implicit[0] else event.value
             key = Key(name, event.start_mark.index, event.end_mark.index)
@@ -168,11 +166,12 @@ class _Composer:
                 self.value(node, key, name, value, events, tree, depth)
         raise _FoundAllError
 
-    def entries(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> int:
+    def entries(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> Any:
         """Reads the items of a sequence; the offset of its end."""
         for number, event in enumerate(events):
             if event.__class__ is SequenceEndEvent:
-                return _end(event)
+                end: Any = event.end_mark
+                return end.index
             if self.plain and tree is not None and number not in tree:
                 _skip(event, events)
                 node.items.append(None)
@@ -200,10 +199,10 @@ class _Composer:
     def extent(self, node: Node, path: Path) -> tuple[int, int]:
         """Where to point at for a path."""
         for step in path:
-            found = None if step == KEY else self.child(node, step)
-            if found is None:
+            below = None if step == KEY else self.child(node, step)
+            if below is None:
                 return node.key[1:] if node.key else _place(node)
-            node = found
+            node = below
         return _place(node)
 
     def child(self, node: Node, step: str | int) -> Node | None:
@@ -232,12 +231,6 @@ def _place(node: Node) -> tuple[int, int]:
     if not node.block:
         return node.start, node.end
     return node.key[1:] if node.key else (node.start, node.start + 1)
-
-
-def _end(event: Any) -> int:
-    """The offset of an event's end."""
-    index: int = event.end_mark.index
-    return index
 
 
 def _end_of_block(text: str, start: int, end: int) -> int:

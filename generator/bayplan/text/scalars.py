@@ -191,8 +191,8 @@ def pyyaml_key(text: str) -> Any:
 
 def pyyaml_key_name(text: str) -> Any:
     """The key as the text that Python writes it as: `on` is `True`."""
-    found = pyyaml_key(text)
-    return text if isinstance(found, InvalidScalar) else found if found is MERGE else str(found)
+    key = pyyaml_key(text)
+    return text if isinstance(key, InvalidScalar) else key if key is MERGE else str(key)
 
 
 def pyyaml_tagged(tag: str, text: str) -> Any:
@@ -276,10 +276,10 @@ def _well_formed(text: str) -> None:
 
 
 def _unique_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
         raise InvalidDataError
-    return found
+    return mapping
 
 
 def _refuse(text: str) -> Any:

@@ -117,8 +117,8 @@ def decode(raw: bytes) -> str:
         return raw[len(mark) :].decode(encoding)
     except UnicodeDecodeError as problem:
         before = problem.object[: problem.start].decode(encoding, "replace")
-        found = problem.object[problem.start : problem.end].hex(" ")
-        message = f"the file is not {encoding.upper()}: {found} is no character"
+        broken = problem.object[problem.start : problem.end].hex(" ")
+        message = f"the file is not {encoding.upper()}: {broken} is no character"
         raise EncodingError("R104", message, Lines(before).at(len(before)), "save it as UTF-8") from problem
 
 
@@ -134,10 +134,10 @@ def _encoding(raw: bytes) -> tuple[bytes, str]:
 
 def check_surrogates(errors: Errors) -> None:
     """Stops at half of a surrogate pair, which no bytes stand for: only a text that a program made can hold it."""
-    found = re.search("[\ud800-\udfff]", errors.text)
-    if found:
-        message = f"U+{ord(found[0]):04X} is half of a surrogate pair, which is not a character"
-        errors.stop("R117", Mark(found.start()), message, "write both halves of the pair, or the character itself")
+    match = re.search("[\ud800-\udfff]", errors.text)
+    if match:
+        message = f"U+{ord(match[0]):04X} is half of a surrogate pair, which is not a character"
+        errors.stop("R117", Mark(match.start()), message, "write both halves of the pair, or the character itself")
 
 
 def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
@@ -145,14 +145,14 @@ def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
     text = errors.text
     if text.isascii() and len(raw.translate(None, _CONTROLS)) == len(raw):
         return
-    found = re.search(_UNPRINTABLE, text) or (re.search(_INVISIBLE, text) if own else None)
-    if not found:
+    character = re.search(_UNPRINTABLE, text) or (re.search(_INVISIBLE, text) if own else None)
+    if not character:
         return
-    mark, name = Mark(found.start()), f"U+{ord(found[0]):04X}"
-    if found[0] == "\0":
+    mark, name = Mark(character.start()), f"U+{ord(character[0]):04X}"
+    if character[0] == "\0":
         hint = "this is a binary file, or UTF-16 without a byte order mark: save it as UTF-8"
         errors.stop("R105", mark, "the file holds a NUL byte", hint)
-    if re.match(_INVISIBLE, found[0]):
+    if re.match(_INVISIBLE, character[0]):
         message = f"{name} cannot be seen, and readers of YAML disagree on what it is"
-        errors.stop("R105", mark, message, f'remove it, or write "\\u{ord(found[0]):04x}" in double quotes')
+        errors.stop("R105", mark, message, f'remove it, or write "\\u{ord(character[0]):04x}" in double quotes')
     errors.stop("R105", mark, f"control character {name} may not stand in a text", "remove it")

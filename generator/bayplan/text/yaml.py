@@ -26,7 +26,6 @@ from bayplan.core.diagnostics import Note
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
-from bayplan.text import scalars as json
 from bayplan.text.scalars import MERGE, Memo
 from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
 
@@ -125,12 +124,12 @@ def read_flawless(text: str, rules: Rules) -> list[Any]:
     """The same of a text without errors; ValueError where there is anything to say about it."""
     errors = Errors("", text)
     try:
-        found = read(text, rules, errors)
+        data = read(text, rules, errors)
     except StopReadingError as problem:
         raise ValueError from problem
     if errors.found:
         raise ValueError
-    return found
+    return data
 
 
 # Events
@@ -144,8 +143,8 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
         from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
         parser = CParser(text)
-    found = iter(parser.get_event, None)
-    return _with_lone_tags(found, text) if "!" in text and _LONE_TAG.search(text) else found
+    stream = iter(parser.get_event, None)
+    return _with_lone_tags(stream, text) if "!" in text and _LONE_TAG.search(text) else stream
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
@@ -219,10 +218,10 @@ def _json_string(token: str) -> str:
     from json import loads
 
     try:
-        found: str = loads(token)
+        text: str = loads(token)
     except ValueError:
         return token[1:-1]
-    return found
+    return text
 
 
 def json_events(text: str) -> Iterator[Any]:
@@ -443,17 +442,17 @@ class _Builder:
 
     def alias(self, event: Any) -> Any:
         """What an alias stands for."""
-        found = self.anchors.get(event.anchor)
-        if isinstance(found, CollectionStartEvent):
+        anchored = self.anchors.get(event.anchor)
+        if isinstance(anchored, CollectionStartEvent):
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" contains itself')
-        if found is None:
+        if anchored is None:
             hint = f'define "&{shorten(event.anchor)}" above, or put a text that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)
-        self.expanded += found.nodes
+        self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
             limit = f"the aliases stand for more than {MOST_EXPANDED:,} values"
             self.errors.stop("R118", event.start_mark, limit, "write the data without so many aliases")
-        return found
+        return anchored
 
     def merge(self, node: dict[str, Any], value: Any, marks: dict[Any, Any], event: Any) -> None:
         """`<<`: own formats keep what is there; kubectl lets a later merge win over an earlier key."""
@@ -477,7 +476,7 @@ class _Builder:
 
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document; aliases may have made it deeper than any of its parts."""
-        if self.expanded and json.nests_deeper(value, DEEPEST):
+        if self.expanded and scalars.nests_deeper(value, DEEPEST):
             message = f"with its aliases, more than {DEEPEST} mappings and lists stand within each other"
             self.errors.stop("R115", start.start_mark, message, "write the data without so many aliases")
         return value

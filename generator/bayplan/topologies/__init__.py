@@ -23,7 +23,7 @@ class Doc(NamedTuple):
 class Source(NamedTuple):
     """A topology source. Modules are those of this folder, loaded when they are needed.
 
-    `reader` has `sniff(source)` and `new(source, asked)`; it may have `needed_labels(source)`, where which labels of
+    `reader` has `sniff(source)` and `new(source, options)`; it may have `needed_labels(source)`, where which labels of
     nodes it needs depends on the file. `writer` has `write(topology, target)`; it may have `judge(topology, target)`,
     what is said of a topology before it is written. Without a `writer`, the scheduler `to` writes the format.
     """
@@ -34,7 +34,7 @@ class Source(NamedTuple):
     objects: bool = False  # its files hold Kubernetes objects: one file may hold objects of several sources
     nodes: bool = True  # it names nodes; sources that do not are read first, for they say which labels are levels
     states: tuple[str, ...] = ()  # the reasons for which it can call nodes unusable
-    node_labels: tuple[str, ...] = ()  # labels that it needs to know of every node (`Asked.nodes`)
+    node_labels: tuple[str, ...] = ()  # labels that it needs to know of every node (`ReadOptions.nodes`)
     to: str = ""  # the word after --to
     writer: str = ""
     scheduler: str = ""  # whose limits hold for what `writer` writes

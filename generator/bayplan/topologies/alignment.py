@@ -57,20 +57,16 @@ class Alignment(NamedTuple):
     shared: Shared
     nodes: Mapping[tuple[Path, Path], str]
 
-    def relation(self, i: int, j: int) -> Relation:
-        """How two levels part the shared nodes."""
-        return relation(self.shared, i, j)
-
     def likeness(self, i: int, j: int) -> float:
         """The share of nodes in pairs of domains that have more in common with each other than with any other."""
-        cut = _cut(self.shared, i + 1, j + 1)
+        coarse = _cut(self.shared, i + 1, j + 1)
         first: dict[Path, Path] = {}
         second: dict[Path, Path] = {}
-        for (old, new), _ in cut.most_common():
+        for (old, new), _ in coarse.most_common():
             first.setdefault(old, new)
             second.setdefault(new, old)
-        mutual = sum(size for (old, new), size in cut.items() if first[old] == new and second[new] == old)
-        return mutual / cut.total() if cut else 0
+        mutual = sum(size for (old, new), size in coarse.items() if first[old] == new and second[new] == old)
+        return mutual / coarse.total() if coarse else 0
 
 
 def align(before: Pool, after: Pool) -> Alignment:
@@ -83,31 +79,31 @@ def align(before: Pool, after: Pool) -> Alignment:
 
 def relation(shared: Shared, i: int, j: int) -> Relation:
     """How two levels part nodes, by their depths."""
-    cut = _cut(shared, i + 1, j + 1)
-    return Relation(len(cut) == len({one for one, _ in cut}), len(cut) == len({two for _, two in cut}))
+    coarse = _cut(shared, i + 1, j + 1)
+    return Relation(len(coarse) == len({one for one, _ in coarse}), len(coarse) == len({two for _, two in coarse}))
 
 
 def _cut(shared: Shared, i: int, j: int) -> Shared:
     """The shared nodes of the first so many levels."""
-    cut: Shared = Counter()
+    coarse: Shared = Counter()
     for (old, new), size in shared.items():
-        cut[old[:i], new[:j]] += size
-    return cut
+        coarse[old[:i], new[:j]] += size
+    return coarse
 
 
 def pair_pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[int, int]]:
     """The numbers of the pools that are the same ones: by name, then by where most nodes of a pool went."""
     names = {pool.name: j for j, pool in enumerate(after)}
-    found = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
-    taken = set(found.values())
+    pairs = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
+    taken = set(pairs.values())
     homes = {node: j for j, pool in enumerate(after) if j not in taken for node in pool.nodes()}
     for i, pool in enumerate(before if homes else ()):
-        nodes = [homes[node] for node in pool.nodes() if node in homes] if i not in found else []
+        nodes = [homes[node] for node in pool.nodes() if node in homes] if i not in pairs else []
         best = max(sorted(set(nodes) - taken), key=nodes.count, default=None)
         if best is not None and 2 * nodes.count(best) > sum(1 for _ in pool.nodes()):
-            found[i] = best
+            pairs[i] = best
             taken.add(best)
-    return ((i, found[i]) for i in sorted(found))
+    return ((i, pairs[i]) for i in sorted(pairs))
 
 
 def pair_levels(aligned: Alignment, same_names: SameNames) -> tuple[tuple[tuple[int, int], ...], frozenset[int]]:
@@ -193,7 +189,7 @@ def match_units(before: Pool, after: Pool, same_names: SameNames = never) -> Uni
     levels, own_names = pair_levels(aligned, same_names)
     units = Units(levels, {(): ()})
     paths: dict[Path, Path] = {(): ()}
-    found, new, gone = [], [], []
+    same, new, gone = [], [], []
     shared: Shared = Counter()
     for (old, now), size in aligned.shared.items():
         shared[units.old(old), units.now(now)] += size
@@ -201,11 +197,11 @@ def match_units(before: Pool, after: Pool, same_names: SameNames = never) -> Uni
         left, right = _sizes(before, units.old, depth), _sizes(after, units.now, depth)
         here = _match(left, right, _cut(shared, depth, depth), paths)
         paths.update(here)
-        found += [(before.levels[i].name, left[old], old, now) for old, now in here.items()]
+        same += [(before.levels[i].name, left[old], old, now) for old, now in here.items()]
         taken = set(here.values())
         gone += [Unit(before.levels[i].name, path, size) for path, size in left.items() if path not in here]
         new += [Unit(after.levels[j].name, path, size) for path, size in right.items() if path not in taken]
-    return Units(levels, paths, tuple(found), tuple(new), tuple(gone), own_names)
+    return Units(levels, paths, tuple(same), tuple(new), tuple(gone), own_names)
 
 
 def _sizes(pool: Pool, path: Callable[[Path], Path], depth: int) -> Counter[Path]:

@@ -14,10 +14,10 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, ha
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import PLACEHOLDER, Known
+from bayplan.topologies.grouping import LABEL_VALUES, SourceNode, placeholder
 
 
 class Cloud(NamedTuple):
@@ -48,11 +48,6 @@ class Cloud(NamedTuple):
     together: bool = False  # all are instances where one is
 
 
-def _applied(name: str, nvlink: bool = False) -> Level:
-    """A level whose label no node carries yet."""
-    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
-
-
 CLOUDS = (
     Cloud(
         *("aws", ('"NetworkNodes"',), ("Instances",), "InstanceId"),
@@ -68,7 +63,7 @@ CLOUDS = (
         more="nextPageToken",
         aliases="id",
         levels=(
-            (_applied("cluster"), "resourceStatus.physicalHostTopology.cluster"),
+            (placeholder("cluster"), "resourceStatus.physicalHostTopology.cluster"),
             (Level("block", "cloud.google.com/gce-topology-block"), "resourceStatus.physicalHostTopology.block"),
             (
                 Level("subblock", "cloud.google.com/gce-topology-subblock"),
@@ -84,10 +79,10 @@ CLOUDS = (
         more="opc-next-page opcNextPage",
         host="id",
         levels=(
-            (_applied("island"), "hpcIslandId hpc-island-id"),
-            (_applied("network-block"), "networkBlockId network-block-id"),
-            (_applied("local-block"), "localBlockId local-block-id"),
-            (_applied("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
+            (placeholder("island"), "hpcIslandId hpc-island-id"),
+            (placeholder("network-block"), "networkBlockId network-block-id"),
+            (placeholder("local-block"), "localBlockId local-block-id"),
+            (placeholder("gpu-memory-fabric", nvlink=True), "gpuMemoryFabricId gpu-memory-fabric-id"),
         ),
         reason=lambda each: "unhealthy" if value(each, "health").upper() == "UNHEALTHY" else "",
     ),
@@ -113,11 +108,11 @@ CLOUDS = (
         path="networkPath network_path",
         element="id",
         leaf_first=True,
-        tier=_applied("switch-"),
+        tier=placeholder("switch-"),
         numbers=lambda depth: range(depth - 1, -1, -1),
         # several cliques of one NVLink domain cannot reach each other
         nvlink=(
-            _applied("nvlink", nvlink=True),
+            placeholder("nvlink", nvlink=True),
             ("nvlink.domain_id nvlink.domainId", "nvlink.clique_id nvlink.cliqueId"),
         ),
         nvlink_alone=True,
@@ -139,7 +134,7 @@ class Entry(NamedTuple):
 
 def value(data: Any, keys: str) -> str:
     """The first text or number under some keys."""
-    return next((found for key in keys.split() if (found := grouping.text_of(get(data, *key.split("."))))), "")
+    return next((content for key in keys.split() if (content := grouping.text_of(get(data, *key.split("."))))), "")
 
 
 def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:
@@ -167,26 +162,23 @@ def _listed(data: Any, keys: Sequence[str], route: Route = ()) -> Iterator[tuple
 
 def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]:
     """What an instance hangs on, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) are known by their ids."""
-    known = [(level, value(data, key)) for level, key in cloud.levels]
+    places = [(level, value(data, key)) for level, key in cloud.levels]
     if cloud.path:
         listed = next((held for key in cloud.path.split() if (held := items(data, *key.split(".")))), ())
         values = [value(each, cloud.element) if cloud.element else text(each) for each in listed]
         if not all(values) and cloud.element:
             return (), ()
         switches = [each for each in (reversed(values) if cloud.leaf_first else values) if each]
-        tiers = (_tier(cloud.tier, number) for number in cloud.numbers(len(switches)))
-        known = list(zip(tiers, switches, strict=True))
-    if cloud.nvlink and (known or cloud.nvlink_alone):
+        name, label = cloud.tier.name, cloud.tier.label
+        tiers = (cloud.tier._replace(name=f"{name}{n}", label=f"{label}{n}") for n in cloud.numbers(len(switches)))
+        places = list(zip(tiers, switches, strict=True))
+    if cloud.nvlink and (places or cloud.nvlink_alone):
         level, keys = cloud.nvlink
         first, *rest = (value(data, each) for each in keys)
-        known.append((level, ".".join((first, *filter(None, rest))) if first else ""))
-    known = [(level, each) for level, each in known if each]
-    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in known)
-    return path, tuple(level for level, _ in known)
-
-
-def _tier(level: Level, number: int) -> Level:
-    return level._replace(name=f"{level.name}{number}", label=f"{level.label}{number}")
+        places.append((level, ".".join((first, *filter(None, rest))) if first else ""))
+    places = [(level, each) for level, each in places if each]
+    path = tuple(each.rpartition(".")[2] if each.startswith("ocid1.") else each for _, each in places)
+    return path, tuple(level for level, _ in places)
 
 
 MOST_REPORTED = 20
@@ -205,32 +197,32 @@ def _of(source: SourceFile) -> Cloud | None:
     return next((each for each in CLOUDS if any(True for _ in entries(each, data))), None)
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The instances in pools, those with equal lists of levels together."""
     cloud = _of(source)
     if cloud is None:
         message = "there are no instances with a place in a network in it"
         return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     data = source.documents[0].data
     listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
-    found += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
+    issues += [*_goes_on(cloud, data, source.at()), *_broken(listed), *_twice(listed), *_placeless(listed)]
     placed = list({each.name: each for each in listed if each.name and each.path}.values())
-    nodes, crossed = grouping.nested([_known(each) for each in placed], source.at())
-    found += [*crossed, *_changed(placed), *(() if asked.nodes else _named(cloud, placed, source.at()))]
-    if has_errors(found) or not placed:
-        return Outcome(None, tuple(found))
-    part = grouping.part(cloud.name, grouping.in_order(nodes), source, asked)
+    nodes, crossed = grouping.nested([_source_node(each) for each in placed], source.at())
+    issues += [*crossed, *_changed(placed), *(() if options.nodes else _named(cloud, placed, source.at()))]
+    if has_errors(issues) or not placed:
+        return Outcome(None, tuple(issues))
+    part = grouping.part(cloud.name, grouping.in_order(nodes), source, options)
     aliases = {alias: each.name for each in placed for alias in each.aliases if alias != each.name}
-    return Outcome(part._replace(aliases=aliases), tuple(found))
+    return Outcome(part._replace(aliases=aliases), tuple(issues))
 
 
 HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"
 
 
-def _known(entry: Entry) -> Known:
+def _source_node(entry: Entry) -> SourceNode:
     path = tuple(grouping.value(each) or "none" for each in entry.path)
-    return Known(entry.name, entry.route, levels=entry.levels, path=path, reason=entry.reason)
+    return SourceNode(entry.name, entry.route, levels=entry.levels, path=path, reason=entry.reason)
 
 
 def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
@@ -245,20 +237,16 @@ def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     for each in wrong[:MOST_REPORTED]:
         yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
     if len(wrong) > MOST_REPORTED:
-        yield error(
-            "T560",
-            wrong[MOST_REPORTED].route,
-            f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance",
-            hint=HINT,
-        )
+        message = f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance"
+        yield error("T560", wrong[MOST_REPORTED].route, message, hint=HINT)
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     first: dict[str, Entry] = {}
     for each in entries:
-        known = first.setdefault(each.name, each)
-        if each.name and known is not each and (known.path, known.reason) != (each.path, each.reason):
-            notes = (Note("the first is here", known.route),)
+        earlier = first.setdefault(each.name, each)
+        if each.name and earlier is not each and (earlier.path, earlier.reason) != (each.path, each.reason):
+            notes = (Note("the first is here", earlier.route),)
             message = f'instance "{each.name}" is listed twice, at different places'
             yield error("T551", each.route, message, notes=notes, hint="remove the older of the two")
 
@@ -274,24 +262,19 @@ def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 
 def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
     """T563: values that are no label values, and those that meet others thereby."""
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     changed: dict[str, Entry] = {}
     for each in {each.path: each for each in placed}.values():
         for value in each.path:
             short = grouping.value(value) or "none"
-            if made.setdefault(short, value) != value:
-                message = f'"{made[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
+            if result.setdefault(short, value) != value:
+                message = f'"{result[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
                 yield error("T563", each.route, message, hint="rename one of the two in the file")
             elif short != value:
                 changed.setdefault(value, each)
     for value, each in list(changed.items())[:1]:
         message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
-        yield info(
-            "T563",
-            each.route,
-            message,
-            hint="label values have at most 63 letters, digits, dashes, dots and underscores",
-        )
+        yield info("T563", each.route, message, hint=LABEL_VALUES)
 
 
 def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:

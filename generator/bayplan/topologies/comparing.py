@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import native
 from bayplan.topologies.alignment import Path, SameNames, Unit, Units, match_units, never, pair_pools
@@ -56,13 +56,11 @@ def _settings(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, 
     document = native.write(topology._replace(pools=bare))
     spec: dict[str, Any] = document["spec"]
     pools = {names[pool["name"]]: _pool_settings(pool) for pool in spec["pools"]}
-    fabrics = {name: _fabric_settings(each) for name, each in spec.get("fabrics", {}).items()}
+    fabrics = {
+        name: {**each, "rails": {str(n): rail for n, rail in enumerate(each.get("rails", ()))}}
+        for name, each in spec.get("fabrics", {}).items()
+    }
     return {"name": topology.name, **spec, "pools": pools, **({"fabrics": fabrics} if fabrics else {})}
-
-
-def _fabric_settings(fabric: Mapping[str, Any]) -> dict[str, Any]:
-    """Rails by number."""
-    return {**fabric, "rails": {str(number): rail for number, rail in enumerate(fabric.get("rails", ()))}}
 
 
 def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,9 +157,9 @@ def compare_with_names(before: ClusterTopology, after: ClusterTopology) -> Compa
     blocks and switches, and what stands in the place of labels."""
     if not (has_slurm_names(before) and has_slurm_names(after)):
         return compare(before, after, lambda one, other: one.apply and other.apply)
-    found = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
-    names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in found.pairs}
-    return found._replace(settings=changes(before, after, names))
+    compared = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
+    names = {before.pools[pair.before].name: after.pools[pair.after].name for pair in compared.pairs}
+    return compared._replace(settings=changes(before, after, names))
 
 
 def compare(before: ClusterTopology, after: ClusterTopology, alike: SameNames = never) -> Comparison:
@@ -215,9 +213,7 @@ def _placed_nodes(
                 elif pair is None or home[0] != pair.after or not pair.units.together(domain.path, _path(after, home)):
                     ends = Place(pool.name, domain.path), Place(after.pools[home[0]].name, _path(after, home))
                     moved.setdefault(ends, []).append(node)
-    new: dict[tuple[int, int], list[str]] = {}
-    for node, home in homes.items():
-        new.setdefault(home, []).append(node)
+    new = grouped((home, node) for node, home in homes.items())
     return (
         tuple(Group(tuple(nodes), *ends) for ends, nodes in moved.items()),
         tuple(
@@ -234,17 +230,11 @@ def _path(topology: ClusterTopology, home: tuple[int, int]) -> Path:
 def _states(before: ClusterTopology, after: ClusterTopology) -> tuple[State, ...]:
     """Changes of state of the nodes that both know."""
     old, new = _reasons(before), _reasons(after)
-    both = _all(before) & _all(after) if old.keys() | new.keys() else set()
-    found: dict[tuple[str, str], list[str]] = {}
-    for node in sorted(both & (old.keys() | new.keys())):
-        ends = old.get(node, ""), new.get(node, "")
-        if ends[0] != ends[1]:
-            found.setdefault(ends, []).append(node)
-    return tuple(State(tuple(nodes), *ends) for ends, nodes in sorted(found.items()))
-
-
-def _all(topology: ClusterTopology) -> set[str]:
-    return {node for pool in topology.pools for node in pool.nodes()}
+    with_reason = old.keys() | new.keys()
+    for topology in (before, after) if with_reason else ():
+        with_reason &= {node for pool in topology.pools for node in pool.nodes()}
+    changed = grouped(((old.get(node, ""), new.get(node, "")), node) for node in sorted(with_reason))
+    return tuple(State(tuple(nodes), *ends) for ends, nodes in sorted(changed.items()) if ends[0] != ends[1])
 
 
 def _reasons(topology: ClusterTopology) -> Mapping[str, str]:

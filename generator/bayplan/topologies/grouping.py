@@ -1,4 +1,4 @@
-"""Nodes that a source tells of one by one -> pools of equal nodes."""
+"""Pools of equal nodes, from sources that list nodes one by one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, warning
 from bayplan.core.phrases import listing
-from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import flattened
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.core.values import NamedTuple, grouped
+from bayplan.kube.objects import flattened, mapping, non_empty
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
 from bayplan.topologies.native import planned
@@ -19,11 +19,17 @@ from bayplan.topologies.native import planned
 LONGEST = 63
 PLACEHOLDER = "topology.bayplan.dev"
 """The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
+LABEL_VALUES = "label values have at most 63 letters, digits, dashes, dots and underscores"
 CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
-class Known(NamedTuple):
+def placeholder(name: str, nvlink: bool = False) -> Level:
+    """A level whose label no node carries yet."""
+    return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
+
+
+class SourceNode(NamedTuple):
     """What a source says of one node."""
 
     name: str
@@ -63,63 +69,55 @@ def accelerator(product: str) -> str:
     """`NVIDIA H100 80GB HBM3`, `NVIDIA-H100-80GB-HBM3-SHARED`, `h100` -> `h100`: the words up to one with a digit."""
     words = re.sub("[^a-z0-9]+", "-", product.lower()).strip("-")
     words = re.sub("^((nvidia|amd|tesla|instinct|graphics-device)-)+", "", words)
-    found = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
-    return (found[0] if found else words)[:LONGEST].strip("-") or NAMELESS
+    match = re.match("(?:[a-z]+-)*?[a-z]*[0-9][a-z0-9]*", words)
+    return (match[0] if match else words)[:LONGEST].strip("-") or NAMELESS
 
 
-def part(name: str, nodes: Iterable[Known], source: SourceFile, asked: Asked) -> Part:
+def part(name: str, nodes: Iterable[SourceNode], source: SourceFile, options: ReadOptions) -> Part:
     """The nodes in pools: one for each kind and number of GPUs and list of levels."""
-    groups: dict[tuple[str, int, tuple[Level, ...]], list[Known]] = {}
     listed = list(nodes)
-    for node in listed:
-        kind = accelerator(node.product) if node.cards else ""
-        groups.setdefault((kind, node.cards, node.levels), []).append(node)
+    groups = grouped(
+        ((accelerator(node.product) if node.cards else "", node.cards, node.levels), node) for node in listed
+    )
     taken: set[str] = set()
-    pools = tuple(_pool(free(_title(key[0], groups), taken), *key, held) for key, held in groups.items())
+    rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # those without GPUs
+    pools = tuple(_pool(free(key[0] or rest, taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
-    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), asked.plan)
+    topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), options.plan)
     return Part(topology, {node.name: node.route for node in listed}, source=source.name)
-
-
-def _title(kind: str, groups: Iterable[tuple[str, int, tuple[Level, ...]]]) -> str:
-    """Nodes without GPUs are `cpu` where others have some."""
-    return kind or ("cpu" if any(each[0] for each in groups) else "nodes")
 
 
 def free(name: str, taken: set[str]) -> str:
     """The name, with a number where it is taken; then it is taken too."""
-    made, number = name, 2
-    while made in taken:
-        made, number = f"{name[: LONGEST - 6]}-{number}", number + 1
-    taken.add(made)
-    return made
+    result, number = name, 2
+    while result in taken:
+        result, number = f"{name[: LONGEST - 6]}-{number}", number + 1
+    taken.add(result)
+    return result
 
 
-def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[Known]) -> Pool:
-    rows: dict[tuple[str, ...], list[str]] = {}
-    unusable: dict[str, list[str]] = {}
-    for node in nodes:
-        rows.setdefault(node.path, []).append(node.name)
-        if node.reason:
-            unusable.setdefault(node.reason, []).append(node.name)
+def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Sequence[SourceNode]) -> Pool:
+    rows = grouped((node.path, node.name) for node in nodes)
+    unusable = grouped((node.reason, node.name) for node in nodes if node.reason)
     return Pool(
         name,
-        NodeShape(kind, cards, dict(_least(nodes))),
+        NodeShape(kind, cards, dict(sorted(least(node.resources for node in nodes).items()))),
         levels,
         tuple(Domain(path, tuple(names)) for path, names in rows.items()),
         {reason: tuple(names) for reason, names in sorted(unusable.items())},
     )
 
 
-def _least(nodes: Sequence[Known]) -> Iterator[tuple[str, int]]:
-    """What every node of a pool has: the smallest amount of each resource that all of them name."""
-    kept = dict(nodes[0].resources)
-    for other in {id(node.resources): node.resources for node in nodes}.values():
-        kept = {key: min(amount, other[key]) for key, amount in kept.items() if key in other}
-    yield from sorted(kept.items())
+def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """What every node has: the smallest amount of each resource that all of them name."""
+    first, *rest = {id(amounts): amounts for amounts in offers}.values()
+    kept = dict(first)
+    for amounts in rest:
+        kept = {key: min(amount, amounts[key]) for key, amount in kept.items() if key in amounts}
+    return kept
 
 
-def in_order(nodes: Iterable[Known]) -> list[Known]:
+def in_order(nodes: Iterable[SourceNode]) -> list[SourceNode]:
     """The nodes by their paths, then by name."""
     listed = list(nodes)
     keys = {path: tuple(map(natural, path)) for path in {node.path for node in listed}}
@@ -137,13 +135,11 @@ def _number(digits: str) -> tuple[int, str, str]:
     return len(significant), significant, digits
 
 
-def nested(nodes: Sequence[Known], at: Route) -> tuple[list[Known], tuple[Diagnostic, ...]]:
+def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tuple[Diagnostic, ...]]:
     """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
     these, and T565 says which are left out."""
-    above: dict[tuple[tuple[Level, ...], str], list[tuple[str, ...]]] = {}
-    for node in nodes:
-        if node.levels and node.levels[-1].nvlink:
-            above.setdefault((node.levels, node.path[-1]), []).append(node.path[:-1])
+    linked = (node for node in nodes if node.levels and node.levels[-1].nvlink)
+    above = grouped(((node.levels, node.path[-1]), node.path[:-1]) for node in linked)
     depth: dict[tuple[Level, ...], int] = {}
     for (levels, _), paths in above.items():
         depth[levels] = min(depth.get(levels, len(levels)), _shared([*dict.fromkeys(paths)]))
@@ -158,7 +154,7 @@ def _shared(paths: Sequence[tuple[str, ...]]) -> int:
     return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
 
 
-def _above(node: Known, crossed: Mapping[tuple[Level, ...], int]) -> Known:
+def _above(node: SourceNode, crossed: Mapping[tuple[Level, ...], int]) -> SourceNode:
     kept = crossed.get(node.levels, len(node.levels))
     if kept == len(node.levels):
         return node
@@ -173,7 +169,10 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
     return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
 
 
-# The Kubernetes objects of a file, alone or in lists, with where they stand.
+def toleration(key: str, value: str, effect: str) -> dict[str, str]:
+    """A toleration of the taint."""
+    operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+    return {"key": key, **operator, **non_empty(effect=effect)}
 
 
 def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
@@ -184,8 +183,7 @@ def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(path)
 
 
-def kube_objects(source: SourceFile) -> Iterator[tuple[Route, Any]]:
-    """Every object; a List's items in its place."""
+def kube_objects(source: SourceFile) -> Iterator[Object]:
+    """The Kubernetes objects of a file; the items of a List in its place, even if the `kind` at its end is missing."""
     for number, document in enumerate(source.documents):
-        for one in flattened(Object(source.at(number), document.data)):
-            yield one.route, one.data
+        yield from flattened(Object(source.at(number), {"kind": "List", **mapping(document.data)}))

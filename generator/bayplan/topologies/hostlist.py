@@ -45,8 +45,8 @@ def _items(text: str) -> Iterator[str]:
 
 
 def _next(text: str, character: str, start: int) -> int:
-    found = text.find(character, start)
-    return len(text) if found < 0 else found
+    place = text.find(character, start)
+    return len(text) if place < 0 else place
 
 
 def _expand_item(item: str, room: int) -> Iterable[str]:

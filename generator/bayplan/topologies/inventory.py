@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.fabrics import pools_of
-from bayplan.model.topology import ClusterTopology, Fabric, Pool
+from bayplan.kube.objects import non_empty
+from bayplan.model.topology import ClusterTopology, Fabric, Level, Pool
 from bayplan.topologies import hostlist
 
 Path = tuple[str, ...]
@@ -83,17 +84,14 @@ def _pool(pool: Pool) -> PoolCount:
     total = total_of([amount for _, amount in rows])
     sizes = _group_sizes(pool, total)
     amounts = [_amounts(rows, depth) for depth in range(1, len(pool.levels) + 1)]
-    levels = (
-        _level(level.name, level.label, [*units.values()], sizes)._replace(nvlink=level.nvlink, plan=level.plan)
-        for level, units in zip(pool.levels, amounts, strict=True)
-    )
+    levels = (_level(level, [*units.values()], sizes) for level, units in zip(pool.levels, amounts, strict=True))
     return PoolCount(pool, total, tuple(levels), _units(pool, amounts), reasons)
 
 
 def _amount(nodes: Sequence[str], reasons: Mapping[str, str], plan: int | None) -> Amount:
-    found = Counter(reasons[node] for node in nodes if node in reasons) if reasons else Counter[str]()
-    usable = len(nodes) - found.total()
-    return Amount(len(nodes), usable, usable if plan is None else min(plan, usable), found)
+    unusable = Counter(reasons[node] for node in nodes if node in reasons) if reasons else Counter[str]()
+    usable = len(nodes) - unusable.total()
+    return Amount(len(nodes), usable, usable if plan is None else min(plan, usable), unusable)
 
 
 def total_of(amounts: Sequence[Amount]) -> Amount:
@@ -111,20 +109,20 @@ def total_of(amounts: Sequence[Amount]) -> Amount:
 
 def _amounts(rows: Sequence[tuple[Path, Amount]], depth: int) -> dict[Path, Amount]:
     """The units of a depth."""
-    inside: dict[Path, list[Amount]] = {}
-    for path, amount in rows:
-        inside.setdefault(path[:depth], []).append(amount)
-    return {path: total_of(found) if len(found) > 1 else found[0] for path, found in inside.items()}
+    inside = grouped((path[:depth], amount) for path, amount in rows)
+    return {path: total_of(below) if len(below) > 1 else below[0] for path, below in inside.items()}
 
 
-def _level(name: str, label: str, units: Sequence[Amount], sizes: Sequence[int]) -> LevelCount:
+def _level(level: Level, units: Sequence[Amount], sizes: Sequence[int]) -> LevelCount:
     return LevelCount(
-        name,
-        label,
+        level.name,
+        level.label,
         len(units),
         _counted(each.nodes for each in units),
         _counted(each.usable for each in units),
         tuple(_fit(size, units) for size in sizes),
+        level.nvlink,
+        level.plan,
     )
 
 
@@ -169,7 +167,7 @@ def _units(pool: Pool, amounts: Sequence[Mapping[Path, Amount]]) -> tuple[Unit, 
     return tuple(below.get((), ()))
 
 
-# A counted topology as plain data.
+# The counts as JSON data.
 
 
 def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) -> dict[str, Any]:
@@ -178,11 +176,7 @@ def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) 
         "topology": topology.name,
         **_amount_data(total_of([each.amount for each in counted])),
         "pools": [_pool_data(each, level) for each in counted],
-        **(
-            {"fabrics": [_fabric_data(topology, each) for each in topology.fabrics.values()]}
-            if topology.fabrics
-            else {}
-        ),
+        **non_empty(fabrics=[_fabric_data(topology, each) for each in topology.fabrics.values()]),
     }
 
 
@@ -228,7 +222,7 @@ def _level_data(level: LevelCount) -> dict[str, Any]:
         "domains": level.units,
         "sizes": _sizes_data(level.sizes, "nodes"),
         "usable": _sizes_data(level.usable, "usable"),
-        "groups": list(map(_fit_data, level.fits)),
+        "groups": [fit._asdict() for fit in level.fits],
     }
 
 
@@ -236,16 +230,12 @@ def _sizes_data(sizes: Mapping[int, int], word: str) -> list[dict[str, int]]:
     return [{word: size, "domains": units} for size, units in sizes.items()]
 
 
-def _fit_data(fit: Fit) -> dict[str, int]:
-    return {"size": fit.size, "groups": fit.groups, "stranded": fit.stranded}
-
-
 def _unit_data(unit: Unit, depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"level": unit.level or None, "path": "/".join(unit.path), **_amount_data(unit.amount)}
-    if unit.nvlink_domain:
-        found["nvlinkDomain"] = unit.nvlink_domain
-    if unit.members:
-        found["nodeNames"] = hostlist.compress(unit.members)
-    if unit.below and len(unit.path) < depth:
-        found["domains"] = [_unit_data(each, depth) for each in unit.below]
-    return found
+    below = unit.below if len(unit.path) < depth else ()
+    return {
+        "level": unit.level or None,
+        "path": "/".join(unit.path),
+        **_amount_data(unit.amount),
+        **non_empty(nvlinkDomain=unit.nvlink_domain, nodeNames=hostlist.compress(unit.members)),
+        **non_empty(domains=[_unit_data(each, depth) for each in below]),
+    }

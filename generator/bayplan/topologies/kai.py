@@ -11,11 +11,11 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube.objects import is_kind, items, text
-from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.model.formats import Part, ReadOptions, SourceFile
+from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import kube_objects
-from bayplan.topologies.kueue import label_pool
+from bayplan.topologies.kueue import label_pool, wrong_order
 from bayplan.topologies.native import planned
 
 GROUP, QUEUES = "kai.scheduler", "scheduling.run.ai"
@@ -28,13 +28,13 @@ def sniff(source: SourceFile) -> bool:
     return GROUP in source.head and any(is_kind(data, GROUP, "Topology") for _, data in kube_objects(source))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One pool for each Topology, and the leaf queues."""
     objects = list(kube_objects(source))
     topologies = [(route, data) for route, data in objects if is_kind(data, GROUP, "Topology")]
-    found = tuple(d for route, data in topologies for d in _faults(route, data))
-    if found or not topologies:
-        wrong = found or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
+    faults = tuple(d for route, data in topologies for d in _faults(route, data))
+    if faults or not topologies:
+        wrong = faults or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
         return Outcome(None, wrong)
     taken: set[str] = set()
     pools = tuple(_pool(data, taken) for _, data in topologies)
@@ -42,8 +42,8 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
     kai = {"kai": {"topology": name}} if len(topologies) == 1 else {}
     queues = tuple(_leaves(data for _, data in objects if is_kind(data, QUEUES, "Queue")))
     defaults = {"scheduler": "kai", **({"queue": queues[0]} if len(queues) == 1 else {})}
-    made = ClusterTopology(grouping.dns_label(name) or "cluster", pools, {}, defaults, queues or None, kai)
-    return Outcome(Part(planned(made, asked.plan), source=source.name))
+    result = ClusterTopology(grouping.dns_label(name) or "cluster", pools, {}, defaults, queues or None, kai)
+    return Outcome(Part(planned(result, options.plan), source=source.name))
 
 
 HINT = "give what `kubectl get topologies.kai.scheduler -o yaml` prints"
@@ -59,15 +59,12 @@ def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
 
     labels = _labels(data)
     wrong = next((label for label in labels if not is_label_key(label)), None)
-    fault = ""
     if not labels or len(labels) > MOST:
         fault = f"it has {len(labels)} levels, and 1 to {MOST} are needed"
     elif wrong is not None:
         fault = f'"{wrong[:80]}" is no label key'
-    elif len(set(labels)) < len(labels):
-        fault = "its levels repeat a node label"
-    elif HOSTNAME_LABEL in labels[:-1]:
-        fault = f'"{HOSTNAME_LABEL}" can only be its lowest level'
+    else:
+        fault = wrong_order(labels)
     if fault:
         message = f'Topology "{text(data, "metadata", "name")}" is none that KAI takes: {fault}'
         yield error("T566", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")

@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube import objects
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Level, Pool
 from bayplan.topologies import native
 
 API_VERSION = "scheduling.koordinator.sh/v1alpha1"
@@ -58,8 +58,8 @@ def chain(topology: ClusterTopology) -> tuple[Layer, ...]:
     for pool in topology.pools:
         for level in pool.levels:
             labels.get(level.name, {})[level.label] = None
-    made = [Layer(layer_name(name), tuple(labels[name])) for name in names]
-    return (*made, Layer(NODE_LAYER))
+    result = [Layer(layer_name(name), tuple(labels[name])) for name in names]
+    return (*result, Layer(NODE_LAYER))
 
 
 def longest(topology: ClusterTopology) -> tuple[str, ...]:
@@ -106,12 +106,12 @@ def sniff(source: SourceFile) -> bool:
     return any(is_topology(each.data) for each in source.documents)
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The levels of the ClusterNetworkTopology. It names no nodes, so the one pool has no domains yet."""
-    return native.part(_document(source), source, asked)
+    return native.part(_topology(source), source, options)
 
 
-def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
+def _topology(source: SourceFile) -> Outcome[ClusterTopology]:
     number = next((i for i, each in enumerate(source.documents) if is_topology(each.data)), None)
     if number is None:
         hint = "give what `kubectl get clusternetworktopologies -o yaml` prints"
@@ -122,19 +122,12 @@ def _document(source: SourceFile) -> Outcome[dict[str, Any]]:
     if broken:
         hint = "a chain starts at NodeTopologyLayer and goes up by parentTopologyLayer, over every entry once"
         return Outcome(None, (error("T465", route, f"the layers are no chain: {broken}", hint=hint),))
-    found = tuple(_label_findings(sorted_layers, route))
-    levels = [
-        {"name": level_name(each.name), "label": each.labels[0]}
-        for each in sorted_layers
-        if each.name != NODE_LAYER and each.labels
-    ]
-    if any(each.severity == "error" for each in found):
-        return Outcome(None, found)
-    pool = {"name": "nodes", "node": {}, "levels": levels, "domains": []}
-    return Outcome(
-        native.document(OBJECT, {"defaults": {"scheduler": "koordinator"}, "pools": [pool]}),
-        found,
-    )
+    issues = tuple(_label_findings(sorted_layers, route))
+    if has_errors(issues):
+        return Outcome(None, issues)
+    levels = (Level(level_name(each.name), each.labels[0]) for each in sorted_layers if each.name != NODE_LAYER)
+    pool = Pool("nodes", native.UNDESCRIBED, tuple(levels))
+    return Outcome(ClusterTopology(OBJECT, (pool,), defaults={"scheduler": "koordinator"}), issues)
 
 
 def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnostic]:

@@ -7,20 +7,20 @@ labels or tolerations; a flavor that does not list exactly the covered resources
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, given, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.manifest import Manifest
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, non_empty, text
+from bayplan.model.encoding import ordered
+from bayplan.model.formats import Part, ReadOptions, SourceFile
+from bayplan.model.manifest import Manifest, Object
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, NodeShape, Pool
 from bayplan.topologies import native
-from bayplan.topologies.grouping import CLIQUE, dns_label, free
+from bayplan.topologies.grouping import CLIQUE, dns_label, free, kube_objects, toleration
 
 EVERY_NODE = {"kubernetes.io/os": "linux"}
 """A label that every kubelet sets: the flavor of a pool that has no nodeSelector, for a flavor must name a label."""
@@ -46,25 +46,24 @@ def api_version(target: Target) -> str:
 
 def _topologies(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
     """With the host level last: only then does Kueue see taints, and replace a single node."""
-    for name, pool in {topology_name(topology, pool.name): pool for pool in reversed(topology.pools)}.items():
+    for title, pool in {topology_name(topology, pool.name): pool for pool in reversed(topology.pools)}.items():
         yield {
             "apiVersion": api,
             "kind": "Topology",
-            "metadata": {"name": name},
+            "metadata": {"name": title},
             "spec": {"levels": [{"nodeLabel": level.label} for level in (*pool.levels, HOST)]},
         }
 
 
 def _flavors(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
     for pool in topology.pools:
-        tolerations = [dict(each) for each in pool.node.tolerations]
         yield {
             "apiVersion": api,
             "kind": "ResourceFlavor",
             "metadata": {"name": flavor_name(topology, pool.name)},
             "spec": {
                 "nodeLabels": dict(node_labels(pool)),
-                **({"tolerations": tolerations} if tolerations else {}),
+                **non_empty(tolerations=list(map(dict, pool.node.tolerations))),
                 "topologyName": topology_name(topology, pool.name),
             },
         }
@@ -136,12 +135,12 @@ def mapped_resources(topology: ClusterTopology) -> tuple[str, ...]:
 
 def _local_queues(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
     """Each queue in each namespace that the topology describes; where it describes none, in that of the workflow."""
-    for namespace in tuple(topology.namespaces) or ("",):
-        for name in queue_names(topology):
+    for where in tuple(topology.namespaces) or ("",):
+        for queue in queue_names(topology):
             yield {
                 "apiVersion": api,
                 "kind": "LocalQueue",
-                "metadata": {"name": name, **({"namespace": namespace} if namespace else {})},
+                "metadata": {"name": queue, **non_empty(namespace=where)},
                 "spec": {"clusterQueue": cluster_queue_name(topology)},
             }
 
@@ -180,69 +179,67 @@ def _level_labels(pool: Pool) -> tuple[str, ...]:
     return tuple(level.label for level in pool.levels)
 
 
-# Kueue's Topology, ResourceFlavor and LocalQueue objects, read as a cluster topology and written from one.
-#
-# They name no node, so a topology that is read from them has pools and levels and empty `domains`. A level is called
-# after the last part of its node label; which one is NVLink is known of the label that NVIDIA's drivers set.
+# Kueue's objects, read. They name no node, so a topology that is read from them has pools and levels and no domains. A
+# level is called after the last part of its node label; the label that NVIDIA's drivers set is the one of NVLink.
 
-API = "kueue.x-k8s.io/"
+GROUP = "kueue.x-k8s.io"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
 
 
-class Found(NamedTuple):
-    """One of Kueue's objects and where it stands."""
-
-    route: Route
-    data: Mapping[str, Any]
-    kind: str
-    name: str
+def sniff(source: SourceFile) -> bool:
+    """Whether the file holds objects that describe a cluster to Kueue, alone or in lists."""
+    return any(map(_of_kueue, kube_objects(source)))
 
 
-def of_kueue(data: Any) -> bool:
-    """Whether the data is one of the objects that describe a cluster to Kueue."""
-    return text(data, "apiVersion").startswith(API) and get(data, "kind") in KINDS
+def _of_kueue(one: Object) -> bool:
+    return group(one) == GROUP and kind(one) in KINDS
 
 
-def read_objects(objects: Iterable[Found]) -> Outcome[dict[str, Any]]:
-    """The native topology in Kueue's objects; none without a Topology."""
-    by_kind: dict[str, list[Found]] = {kind: [] for kind in KINDS}
-    for each in objects:
-        by_kind[each.kind].append(each)
-    if not by_kind["Topology"]:
-        route = next((each.route for kinds in by_kind.values() for each in kinds), ("source:0:0",))
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
+    """The pools and levels in a file of Kueue's objects."""
+    return native.part(_read([each for each in kube_objects(source) if _of_kueue(each)]), source, options)
+
+
+def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
+    """The topology in Kueue's objects; none without a Topology."""
+    topologies, flavors, cluster_queues, queues = ([each for each in objects if kind(each) == one] for one in KINDS)
+    if not topologies:
+        route = next((each.route for one in (flavors, cluster_queues, queues) for each in one), ("source:0:0",))
         hint = "give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
         return Outcome(None, (error("T460", route, "there is no Topology among Kueue's objects", hint=hint),))
-    found = [d for each in by_kind["Topology"] for d in _faults(each)]
-    found += [d for each in by_kind["ResourceFlavor"] for d in _flavor_faults(each)]
-    pools, lost = _pools(by_kind["Topology"], by_kind["ResourceFlavor"])
-    return Outcome(None if found + lost else _document(by_kind, pools), (*found, *lost))
+    faults = [
+        *(d for each in topologies for d in _faults(each)),
+        *(d for each in flavors for d in _flavor_faults(each)),
+    ]
+    pools = tuple(_pools(topologies, flavors, faults))
+    return Outcome(None if faults else _topology(topologies, pools, queues), tuple(faults))
 
 
-def _faults(topology: Found) -> Iterator[Diagnostic]:
+def _faults(topology: Object) -> Iterator[Diagnostic]:
     """What Kueue's CRD refuses, and levels without a label."""
-    labels = _topology_labels(topology)
-    at = (*topology.route, "spec", "levels")
-    fault = ""
-    if not labels or not all(labels):
-        fault = "every level needs a nodeLabel"
-    elif len(set(labels)) < len(labels):
-        fault = "its levels repeat a node label"
-    elif HOSTNAME_LABEL in labels[:-1]:
-        fault = f'"{HOSTNAME_LABEL}" can only be its lowest level'
+    labels = _labels(topology)
+    fault = wrong_order(labels) if labels and all(labels) else "every level needs a nodeLabel"
     if fault:
-        yield error("T461", at, f'Topology "{topology.name}" is none that Kueue takes: {fault}')
+        message = f'Topology "{name(topology)}" is none that Kueue takes: {fault}'
+        yield error("T461", (*topology.route, "spec", "levels"), message)
 
 
-def _flavor_faults(flavor: Found) -> Iterator[Diagnostic]:
+def wrong_order(labels: Sequence[str]) -> str:
+    """Why no scheduler takes these labels as its levels; empty where it does."""
+    if len(set(labels)) < len(labels):
+        return "its levels repeat a node label"
+    return f'"{HOSTNAME_LABEL}" can only be its lowest level' if HOSTNAME_LABEL in labels[:-1] else ""
+
+
+def _flavor_faults(flavor: Object) -> Iterator[Diagnostic]:
     """Labels, taints and tolerations that are none."""
+    wrong = f'ResourceFlavor "{name(flavor)}" is none that Kueue takes'
     for key in ("nodeTaints", "tolerations"):
         for number, each in enumerate(items(flavor.data, "spec", key)):
             if not _of_texts(each):
-                message = f'ResourceFlavor "{flavor.name}" is none that Kueue takes: an entry of {key} is not one'
-                yield error("T461", (*flavor.route, "spec", key, number), message)
+                yield error("T461", (*flavor.route, "spec", key, number), f"{wrong}: an entry of {key} is not one")
     if not _of_texts(get(flavor.data, "spec", "nodeLabels") or {}):
-        message = f'ResourceFlavor "{flavor.name}" is none that Kueue takes: nodeLabels are a mapping of strings'
-        yield error("T461", (*flavor.route, "spec", "nodeLabels"), message)
+        yield error("T461", (*flavor.route, "spec", "nodeLabels"), f"{wrong}: nodeLabels are a mapping of strings")
 
 
 def _of_texts(data: Any) -> bool:
@@ -252,42 +249,31 @@ def _of_texts(data: Any) -> bool:
     )
 
 
-def _topology_labels(topology: Found) -> list[str]:
+def _labels(topology: Object) -> list[str]:
     return [text(level, "nodeLabel") for level in items(topology.data, "spec", "levels")]
 
 
-def _pools(topologies: list[Found], flavors: list[Found]) -> tuple[list[dict[str, Any]], list[Diagnostic]]:
+def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list[Diagnostic]) -> Iterator[Pool]:
     """One pool for each flavor with a topology; a Topology that no flavor names is a pool of its own."""
-    known = {each.name: each for each in topologies}
-    pools, lost, used, names = [], [], set(), set[str]()
+    by_name = {name(each): each for each in topologies}
+    used, names = set(), set[str]()
     for flavor in flavors:
         wanted = text(flavor.data, "spec", "topologyName")
-        if wanted in known:
+        if wanted in by_name:
             used.add(wanted)
-            pools.append(
-                _pool(free(dns_label(flavor.name) or "pool", names), _topology_labels(known[wanted]), _node(flavor))
-            )
+            pool = label_pool(dns_label(name(flavor)) or "pool", _labels(by_name[wanted]), names)
+            yield pool._replace(node=_node(flavor.data))
         elif wanted:
-            message = f'ResourceFlavor "{flavor.name}" names the Topology "{wanted}", which is not among the objects'
-            lost.append(error("T462", (*flavor.route, "spec", "topologyName"), message, hint=suggest(wanted, known)))
+            message = f'ResourceFlavor "{name(flavor)}" names the Topology "{wanted}", which is not among the objects'
+            route = (*flavor.route, "spec", "topologyName")
+            faults.append(error("T462", route, message, hint=suggest(wanted, by_name)))
     for each in topologies:
-        if each.name not in used:
-            pools.append(_pool(free(dns_label(each.name) or "pool", names), _topology_labels(each), {}))
-    return pools, lost
+        if name(each) not in used:
+            pool = label_pool(dns_label(name(each)) or "pool", _labels(each), names)
+            yield pool._replace(node=native.UNDESCRIBED)
 
 
-def _pool(name: str, labels: list[str], node: dict[str, Any]) -> dict[str, Any]:
-    used: set[str] = {HOST_LEVEL}
-    levels = [_level(label, used) for label in labels if label != HOSTNAME_LABEL]
-    return {"name": name, "node": node, **({"levels": levels} if levels else {}), "domains": []}
-
-
-def _level(label: str, used: set[str]) -> dict[str, Any]:
-    nvlink = {"nvlink": True} if label == CLIQUE else {}
-    return {"name": free(level_name(label), used), "label": label, **nvlink}
-
-
-def label_pool(name: str, labels: Iterable[str], taken: set[str], aliases: Mapping[str, str] = {}) -> Pool:
+def label_pool(title: str, labels: Iterable[str], taken: set[str], aliases: Mapping[str, str] = {}) -> Pool:
     """A pool without nodes, of which a scheduler's object lists the labels of levels, coarse to fine."""
     used = {HOST_LEVEL}
     levels = tuple(
@@ -295,7 +281,7 @@ def label_pool(name: str, labels: Iterable[str], taken: set[str], aliases: Mappi
         for label in labels
         if label != HOSTNAME_LABEL
     )
-    return Pool(free(dns_label(name) or "nodes", taken), NodeShape(), levels)
+    return Pool(free(dns_label(title) or "nodes", taken), NodeShape(), levels)
 
 
 def level_name(label: str) -> str:
@@ -305,59 +291,33 @@ def level_name(label: str) -> str:
     return dns_label(label.rpartition("/")[2].lower().removeprefix("topology-")) or "level"
 
 
-def _node(flavor: Found) -> dict[str, Any]:
+def _node(flavor: Any) -> NodeShape:
     """Which nodes the flavor selects, and the taints that its pods must bear."""
-    selector = dict(mapping(flavor.data, "spec", "nodeLabels"))
-    tolerations = [
-        *(_toleration(taint) for taint in items(flavor.data, "spec", "nodeTaints")),
-        *(dict(mapping(each)) for each in items(flavor.data, "spec", "tolerations")),
-    ]
-    return {
-        **({"nodeSelector": selector} if selector and selector != EVERY_NODE else {}),
-        **({"tolerations": tolerations} if tolerations else {}),
-    }
+    selector = mapping(flavor, "spec", "nodeLabels")
+    taints = (
+        toleration(text(each, "key"), text(each, "value"), text(each, "effect"))
+        for each in items(flavor, "spec", "nodeTaints")
+    )
+    return native.UNDESCRIBED._replace(
+        node_selector={} if selector == EVERY_NODE else ordered(selector),
+        tolerations=tuple(map(ordered, (*taints, *items(flavor, "spec", "tolerations")))),
+    )
 
 
-def _toleration(taint: Any) -> dict[str, Any]:
-    value = text(taint, "value")
-    how = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    effect = text(taint, "effect")
-    return {"key": text(taint, "key"), **how, **({"effect": effect} if effect else {})}
-
-
-def _document(by_kind: Mapping[str, list[Found]], pools: list[dict[str, Any]]) -> dict[str, Any]:
-    queues = list(dict.fromkeys(each.name for each in by_kind["LocalQueue"]))
-    spaces = {text(each.data, "metadata", "namespace") for each in by_kind["LocalQueue"]}
-    behind = {text(each.data, "spec", "clusterQueue") for each in by_kind["LocalQueue"]}
-    first = by_kind["Topology"][0].name
-    defaults = {
-        "scheduler": "kueue",
-        **({"namespace": min(spaces)} if len(spaces) == 1 and all(spaces) else {}),
-        **({"queue": queues[0]} if len(queues) == 1 else {}),
-    }
-    own = {
-        **({"topology": first} if len(by_kind["Topology"]) == 1 else {}),
-        **({"clusterQueue": min(behind)} if len(behind) == 1 and all(behind) else {}),
-    }
-    spec = {"defaults": defaults, **given(queues=queues, schedulers={"kueue": own} if own else {}), "pools": pools}
-    return native.document(dns_label(first) or "cluster", spec)
-
-
-def sniff(source: SourceFile) -> bool:
-    """Whether the file holds objects that describe a cluster to Kueue, alone or in lists."""
-    return any(True for _ in _objects(source))
-
-
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
-    """The pools and levels in a file of Kueue's objects."""
-    return native.part(read_objects(_objects(source)), source, asked)
-
-
-def _objects(source: SourceFile) -> Iterator[Found]:
-    for number, document in enumerate(source.documents):
-        route = source.at(number)
-        listed = items(document.data, "items")
-        nested = [((*route, "items", n), each) for n, each in enumerate(listed)] if listed else [(route, document.data)]
-        for at, data in nested:
-            if of_kueue(data):
-                yield Found(at, data, data["kind"], text(data, "metadata", "name"))
+def _topology(topologies: Sequence[Object], pools: tuple[Pool, ...], queues: Sequence[Object]) -> ClusterTopology:
+    names = tuple(dict.fromkeys(map(name, queues)))
+    namespaces = {namespace(each) for each in queues}
+    cluster_queues = {text(each.data, "spec", "clusterQueue") for each in queues}
+    first = name(topologies[0])
+    defaults = non_empty(
+        scheduler="kueue",
+        namespace=min(namespaces) if len(namespaces) == 1 else "",
+        queue=names[0] if len(names) == 1 else "",
+    )
+    own = non_empty(
+        topology=first if len(topologies) == 1 else "",
+        clusterQueue=min(cluster_queues) if len(cluster_queues) == 1 else "",
+    )
+    return ClusterTopology(
+        dns_label(first) or "cluster", pools, defaults=defaults, queues=names or None, schedulers=non_empty(kueue=own)
+    )

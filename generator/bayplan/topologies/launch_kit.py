@@ -13,7 +13,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import get, items, mapping, number_in, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import SHARING, ClusterTopology, Domain, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies import grouping
 from bayplan.topologies.network_operator import NAMESPACE
@@ -38,7 +38,7 @@ def _groups(data: Any) -> Sequence[Any]:
     return listed if any("pfs" in mapping(each) or "machineType" in mapping(each) for each in listed) else ()
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """A pool for each group, with its node selector, its nodes and what a rail of its fabric asks for."""
     documents = [(number, each.data) for number, each in enumerate(source.documents) if _groups(each.data)]
     if not documents:
@@ -46,30 +46,30 @@ def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
         return Outcome(None, (error("T569", source.at(), message, hint=HINT),))
     place, data = documents[0]
     at: Route = (*source.at(place), WORD)
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     taken: set[str] = set()
-    pools = [pool for n, each in enumerate(_groups(data)) for pool in _pool(each, (*at, n), taken, found)]
-    fabrics = _fabrics(data, at, found)
-    if has_errors(tuple(found)):
-        return Outcome(None, tuple(found))
+    pools = [pool for n, each in enumerate(_groups(data)) for pool in _pool(each, (*at, n), taken, issues)]
+    fabrics = _fabrics(data, at, issues)
+    if has_errors(tuple(issues)):
+        return Outcome(None, tuple(issues))
     topology = ClusterTopology("cluster", tuple(pools), fabrics=fabrics, versions=_versions(data) if fabrics else {})
     places = {node: (*at, n) for n, pool in enumerate(pools) for node in pool.nodes()}
-    return Outcome(Part(topology, places, source=source.name), tuple(found))
+    return Outcome(Part(topology, places, source=source.name), tuple(issues))
 
 
 HINT = "give the cluster-config.yaml that `l8k discover` writes"
 
 
-def _pool(data: Any, at: Route, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+def _pool(data: Any, at: Route, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     if not isinstance(data, dict):
-        found.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
+        issues.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
         return
     selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
     name = grouping.dns_label(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
         message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
-        found.append(info("T569", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
+        issues.append(info("T569", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
     yield Pool(grouping.free(name, taken), NodeShape(node_selector=selector), (), (Domain((), nodes),) if nodes else ())
 
 
@@ -78,7 +78,7 @@ def _label(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else grouping.text_of(value)
 
 
-def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]:
+def _fabrics(data: Any, at: Route, issues: list[Diagnostic]) -> dict[str, Fabric]:
     """The one fabric of the profile. Groups with the same GPUs and number of rails share its networks; what networks of
     others are called depends on what is generated together (docs/user/heterogeneous-clusters.md)."""
     groups = _groups(data)
@@ -89,22 +89,22 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
     if not kind or not any(rails):
         what = "no profile says how pods are attached" if not kind else "no port is for traffic between nodes"
         message = f"{what}, so the topology has no fabric"
-        found.append(info("T569", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
+        issues.append(info("T569", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
         return {}
     buckets = {(text(each, "gpuType") or n, len(own)) for n, (each, own) in enumerate(zip(groups, rails, strict=True))}
     if len(buckets) > 1:
         message = f"{len(buckets)} groups of machines differ in GPUs or rails; networks may have their names at the end"
-        found.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
+        issues.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
     longest = max(rails, key=len)
     most = dict(longest)
     multirail = get(data, "profile", "multirail")
     numbers = list(most) if multirail or (multirail is None and len(most) > 1) else [None]
-    made = [_rail(data, kind, rail, most.get(rail or 0, {})) for rail in numbers]
+    result = [_rail(data, kind, rail, most.get(rail or 0, {})) for rail in numbers]
     ids = dict.fromkeys(text(port, "deviceID") for each in rails for _, port in each)
     return {
         "rails": Fabric(
             *("rails", kind, link if link in LINKS else ""),
-            rails=tuple(_addressed(data, made)),
+            rails=tuple(_addressed(data, result)),
             ipam=_ipam(data),
             mtu=number_in(data, "sriov", f"{link}Mtu") or 0 if kind == "sriov" else 0,
             device_ids=tuple(each for each in ids if re.fullmatch("[0-9a-f]{4}", each)),
@@ -116,8 +116,8 @@ def _fabrics(data: Any, at: Route, found: list[Diagnostic]) -> dict[str, Fabric]
 def _versions(data: Any) -> dict[str, str]:
     """The operator's release, where the file says one."""
     release = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
-    found = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", release)
-    return {"networkOperator": found[1]} if found else {}
+    match = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", release)
+    return {"networkOperator": match[1]} if match else {}
 
 
 def _ipam(data: Any) -> Ipam:
@@ -147,8 +147,8 @@ def _kind(data: Any, link: str) -> str:
     if get(data, "profile", "spectrumX", "enable") is True:
         return "spectrumx"
     shared = "ipoib" if link == "infiniband" else "macvlan"
-    known = {"host_device": "hostdevice", "sriov": "sriov", "rdma_shared": shared}
-    return known.get(text(data, "profile", "deployment"), "")
+    kinds = {"host_device": "hostdevice", "sriov": "sriov", "rdma_shared": shared}
+    return kinds.get(text(data, "profile", "deployment"), "")
 
 
 def _rails(group: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -168,13 +168,13 @@ def _rail(data: Any, kind: str, rail: int | None, port: Mapping[str, Any]) -> Ra
     network, network_default, resource, resource_default = RESOURCES[kind]
     prefix, _, plain = resource_default.partition("/")
     name = text(data, network, "networkName") or network_default
-    asked = text(data, resource, "resourceName") or plain
+    options = text(data, resource, "resourceName") or plain
     if rail is None:
-        return Rail(f"{space}/{name}", f"{prefix}/{asked}")
+        return Rail(f"{space}/{name}", f"{prefix}/{options}")
     hca, interface = _called(data, "rdma", rail, port), _called(data, "netdev", rail, port)
     device = text(port, "pciAddress") if kind == "hostdevice" else interface
     return Rail(
-        *(f"{space}/{name}-rail-{rail}", f"{prefix}/{asked}_rail_{rail}", hca),
+        *(f"{space}/{name}-rail-{rail}", f"{prefix}/{options}_rail_{rail}", hca),
         device=device if PORT.fullmatch(device) else "",
     )
 
@@ -188,5 +188,5 @@ def _called(data: Any, what: str, rail: int, port: Mapping[str, Any]) -> str:
     key, usual = NAMES[what]
     if get(data, "nicConfigurationOperator", "deployNicInterfaceNameTemplate") is not True:
         return text(port, key)
-    made = (text(data, "nicConfigurationOperator", f"{what}Prefix") or usual).replace("%rail%", str(rail))
-    return made if re.fullmatch(r"[-._A-Za-z0-9]{1,63}", made) else ""
+    result = (text(data, "nicConfigurationOperator", f"{what}Prefix") or usual).replace("%rail%", str(rail))
+    return result if re.fullmatch(r"[-._A-Za-z0-9]{1,63}", result) else ""

@@ -21,7 +21,7 @@ from bayplan.topologies.grouping import PLACEHOLDER, upwards
 from bayplan.topologies.hypernodes.writing import place
 from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import (
-    Laid,
+    SlurmLayout,
     name_rules,
     one_layout,
     plugin_of,
@@ -94,12 +94,12 @@ def _default_queue(topology: ClusterTopology) -> ClusterTopology:
 
 def _level_names(pool: Pool) -> Pool:
     count: dict[str, int] = {}
-    made = []
+    result = []
     for level in pool.levels:
         stem = kueue.level_name(level.label)
         count[stem] = count.get(stem, 0) + 1
-        made.append(level._replace(name=stem if count[stem] == 1 else f"{stem}-{count[stem]}"))
-    return pool._replace(levels=tuple(made))
+        result.append(level._replace(name=stem if count[stem] == 1 else f"{stem}-{count[stem]}"))
+    return pool._replace(levels=tuple(result))
 
 
 def _every_node(pool: Pool) -> Pool:
@@ -130,8 +130,8 @@ def _one_tree(topology: ClusterTopology) -> ClusterTopology:
         for row in pool.domains:
             key = tuple(zip((level.label for level in pool.levels), row.path, strict=True))
             rows[key] = rows.get(key, ()) + row.nodes
-    made = tuple(Domain(tuple(value for _, value in key), nodes) for key, nodes in rows.items())
-    return topology._replace(pools=(Pool("nodes", NodeShape(), topology.pools[0].levels, made),))
+    result = tuple(Domain(tuple(value for _, value in key), nodes) for key, nodes in rows.items())
+    return topology._replace(pools=(Pool("nodes", NodeShape(), topology.pools[0].levels, result),))
 
 
 def _lists(topology: ClusterTopology) -> ClusterTopology:
@@ -139,10 +139,6 @@ def _lists(topology: ClusterTopology) -> ClusterTopology:
     kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
     pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
     return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
-
-
-def _numbered(topology: ClusterTopology) -> ClusterTopology:
-    return topology._replace(pools=tuple(p._replace(name=f"pool-{n}") for n, p in enumerate(topology.pools)))
 
 
 def _units_only(pool: Pool) -> Pool:
@@ -165,17 +161,13 @@ def _slurm_nodes(topology: ClusterTopology) -> ClusterTopology:
     rules = name_rules(topology)
     if not rules:
         return topology
-    called = {node: slurm_name(node, rules) for pool in topology.pools for row in pool.domains for node in row.nodes}
-    rows = (
-        tuple(row._replace(nodes=tuple(map(called.__getitem__, row.nodes))) for row in p.domains)
-        for p in topology.pools
-    )
-    return topology._replace(pools=tuple(p._replace(domains=own) for p, own in zip(topology.pools, rows, strict=True)))
+    names = {node: slurm_name(node, rules) for pool in topology.pools for node in pool.nodes()}
+    return topology._replace(pools=tuple(pool.renamed(names) for pool in topology.pools))
 
 
 def _slurm_plan(topology: ClusterTopology, target: Target) -> ClusterTopology:
-    made = (_base_as_plan(topology, pool, target) if pool.levels else pool for pool in topology.pools)
-    return topology._replace(pools=tuple(made))
+    result = (_base_as_plan(topology, pool, target) if pool.levels else pool for pool in topology.pools)
+    return topology._replace(pools=tuple(result))
 
 
 def _base_as_plan(topology: ClusterTopology, pool: Pool, target: Target) -> Pool:
@@ -195,23 +187,23 @@ def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
     """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
     if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
         return topology
-    laid = one_layout(topology, target)
-    return topology._replace(pools=(_of_blocks(laid) if laid.plugin == BLOCK else _of_switches(laid),))
+    layout = one_layout(topology, target)
+    return topology._replace(pools=(_of_blocks(layout) if layout.plugin == BLOCK else _of_switches(layout),))
 
 
-def _of_blocks(laid: Laid) -> Pool:
-    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in laid.units if unit.nodes)
-    base = laid.base if laid.base < max((len(row.nodes) for row in rows), default=0) else None
+def _of_blocks(layout: SlurmLayout) -> Pool:
+    rows = tuple(Domain((label_value(unit.original or unit.name),), unit.nodes) for unit in layout.units if unit.nodes)
+    base = layout.base if layout.base < max((len(row.nodes) for row in rows), default=0) else None
     return Pool(CONF, NodeShape(), (Level(BLOCK, f"{PLACEHOLDER}/{BLOCK}", plan=base),), rows)
 
 
-def _of_switches(laid: Laid) -> Pool:
+def _of_switches(layout: SlurmLayout) -> Pool:
     """A leaf less deep than others repeats its name."""
-    called = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in laid.units}
-    above = {child: unit.name for unit in laid.units for child in unit.children}
-    paths = [(upwards(unit.name, above), unit.nodes) for unit in laid.units if unit.nodes]
+    names_of = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in layout.units}
+    above = {child: unit.name for unit in layout.units for child in unit.children}
+    paths = [(upwards(unit.name, above), unit.nodes) for unit in layout.units if unit.nodes]
     depth = max((len(path) for path, _ in paths), default=0)
-    rows = (Domain(tuple(called[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
+    rows = (Domain(tuple(names_of[name] for name in at_depth(path, depth)), nodes) for path, nodes in paths)
     names = (f"switch-{depth - 1 - number}" for number in range(depth))
     return Pool(CONF, NodeShape(), tuple(Level(name, f"{PLACEHOLDER}/{name}") for name in names), tuple(rows))
 
@@ -250,7 +242,7 @@ LOSSES: Mapping[str, Loss] = {
         "names of pools (the flavors have others)",
         lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
-    "numbered": _topology("names of pools", _numbered),
+    "numbered": _named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
     "default_queue": _topology("that any queue is accepted", _default_queue),
     "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
     "nvlink_unknown": _levels(

@@ -17,8 +17,8 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
     A file without marks describes labels that are there, and is exported to make nodes like them: a simulated cluster.
     """
     marked = any(level.apply for pool in topology.pools for level in pool.levels)
-    made = (_nodes(pool, domain, marked) for pool in topology.pools for domain in pool.domains if domain.nodes)
-    return tuple(each for each in made if each.skeleton["metadata"]["labels"])
+    result = (_nodes(pool, domain, marked) for pool in topology.pools for domain in pool.domains if domain.nodes)
+    return tuple(each for each in result if each.skeleton["metadata"]["labels"])
 
 
 def _nodes(pool: Pool, domain: Domain, marked: bool) -> Many:

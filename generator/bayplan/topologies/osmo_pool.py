@@ -1,4 +1,4 @@
-"""OSMO pool configurations -> native topologies. OSMO knows levels, selectors and tolerations, and no nodes."""
+"""OSMO pool configurations -> cluster topologies. OSMO knows levels, selectors and tolerations, and no nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
+from bayplan.kube.objects import non_empty
+from bayplan.model.encoding import ordered
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.text.document import Document
 from bayplan.text.edits import Edit
 from bayplan.topologies import native
@@ -21,51 +23,44 @@ from bayplan.workflows.osmo.source import label
 TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
-def new(document: Document) -> Outcome[dict[str, Any]]:
-    """The native document of all pools in a file. None where a pool has errors."""
-    configs, reported = read_all(document)
-    made = skeleton(configs) if configs and not has_errors(reported) else Outcome[dict[str, Any]](None)
-    return Outcome(made.value, (*reported, *made.diagnostics))
-
-
-def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
-    """What a topology gains of all pools in a file. None where a pool has errors."""
-    configs, reported = read_all(document)
-    made = additions(configs, topology) if not has_errors(reported) else Outcome[tuple[Edit, ...]](None)
-    return Outcome(made.value, (*reported, *made.diagnostics))
-
-
-def skeleton(configs: Sequence[PoolConfig]) -> Outcome[dict[str, Any]]:
-    """A native document with one pool for each platform, its domains still empty: W497, W478 and W498."""
+def new(document: Document) -> Outcome[ClusterTopology]:
+    """The pools in a file, one for each platform, their domains still empty: W497, W478 and W498. None where a pool has
+    errors."""
+    configs, diagnostics = read_all(document)
+    if not configs or has_errors(diagnostics):
+        return Outcome(None, diagnostics)
     names = [platform.name for config in configs for platform in config.platforms.values()]
-    pools = [
+    pools = tuple(
         _pool(config, platform, names.count(platform.name) > 1)
         for config in configs
         for platform in config.platforms.values()
-    ]
+    )
     name = label(configs[0].name) if len(configs) == 1 and configs[0].name else "osmo"
-    spec = {**_defaults(configs), **_queues(configs), **_scheduler(configs), "pools": pools}
-    found = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
-    return Outcome(native.document(name, spec), tuple(found))
+    queues = tuple(map(_queue, configs))
+    topology = ClusterTopology(
+        name,
+        pools,
+        defaults=_defaults(configs),
+        queues=queues if queues and all(queues) else None,
+        schedulers=_schedulers(configs),
+    )
+    notes = [d for config in configs for d in (*_nodeless(config), *_depending(config), *_mistaken(config))]
+    return Outcome(topology, (*diagnostics, *notes))
 
 
-def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> dict[str, Any]:
+def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> Pool:
     name = label(f"{config.name}-{platform.name}" if shared_name else platform.name)
-    selects, tolerates = selector(platform), tolerations(platform)
-    node = {**({"nodeSelector": selects} if selects else {}), **({"tolerations": tolerates} if tolerates else {})}
-    listed = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
-    own = [_level(label(key.key), MISTAKEN.get(key.label, key.label)) for key in listed]
-    return {"name": name, "node": node, **({"levels": own} if own else {}), "domains": []}
-
-
-def _level(name: str, node_label: str) -> dict[str, Any]:
-    return {"name": name, "label": node_label, **({"nvlink": True} if node_label == CLIQUE else {})}
+    tolerated = tuple(map(ordered, tolerations(platform)))
+    node = native.UNDESCRIBED._replace(node_selector=ordered(selector(platform)), tolerations=tolerated)
+    keys = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
+    levels = ((label(key.key), MISTAKEN.get(key.label, key.label)) for key in keys)
+    return Pool(name, node, tuple(Level(level, node_label, node_label == CLIQUE) for level, node_label in levels))
 
 
 def tolerations(platform: Platform) -> list[dict[str, Any]]:
     """The platform's tolerations that do not depend on the task, each once."""
-    given = (platform.pod_template.get("spec") or {}).get("tolerations") or ()
-    fixed = [{key: each[key] for key in TOLERATION if key in each} for each in given if not _depends(each)]
+    listed = (platform.pod_template.get("spec") or {}).get("tolerations") or ()
+    fixed = [{key: each[key] for key in TOLERATION if key in each} for each in listed if not _depends(each)]
     return [each for place, each in enumerate(fixed) if each not in fixed[:place]]
 
 
@@ -74,13 +69,11 @@ def _depends(value: Any) -> bool:
     return "{{" in str(value) or "{%" in str(value)
 
 
-def _defaults(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+def _defaults(configs: Sequence[PoolConfig]) -> dict[str, str]:
     """KAI is the only scheduler that OSMO 6.4 takes; the queue is named after the backend's namespace and the pool."""
-    spaces = {config.namespace for config in configs}
-    space = spaces.pop() if len(spaces) == 1 else ""
-    queue = _queue(configs[0]) if len(configs) == 1 else ""
-    made = {"scheduler": "kai", "namespace": space, "queue": queue}
-    return {"defaults": {key: value for key, value in made.items() if value}}
+    namespaces = {config.namespace for config in configs}
+    namespace = namespaces.pop() if len(namespaces) == 1 else ""
+    return non_empty(scheduler="kai", namespace=namespace, queue=_queue(configs[0]) if len(configs) == 1 else "")
 
 
 def _queue(config: PoolConfig) -> str:
@@ -89,18 +82,12 @@ def _queue(config: PoolConfig) -> str:
     return name if config.namespace and label(name) == name and len(name) <= 63 else ""
 
 
-def _queues(configs: Sequence[PoolConfig]) -> dict[str, Any]:
-    queues = [_queue(config) for config in configs]
-    return {"queues": queues} if queues and all(queues) else {}
-
-
-def _scheduler(configs: Sequence[PoolConfig]) -> dict[str, Any]:
+def _schedulers(configs: Sequence[PoolConfig]) -> dict[str, Any]:
     """The KAI Topology that OSMO makes for the only pool, and the scheduler's name where it is another."""
     config = configs[0] if len(configs) == 1 else PoolConfig("")
     topology = f"{_queue(config)}-topology" if config.keys and _queue(config) else ""
-    renamed = config.scheduler if config.scheduler != "kai-scheduler" else ""
-    kai = {key: value for key, value in (("topology", topology), ("schedulerName", renamed)) if value}
-    return {"schedulers": {"kai": kai}} if kai else {}
+    scheduler_name = config.scheduler if config.scheduler != "kai-scheduler" else ""
+    return non_empty(kai=non_empty(topology=topology, schedulerName=scheduler_name))
 
 
 def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:
@@ -127,28 +114,32 @@ def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
                 yield warning("W498", platform.route, message, hint="write it into the topology if all tasks share it")
 
 
-def additions(configs: Sequence[PoolConfig], topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
-    """What a topology gains of the pools: selectors and tolerations, of each platform that is one of its pools.
+def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
+    """What a topology gains of all pools in a file: selectors and tolerations, of each platform that is one of its
+    pools. Levels keep their names and nodes their places. None where a pool has errors.
 
-    Levels keep their names and nodes their places. W478, W479 and W498 say where the two differ.
+    W478, W479 and W498 say where the two differ.
     """
-    found: list[Diagnostic] = []
+    configs, diagnostics = read_all(document)
+    if has_errors(diagnostics):
+        return Outcome(None, diagnostics)
+    issues = list(diagnostics)
     edits: list[Edit] = []
     taken: dict[int, Platform] = {}
     for config in configs:
-        found += [*levels(config, topology).diagnostics, *_depending(config), *_renamed_levels(config, topology)]
+        issues += [*levels(config, topology).diagnostics, *_depending(config), *_renamed_levels(config, topology)]
         for platform in config.platforms.values():
             place = _place(platform, topology)
             if place is None:
-                found.append(_no_pool(platform, topology))
+                issues.append(_no_pool(platform, topology))
             elif place in taken:
-                found.append(_pool_taken(platform, taken[place], topology.pools[place]))
+                issues.append(_pool_taken(platform, taken[place], topology.pools[place]))
             else:
                 taken[place] = platform
                 more, reported = _additions(platform, topology.pools[place], place)
                 edits += more
-                found += reported
-    return Outcome(tuple(edits), tuple(found))
+                issues += reported
+    return Outcome(tuple(edits), tuple(issues))
 
 
 def _place(platform: Platform, topology: ClusterTopology) -> int | None:
@@ -168,25 +159,24 @@ def _agree(left: Mapping[str, str], right: Mapping[str, str]) -> bool:
 def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], list[Diagnostic]]:
     node: tuple[str | int, ...] = ("spec", "pools", place, "node")
     edits: list[Edit] = []
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     for key, value in selector(platform).items():
-        known = pool.node.node_selector.get(key)
-        if known is None:
+        current = pool.node.node_selector.get(key)
+        if current is None:
             edits.append(Edit((*node, "nodeSelector", key), value))
-        elif known != value:
-            message = f'platform "{platform.name}" selects "{key}: {value}", and pool "{pool.name}" has "{known}"'
-            found.append(warning("W498", platform.route, message, hint="correct one of the two files"))
+        elif current != value:
+            message = f'platform "{platform.name}" selects "{key}: {value}", and pool "{pool.name}" has "{current}"'
+            issues.append(warning("W498", platform.route, message, hint="correct one of the two files"))
     missing = [each for each in tolerations(platform) if each not in [dict(t) for t in pool.node.tolerations]]
     edits += [Edit((*node, "tolerations"), missing, append=True)] if missing else []
-    added = [*(f"the label {edit.path[-1]}" for edit in edits if not edit.append), *map(_tolerated, missing)]
+    added = [
+        *(f"the label {edit.path[-1]}" for edit in edits if not edit.append),
+        *(f"a toleration of {each.get('key', 'every taint')}" for each in missing),
+    ]
     if added:
         message = f'pool "{pool.name}" gains {" and ".join(added)} from platform "{platform.name}"'
-        found.append(info("W498", platform.route, message))
-    return edits, found
-
-
-def _tolerated(toleration: Mapping[str, Any]) -> str:
-    return f"a toleration of {toleration.get('key', 'every taint')}"
+        issues.append(info("W498", platform.route, message))
+    return edits, issues
 
 
 def _renamed_levels(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:

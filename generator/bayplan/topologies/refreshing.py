@@ -1,14 +1,17 @@
-"""What a refresh does to a topology file, for the one who reads its diff."""
+"""`topology import --update`: the edits that bring a topology file up to date, and the findings that explain them.
+
+Domains are added, changed and removed, and node states that the sources know are replaced. Levels, node shapes,
+templates, spares, reservations, and everything that does not concern nodes stay as the user wrote them.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube import quantity
 from bayplan.model.topology import ClusterTopology, Domain, NodeShape, Pool
 from bayplan.text.edits import Edit
@@ -28,22 +31,24 @@ def report(
     old: ClusterTopology, new: ClusterTopology, compared: Comparison, known: frozenset[int]
 ) -> tuple[Diagnostic, ...]:
     """T570 to T573, T575 to T577. `known`: the pools of the file that sources know, by number."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     pools = {new.pools[pair.after].name: pair.before for pair in compared.pairs if pair.before in known}
     for name, index in pools.items():
         pool, route = old.pools[index], (*POOLS, index)
-        found += _report_renamed(pool, [each for each in compared.renamed if each.pool == name and each.value], route)
-        found += _report_gone_units(
+        issues += _report_renamed(pool, [each for each in compared.renamed if each.pool == name and each.value], route)
+        issues += _report_gone_units(
             pool, [unit.path for owner, unit in compared.units_gone if owner == name and unit.nodes], route
         )
-        found += _report_gone(pool, [each for each in compared.gone if _in(each.before, pool.name)], route)
-        found += _report_moved(pool, [each for each in compared.moved if _in(each.before, pool.name)], route)
-        found += _report_new(pool, [each for each in compared.new if _in(each.after, name)], route)
-    found += _report_unknown(old, known)
-    found += _report_pools(new, compared)
+        gone, moved = (
+            [each for each in groups if _in(each.before, pool.name)] for groups in (compared.gone, compared.moved)
+        )
+        new_nodes = [each for each in compared.new if _in(each.after, name)]
+        issues += _report_nodes(pool, gone, moved, new_nodes, route)
+    issues += _report_unknown(old, known)
+    issues += _report_pools(new, compared)
     shapes = [(pair.before, pair.after) for pair in compared.pairs if pair.before in known]
-    found += (each for i, j in shapes for each in _report_shape(old.pools[i], new.pools[j].node, (*POOLS, i, "node")))
-    return tuple(found)
+    issues += (each for i, j in shapes for each in _report_shape(old.pools[i], new.pools[j].node, (*POOLS, i, "node")))
+    return tuple(issues)
 
 
 def _in(place: Place | None, pool: str) -> bool:
@@ -58,12 +63,9 @@ def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Ite
         lines = [
             (f'"{"/".join(each.before)}" is "{"/".join(each.after)}" now', rows.get(each.before)) for each in table
         ]
-        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {_has(table)} now'
+        have = "has another name" if len(table) == 1 else "have other names"
+        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {have} now'
         yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
-
-
-def _has(table: Sequence[object]) -> str:
-    return "has another name" if len(table) == 1 else "have other names"
 
 
 def _first_rows(pool: Pool) -> dict[Path, int]:
@@ -90,29 +92,24 @@ def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Itera
         yield warning("T571", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
 
 
-def _report_gone(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T572."""
-    if groups:
-        message = f"{_count_nodes(groups, pool)} in no source, and taken out: {_node_names(groups)}"
+def _report_nodes(
+    pool: Pool, gone: Sequence[Group], moved: Sequence[Group], new: Sequence[Group], route: Route
+) -> Iterator[Diagnostic]:
+    """T572, T577 and T576."""
+    place = (*route, "domains")
+    if gone:
+        message = f"{_count_nodes(gone, pool)} in no source, and taken out: {_node_names(gone)}"
         hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
-        yield warning("T572", (*route, "domains"), message, hint=hint)
-
-
-def _report_new(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T576."""
-    if groups:
-        yield info("T576", (*route, "domains"), f"{_count_nodes(groups, pool)} new: {_node_names(groups)}")
-
-
-def _report_moved(pool: Pool, groups: Sequence[Group], route: Route) -> Iterator[Diagnostic]:
-    """T577."""
-    if groups:
+        yield warning("T572", place, message, hint=hint)
+    if moved:
         lines = [
             (f"{_listed(each.nodes)}: from {_place_name(each.before)} to {_place_name(each.after)}", None)
-            for each in groups
+            for each in moved
         ]
-        message = f"{_count_nodes(groups, pool)} in another place now: {_node_names(groups)}"
-        yield info("T577", (*route, "domains"), message, notes=_notes(lines, route))
+        message = f"{_count_nodes(moved, pool)} in another place now: {_node_names(moved)}"
+        yield info("T577", place, message, notes=_notes(lines, route))
+    if new:
+        yield info("T576", place, f"{_count_nodes(new, pool)} new: {_node_names(new)}")
 
 
 def _count_nodes(groups: Iterable[Group], pool: Pool) -> str:
@@ -151,14 +148,14 @@ def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagno
             yield info("T576", POOLS, f'pool "{name}" with {count(nodes, "node")} is new; it is put at the end')
 
 
-def _report_shape(pool: Pool, found: NodeShape, route: Route) -> Iterator[Diagnostic]:
+def _report_shape(pool: Pool, actual: NodeShape, route: Route) -> Iterator[Diagnostic]:
     """T575: where the file promises more than nodes have. Less is a decision."""
     own = pool.node
-    if own.described and found.accelerators and own.accelerators != found.accelerators:
-        message = f'pool "{pool.name}" says {own.accelerators} cards a node, and the sources say {found.accelerators}'
+    if own.described and actual.accelerators and own.accelerators != actual.accelerators:
+        message = f'pool "{pool.name}" says {own.accelerators} cards a node, and the sources say {actual.accelerators}'
         yield warning("T575", (*route, "count"), message, hint=KEPT)
     for name, amount in own.resources.items():
-        there = found.resources.get(name)
+        there = actual.resources.get(name)
         if there is not None and there < amount:
             have = f"{quantity.show(amount)} of {name} a node, and the sources say {quantity.show(there)}"
             place = (*route, name) if name in ("cpu", "memory", "pods") else (*route, "resources", name)
@@ -168,7 +165,7 @@ def _report_shape(pool: Pool, found: NodeShape, route: Route) -> Iterator[Diagno
 KEPT = "the file is left as it is: a node's shape is written by hand; correct it if it is wrong"
 
 
-# The rows of a pool as the sources have them, each where its unit stood in the file.
+# The domains of a pool as the sources report them, each at the position that it had in the file.
 
 
 class Rows(NamedTuple):
@@ -180,27 +177,22 @@ class Rows(NamedTuple):
     @property
     def all(self) -> tuple[Domain, ...]:
         """The rows of the file to be."""
-        before: dict[int, list[Domain]] = {}
-        for index, row in self.inserted:
-            before.setdefault(index, []).append(row)
+        before = grouped(self.inserted)
         kept = ((*before.get(index, ()), row) for index, row in enumerate((*self.kept, None)))
         return tuple(row for each in kept for row in each if row is not None)
 
 
-def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, found: list[Diagnostic]) -> Rows:
+def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, issues: list[Diagnostic]) -> Rows:
     """The rows of `old` brought up to date. T574: nodes that a level is missing for, which only the file has."""
-    wanted = _by_unit(new, units)
-    owners: dict[Path, list[int]] = {}
-    for index, domain in enumerate(old.domains):
-        now = units.paths.get(units.old(domain.path))
-        if now is not None:
-            owners.setdefault(now, []).append(index)
+    by_unit = _by_unit(new, units)
+    paths = ((units.paths.get(units.old(domain.path)), index) for index, domain in enumerate(old.domains))
+    owners = grouped((now, index) for now, index in paths if now is not None)
     kept: list[Domain | None] = [None if domain.nodes else domain for domain in old.domains]  # placeholders stay
     for now, indices in owners.items():
-        if now in wanted:
-            _fill(kept, old, indices, _Unit(now, wanted[now], units), route, found)
-    missing = [(now, domain) for now, domain in wanted.items() if now not in owners]
-    return Rows(tuple(kept), tuple(_new_rows(old, kept, missing, units, route, found)))
+        if now in by_unit:
+            _fill(kept, old, indices, _Unit(now, by_unit[now], units), route, issues)
+    missing = [(now, domain) for now, domain in by_unit.items() if now not in owners]
+    return Rows(tuple(kept), tuple(_new_rows(old, kept, missing, units, route, issues)))
 
 
 class _Unit(NamedTuple):
@@ -213,27 +205,27 @@ class _Unit(NamedTuple):
 
 def _by_unit(new: Pool, units: Units) -> dict[Path, Domain]:
     """Unit on the common levels -> its nodes; levels that the file lacks are folded."""
-    wanted: dict[Path, Domain] = {}
+    by_unit: dict[Path, Domain] = {}
     for domain in new.domains:
         path = units.now(domain.path)
-        if path in wanted:
-            folded = wanted[path]
+        if path in by_unit:
+            folded = by_unit[path]
             nodes, leaves = (*folded.nodes, *domain.nodes), dict.fromkeys((*folded.leaves, *domain.leaves))
-            wanted[path] = folded._replace(nodes=nodes, nvlink_domain="", leaves=tuple(leaves))
+            by_unit[path] = folded._replace(nodes=nodes, nvlink_domain="", leaves=tuple(leaves))
         else:
-            wanted[path] = domain
-    return wanted
+            by_unit[path] = domain
+    return by_unit
 
 
 def _fill(
-    kept: list[Domain | None], old: Pool, indices: Sequence[int], unit: _Unit, route: Route, found: list[Diagnostic]
+    kept: list[Domain | None], old: Pool, indices: Sequence[int], unit: _Unit, route: Route, issues: list[Diagnostic]
 ) -> None:
     """The rows of one unit. Where the file tells finer levels apart than the sources, nodes stay where they were."""
     nodes = unit.domain.nodes
     if len(indices) > 1:
         there = {node for index in indices for node in old.domains[index].nodes}
         if more := [node for node in nodes if node not in there]:
-            found.append(_unplaceable(old, unit.units, more, (*route, "domains", indices[-1])))
+            issues.append(_unplaceable(old, unit.units, more, (*route, "domains", indices[-1])))
     for index in indices:
         row = old.domains[index]
         path = _renamed_path(row.path, unit.path, unit.units)
@@ -268,27 +260,27 @@ def _new_rows(
     missing: Sequence[tuple[Path, Domain]],
     units: Units,
     route: Route,
-    found: list[Diagnostic],
+    issues: list[Diagnostic],
 ) -> Iterator[tuple[int, Domain]]:
     """Rows for units that the file lacks, beside those that share most of their parents."""
     if not missing:
         return
-    shelf = _shelf(kept)
-    made: list[tuple[int, Path, Domain]] = []
+    row_index = _row_index(kept)
+    result: list[tuple[int, Path, Domain]] = []
     for now, domain in missing:
         path = _full_path(old, now, units, kept)
         if path is None:
-            found.append(_unplaceable(old, units, domain.nodes, (*route, "domains")))
+            issues.append(_unplaceable(old, units, domain.nodes, (*route, "domains")))
         else:
-            made.append((_insert_at(path, shelf), path, domain._replace(path=path)))
-    yield from ((index, row) for index, _, row in sorted(made, key=lambda each: each[:2]))
+            result.append((_insert_at(path, row_index), path, domain._replace(path=path)))
+    yield from ((index, row) for index, _, row in sorted(result, key=lambda each: each[:2]))
 
 
-Shelf = Mapping[Path, tuple[list[str], list[int], bool]]
+RowIndex = Mapping[Path, tuple[list[str], list[int], bool]]
 """Parent, of any level -> the values below it, where the last row of each stands, and whether they are in order."""
 
 
-def _shelf(kept: Sequence[Domain | None]) -> Shelf:
+def _row_index(kept: Sequence[Domain | None]) -> RowIndex:
     ends: dict[Path, dict[str, int]] = {(): {}}
     for index, row in enumerate(kept):
         for depth, value in enumerate(row.path if row and row.nodes else ()):
@@ -297,21 +289,21 @@ def _shelf(kept: Sequence[Domain | None]) -> Shelf:
     return {parent: ([*below], [*below.values()], sorted(below) == [*below]) for parent, below in ends.items()}
 
 
-def _insert_at(path: Path, shelf: Shelf) -> int:
+def _insert_at(path: Path, row_index: RowIndex) -> int:
     """The number of the row before which a new one stands: in order where there is one, else behind its like."""
-    depth = next(depth for depth in range(len(path) - 1, -1, -1) if path[:depth] in shelf) if path else 0
-    values, ends, in_order = shelf[path[:depth]]
+    depth = next(depth for depth in range(len(path) - 1, -1, -1) if path[:depth] in row_index) if path else 0
+    values, ends, in_order = row_index[path[:depth]]
     after = bisect(values, path[depth]) if path and in_order else len(values)
     if after:
         return ends[after - 1] + 1
-    return _before_parent(path[:depth], shelf)
+    return _before_parent(path[:depth], row_index)
 
 
-def _before_parent(parent: Path, shelf: Shelf) -> int:
+def _before_parent(parent: Path, row_index: RowIndex) -> int:
     """The row in front of all of a parent: behind the one before that, if there is one."""
     while parent:
         parent, value = parent[:-1], parent[-1]
-        values, ends, _ = shelf[parent]
+        values, ends, _ = row_index[parent]
         if place := values.index(value):
             return ends[place - 1] + 1
     return 0
@@ -319,15 +311,17 @@ def _before_parent(parent: Path, shelf: Shelf) -> int:
 
 def _full_path(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]) -> Path | None:
     """The full path of a unit: levels whose values the sources lack have the one that all its like have."""
-    found = {depth: value for (depth, _), value in zip(units.levels, now, strict=False) if depth not in units.own_names}
+    values = {
+        depth: value for (depth, _), value in zip(units.levels, now, strict=False) if depth not in units.own_names
+    }
     finest = max((depth for depth, _ in units.levels), default=-1)
     for depth in range(len(old.levels)):
-        if depth not in found:
+        if depth not in values:
             value = _common_value(depth, now, units, old, kept) if depth < finest else None
             if value is None:
                 return None
-            found[depth] = value
-    return tuple(found[depth] for depth in range(len(old.levels)))
+            values[depth] = value
+    return tuple(values[depth] for depth in range(len(old.levels)))
 
 
 def _common_value(depth: int, now: Path, units: Units, old: Pool, kept: Sequence[Domain | None]) -> str | None:
@@ -336,9 +330,9 @@ def _common_value(depth: int, now: Path, units: Units, old: Pool, kept: Sequence
     there = [(where, path) for (where, path), row in zip(pairs, kept, strict=False) if where is not None and row]
     inside = sum(1 for i, _ in units.levels if i <= depth) if depth in units.own_names else 0
     for much in range(len(now) - 1, inside - 1, -1):
-        found = {path[depth] for where, path in there if where is not None and where[:much] == now[:much]}
-        if found:
-            return found.pop() if len(found) == 1 else None
+        values = {path[depth] for where, path in there if where is not None and where[:much] == now[:much]}
+        if values:
+            return values.pop() if len(values) == 1 else None
     return None
 
 
@@ -350,11 +344,6 @@ def _unplaceable(old: Pool, units: Units, nodes: Sequence[str], route: Route) ->
     return error("T574", route, message, hint="add a source that knows the level, or put the nodes in by hand")
 
 
-# A topology file brought up to date: what the sources know replaces what the file said of it, and nothing else does.
-#
-# Rows of domains change, come and go; states that sources know are refreshed. Levels, node shapes, templates, spares,
-# what is reserved, and everything that is not about nodes stay as somebody wrote them.
-
 STATES = ("cordoned", "notReady", "unhealthy")
 """Reasons why a node is unusable that a source can know. The others are decisions."""
 
@@ -365,37 +354,33 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
     T574 where new nodes cannot be placed; T570 to T577 say what becomes of the file. Routes are the file's.
     """
     compared = compare(old, new)
-    found: list[Diagnostic] = []
-    homes = {node: name for name, pool in _named_pools(new) for node in pool.nodes()}
-    made: list[Edit] = []
+    issues: list[Diagnostic] = []
+    placed = {node for pool in new.pools for node in pool.nodes()}
+    result: list[Edit] = []
     paired = {pair.before: pair for pair in compared.pairs if new.pools[pair.after].domains}
     for index, pool in enumerate(old.pools):
         pair = paired.get(index)
         if pair is None:
-            made += _unknown_pool_edits(index, pool, homes)
+            result += _unknown_pool_edits(index, pool, placed)
         else:
-            made += _pool_edits(pair, pool, new.pools[pair.after], states, found)
-    made += _new_pool_edits(old, new, compared)
+            result += _pool_edits(pair, pool, new.pools[pair.after], states, issues)
+    result += _new_pool_edits(old, new, compared)
     reported = report(old, new, compared, frozenset(paired))
-    return Outcome(None if has_errors(found) else tuple(made), (*found, *reported))
+    return Outcome(None if has_errors(issues) else tuple(result), (*issues, *reported))
 
 
-def _named_pools(topology: ClusterTopology) -> Iterator[tuple[str, Pool]]:
-    return ((pool.name, pool) for pool in topology.pools)
-
-
-def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], found: list[Diagnostic]) -> Iterator[Edit]:
+def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], issues: list[Diagnostic]) -> Iterator[Edit]:
     """The rows and the states of a pool that the sources know; what nobody had said of it is filled in."""
     route: Route = ("spec", "pools", pair.before)
     yield from _shape_edits(route, pool, new)
     if _has_real_labels(pool, new):
         yield from _relabel_edits(route, pool, new, states)
         return
-    after = refresh_rows(pool, new, pair.units, ("topology", *route), found)
+    after = refresh_rows(pool, new, pair.units, ("topology", *route), issues)
     for index, (domain, row) in enumerate(zip(pool.domains, after.kept, strict=True)):
         yield from _row_edits((*route, "domains", index), domain, row)
     for index, row in after.inserted:
-        yield Edit((*route, "domains", index), _row_data(row), insert=True)
+        yield Edit((*route, "domains", index), native.domain_document(row), insert=True)
     nodes = [node for row in after.all for node in row.nodes]
     yield from _state_edits((*route, "unusable"), pool.unusable, _refreshed_states(pool, new, nodes, states))
 
@@ -403,8 +388,8 @@ def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], foun
 def _shape_edits(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[Edit]:
     """What nodes offer, where the file says nothing of that."""
     if new.node.described and not pool.node.described:
-        made = pool._replace(node=new.node._replace(tolerations=pool.node.tolerations or new.node.tolerations))
-        data = native.write(ClusterTopology("", (made,)))["spec"]["pools"][0]["node"]
+        tolerations = pool.node.tolerations or new.node.tolerations
+        data = native.node_document(new.node._replace(tolerations=tolerations))
         yield from (Edit((*route, "node", key), value) for key, value in data.items())
 
 
@@ -417,7 +402,7 @@ def _has_real_labels(pool: Pool, new: Pool) -> bool:
 
 def _relabel_edits(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:
     """Levels and rows as the sources have them: the file's had no labels, so nothing can refer to their values yet."""
-    data = native.write(ClusterTopology("", (new,)))["spec"]["pools"][0]
+    data = native.pool_document(new)
     yield Edit((*route, "levels"), data["levels"])
     yield Edit((*route, "domains"), data["domains"])
     nodes = list(new.nodes())
@@ -429,15 +414,8 @@ def _row_edits(path: tuple[str | int, ...], domain: Domain, row: Domain | None) 
     if row is None:
         yield Edit(path, remove=True)
     elif row != domain:
-        before, after = _row_data(domain), _row_data(row)
+        before, after = native.domain_document(domain), native.domain_document(row)
         yield from (Edit((*path, key), after[key]) for key in after if after[key] != before.get(key))
-
-
-def _row_data(row: Domain) -> dict[str, Any]:
-    """A row as the native format writes it."""
-    document = native.write(ClusterTopology("", (Pool("", NodeShape(), domains=(row,)),)))
-    data: dict[str, Any] = document["spec"]["pools"][0]["domains"][0]
-    return data
 
 
 def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collection[str]) -> dict[str, list[str]]:
@@ -448,12 +426,12 @@ def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collectio
     place = {node: number for number, node in enumerate(nodes)}
     decided = {reason: place.keys() & names for reason, names in pool.unusable.items() if reason not in STATES}
     out = set().union(*decided.values())
-    found: dict[str, Collection[str]] = {**decided}
+    by_reason: dict[str, Collection[str]] = {**decided}
     for reason in STATES:
         kept = () if reason in states else pool.unusable.get(reason, ())
-        found[reason] = (place.keys() & {*kept, *new.unusable.get(reason, ())}) - out
-        out |= set(found[reason])
-    return {reason: sorted(names, key=place.__getitem__) for reason, names in found.items()}
+        by_reason[reason] = (place.keys() & {*kept, *new.unusable.get(reason, ())}) - out
+        out |= set(by_reason[reason])
+    return {reason: sorted(names, key=place.__getitem__) for reason, names in by_reason.items()}
 
 
 def _state_edits(
@@ -465,15 +443,15 @@ def _state_edits(
             yield Edit((*path, reason), hostlist.compress(names))
 
 
-def _unknown_pool_edits(index: int, pool: Pool, homes: Mapping[str, str]) -> Iterator[Edit]:
+def _unknown_pool_edits(index: int, pool: Pool, placed: Collection[str]) -> Iterator[Edit]:
     """A pool that no source knows stays, without the nodes that are in another one now."""
     route: tuple[str | int, ...] = ("spec", "pools", index)
     for number, domain in enumerate(pool.domains):
-        staying = [node for node in domain.nodes if node not in homes]
+        staying = [node for node in domain.nodes if node not in placed]
         if len(staying) != len(domain.nodes):
             yield Edit((*route, "domains", number, "nodes"), hostlist.compress(staying))
     for reason, names in pool.unusable.items():
-        kept = [node for node in names if node not in homes]
+        kept = [node for node in names if node not in placed]
         if len(kept) != len(names):
             yield Edit((*route, "unusable", reason), hostlist.compress(kept))
 

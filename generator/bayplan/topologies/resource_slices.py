@@ -1,6 +1,8 @@
-"""Network cards in ResourceSlices of dranet -> the rails of a fabric (dranet 1.4, pkg/apis/attributes.go).
+"""Nodes, GPUs and fabrics from ResourceSlices (resource.k8s.io v1alpha3 to v1), which DRA drivers publish.
 
-A rail is a card with RDMA that is no virtual one; the GPU that hangs off the same PCIe root is the one next to it.
+NVIDIA's driver lists the GPUs of a node, and not its place (dra-driver-nvidia-gpu 25.12). dranet lists network cards,
+and on CoreWeave their fabric, superpod and leaf group (dranet 1.4, pkg/apis/attributes.go,
+pkg/cloudprovider/coreweave). A rail is a card with RDMA that is not virtual; its GPU is the one on the same PCIe root.
 """
 
 from __future__ import annotations
@@ -12,12 +14,12 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import get, is_kind, items, mapping, number_in, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Fabric, Level, Rail
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import Known, kube_objects
+from bayplan.topologies.grouping import SourceNode, kube_objects
 
 PREFIX = "dra.net"
 ROOT = "resource.kubernetes.io/pcieRoot"
@@ -64,9 +66,9 @@ NAMED = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 
 def gpu_of(device: Any) -> tuple[str, int] | None:
     """The PCIe root of a GPU and its number, where its name tells it: `gpu-3`."""
-    found = re.fullmatch(r"gpu-(\d{1,3})", text(device, "name"))
+    match = re.fullmatch(r"gpu-(\d{1,3})", text(device, "name"))
     root = text(attributes(device).get(ROOT), "string")
-    return (root, int(found[1])) if found and root else None
+    return (root, int(match[1])) if match and root else None
 
 
 def rails(cards: Sequence[Card], gpus: Sequence[tuple[str, int]]) -> tuple[Rail, ...]:
@@ -74,21 +76,21 @@ def rails(cards: Sequence[Card], gpus: Sequence[tuple[str, int]]) -> tuple[Rail,
     counted = Counter(root for root, _ in gpus)
     near = {root: number_ for root, number_ in gpus if counted[root] == 1}
     alone = Counter(each.root for each in cards)
-    made = [each.rail._replace(gpu=near.get(each.root) if alone[each.root] == 1 else None) for each in cards]
-    return tuple(sorted(made, key=lambda rail: [grouping.natural(rail.hca), grouping.natural(rail.device)]))
+    result = [each.rail._replace(gpu=near.get(each.root) if alone[each.root] == 1 else None) for each in cards]
+    return tuple(sorted(result, key=lambda rail: [grouping.natural(rail.hca), grouping.natural(rail.device)]))
 
 
-def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], found: list[Diagnostic]) -> dict[str, Fabric]:
+def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], issues: list[Diagnostic]) -> dict[str, Fabric]:
     """The fabric of the cards that most nodes have: node -> place, rails, links."""
     having = {name: each for name, each in nodes.items() if each[1]}
     if not having:
         return {}
     usual = Counter(rails_ for _, rails_, _ in having.values()).most_common(1)[0][0]
-    found += _others(having, usual)
+    issues += _others(having, usual)
     links = {each for _, rails_, each in having.values() if rails_ == usual}
     here = next(route for route, rails_, _ in having.values() if rails_ == usual)
     message = "which DeviceClass stands for the network cards is not said; claims name the class dranet"
-    found.append(info("T617", here, message, hint="add `deviceClass:` if yours is called otherwise"))
+    issues.append(info("T617", here, message, hint="add `deviceClass:` if yours is called otherwise"))
     return {FABRIC: Fabric(FABRIC, "dranet", links.pop() if len(links) == 1 else "", rails=usual)}
 
 
@@ -102,12 +104,6 @@ def _others(having: Mapping[str, tuple[Route, tuple[Rail, ...], str]], usual: tu
         hint = "a fabric has the same rails on all its nodes: describe theirs as another fabric, with `node.fabrics`"
         yield warning("T619", having[others[0]][0], message, hint=hint)
 
-
-# ResourceSlices (resource.k8s.io v1alpha3 to v1): what DRA drivers publish of each node's devices.
-#
-# NVIDIA's driver tells the GPUs of a node and nothing of where it stands (dra-driver-nvidia-gpu 25.12). dranet tells of
-# CoreWeave's network cards which fabric, superpod and leaf group they hang on (dranet 1.4,
-# pkg/cloudprovider/coreweave).
 
 GROUP, KIND = "resource.k8s.io", "ResourceSlice"
 GPUS, CLASS = "gpu.nvidia.com", "gpu.nvidia.com"
@@ -138,20 +134,20 @@ def sniff(source: SourceFile) -> bool:
     return KIND in source.head and any(is_kind(data, GROUP, KIND) for _, data in kube_objects(source))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The nodes by the GPUs that they have, and by their place where the network's driver tells it."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     slices = list(_newest([_slice(route, data) for route, data in kube_objects(source) if is_kind(data, GROUP, KIND)]))
-    found += _partial(slices)
-    nodes = list(_nodes([each for each in slices if each.node], found))
-    fabrics = _fabrics([each for each in slices if each.node], found) if nodes else {}
-    if not nodes and not found:
+    issues += _partial(slices)
+    nodes = list(_nodes([each for each in slices if each.node], issues))
+    fabrics = _fabrics([each for each in slices if each.node], issues) if nodes else {}
+    if not nodes and not issues:
         message = "no slice names a node and a GPU, or a place in a network"
-        found.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    part = grouping.part("cluster", grouping.in_order(nodes), source, asked)
-    return Outcome(part._replace(topology=_claimed(part.topology)._replace(fabrics=fabrics)), tuple(found))
+        issues.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    part = grouping.part("cluster", grouping.in_order(nodes), source, options)
+    return Outcome(part._replace(topology=_claimed(part.topology)._replace(fabrics=fabrics)), tuple(issues))
 
 
 HINT = "give what `kubectl get resourceslices -o json` prints"
@@ -165,7 +161,7 @@ def _claimed(topology: Any) -> Any:
     )
 
 
-def _fabrics(slices: Sequence[Slice], found: list[Diagnostic]) -> dict[str, Fabric]:
+def _fabrics(slices: Sequence[Slice], issues: list[Diagnostic]) -> dict[str, Fabric]:
     """The rails that dranet's cards make, with the GPUs next to them."""
     held: dict[str, tuple[Route, list[Card], list[tuple[str, int]]]] = {}
     for each in slices:
@@ -180,7 +176,7 @@ def _fabrics(slices: Sequence[Slice], found: list[Diagnostic]) -> dict[str, Fabr
         name: (route, rails(nics, gpus), "".join(links[name]) if len(links[name]) == 1 else "")
         for name, (route, nics, gpus) in held.items()
     }
-    return fabrics(by_node, found)
+    return fabrics(by_node, issues)
 
 
 def _slice(route: Route, data: Any) -> Slice:
@@ -204,10 +200,7 @@ def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:
 
 def _partial(slices: Sequence[Slice]) -> Iterator[Diagnostic]:
     """T561: pools of which slices are missing hold too few devices."""
-    pools: dict[tuple[str, str], list[Slice]] = {}
-    for each in slices:
-        pools.setdefault((each.driver, each.pool), []).append(each)
-    for (driver, pool), held in pools.items():
+    for (driver, pool), held in grouped(((each.driver, each.pool), each) for each in slices).items():
         if len(held) < held[0].wanted and driver in (GPUS, CARDS):
             message = f'{len(held)} of {held[0].wanted} slices of pool "{pool}" of {driver} are here'
             yield error("T561", held[0].route, message, hint=HINT)
@@ -224,7 +217,7 @@ class Node(NamedTuple):
     cards: list[str]  # network cards with RDMA
 
 
-def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
+def _nodes(slices: Sequence[Slice], issues: list[Diagnostic]) -> Iterator[SourceNode]:
     nodes: dict[str, Node] = {}
     for each in slices:
         if each.driver in (GPUS, CARDS):
@@ -232,35 +225,35 @@ def _nodes(slices: Sequence[Slice], found: list[Diagnostic]) -> Iterator[Known]:
             for index, device in enumerate(each.devices):
                 _device(node, each, device, (*each.route, "spec", "devices", index))
     for name, node in nodes.items():
-        found += _report(name, node)
+        issues += _report(name, node)
         if node.gpus or node.places or node.cards:
-            yield _known(name, node)
+            yield _node(name, node)
 
 
 def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
-    attributes = mapping(device, "attributes") or mapping(device, "basic", "attributes")
+    held = attributes(device)
     if each.driver == CARDS:
-        path = tuple(_value(attributes, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
+        path = tuple(_value(held, f"{COREWEAVE}/{key}") for key, _ in LEVELS)
         if all(path):
             node.places.setdefault(path, route)
         if card_of(device):
             node.cards.append(text(device, "name"))
         return
-    kind = _value(attributes, "type")
+    kind = _value(held, "type")
     if kind not in ("gpu", "mig", "vfio"):
         return
-    card = _value(attributes, "parentUUID") if kind == "mig" else _value(attributes, "uuid")
-    card = card or _value(attributes, f"{GROUP.replace('k8s.io', 'kubernetes.io')}/pciBusID") or text(device, "name")
+    card = _value(held, "parentUUID") if kind == "mig" else _value(held, "uuid")
+    card = card or _value(held, f"{GROUP.replace('k8s.io', 'kubernetes.io')}/pciBusID") or text(device, "name")
     node.gpus[card] = None
-    node.products[_value(attributes, "productName")] = None
+    node.products[_value(held, "productName")] = None
     if any(text(taint, "effect") in ("NoSchedule", "NoExecute") for taint in items(device, "taints")):
         node.unhealthy.append(text(device, "name"))
 
 
 def _value(attributes: Mapping[str, Any], name: str) -> str:
     """An attribute; drivers may leave their own domain out of its name."""
-    found = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
-    return grouping.text_of(get(found, "string") or get(found, "version") or get(found, "int"))
+    content = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
+    return grouping.text_of(get(content, "string") or get(content, "version") or get(content, "int"))
 
 
 def _report(name: str, node: Node) -> Iterator[Diagnostic]:
@@ -277,9 +270,11 @@ def _report(name: str, node: Node) -> Iterator[Diagnostic]:
         yield info("T562", node.route, message, hint="import again when the taints are gone")
 
 
-def _known(name: str, node: Node) -> Known:
+def _node(name: str, node: Node) -> SourceNode:
     path = next(iter(node.places), ())
     levels = tuple(level for _, level in LEVELS) if path else ()
     product = next(iter(node.products), "") if len(node.products) < 2 else "gpu"
     values = tuple(grouping.value(each) or "none" for each in path)
-    return Known(name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.unhealthy else "")
+    return SourceNode(
+        name, node.route, product, len(node.gpus), {}, levels, values, "unhealthy" if node.unhealthy else ""
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import is_kind, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 from bayplan.schemas import is_label_key
 from bayplan.text.document import read
@@ -38,49 +38,49 @@ def _texts(source: SourceFile) -> Iterator[tuple[Route, str]]:
                     yield (*route, "data", key), text(data, "data", key)
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One pool for each type of network that labels tell."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     taken: set[str] = set()
-    pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, found)]
-    if not pools and not has_errors(tuple(found)):
+    pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, issues)]
+    if not pools and not has_errors(tuple(issues)):
         message = "no type of network is told by labels in it"
-        found.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
-    if has_errors(tuple(found)):
-        return Outcome(None, tuple(found))
+        issues.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
+    if has_errors(tuple(issues)):
+        return Outcome(None, tuple(issues))
     volcano = {"volcano": {"hyperNodes": "discovered"}}
-    made = ClusterTopology("cluster", tuple(pools), {}, {"scheduler": "volcano"}, None, volcano)
-    return Outcome(Part(planned(made, asked.plan), source=source.name), tuple(found))
+    result = ClusterTopology("cluster", tuple(pools), {}, {"scheduler": "volcano"}, None, volcano)
+    return Outcome(Part(planned(result, options.plan), source=source.name), tuple(issues))
 
 
-def _pools(route: Route, content: str, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+def _pools(route: Route, content: str, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     outcome = read("volcano-controller.conf", content.encode("utf-8", "replace"), str(route[0]), own=False)
     if outcome.value is None:
         message = f"the configuration is no YAML: {outcome.diagnostics[0].message}"
-        found.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))
+        issues.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))
         return
     for each in items(outcome.value[0].data if outcome.value else None, WORD):
         kind = text(each, "source")
         if kind == "label":
             for name, labels in mapping(each, "config", "networkTopologyTypes").items():
-                yield from _pool(str(name), labels, route, taken, found)
+                yield from _pool(str(name), labels, route, taken, issues)
         else:
             message = f'networks that are told by "{kind[:40]}" are left out'
-            found.append(info("T568", route, message, hint="import what that source says beside"))
+            issues.append(info("T568", route, message, hint="import what that source says beside"))
 
 
-def _pool(name: str, labels: Any, route: Route, taken: set[str], found: list[Diagnostic]) -> Iterator[Pool]:
+def _pool(name: str, labels: Any, route: Route, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     keys = [text(each, "nodeLabel") for each in labels] if isinstance(labels, list) else []
     wrong = next((key for key in keys if not is_label_key(key)), None)
     if not keys or wrong is not None or len(set(keys)) < len(keys):
         fault = f'"{wrong[:80]}" is no label key' if wrong is not None else "it lists no labels, or one twice"
         message = f'type "{name[:80]}" is none that Volcano takes: {fault}'
-        found.append(error("T568", route, message, hint="list `nodeLabel`s, coarse to fine"))
+        issues.append(error("T568", route, message, hint="list `nodeLabel`s, coarse to fine"))
         return
     if len(name) > LONGEST:
         message = f'the name of type "{name[:80]}" is longer than {LONGEST} characters, so Volcano leaves it out'
-        found.append(warning("T568", route, message, hint="shorten it"))
+        issues.append(warning("T568", route, message, hint="shorten it"))
     if keys[-1] != HOSTNAME_LABEL:
         message = f'type "{name[:80]}" ends in "{keys[-1]}", which Volcano leaves out'
-        found.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
+        issues.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
     yield label_pool(name, keys[:-1], taken)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.phrases import listing, single_line
@@ -19,16 +18,20 @@ from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workf
 from bayplan.workflows import requests
 from bayplan.workflows.requests import GroupRequest, PlacementRequest, devices, placement_request
 
-# A workload and what is asked for it, as a Workflow of one gang.
-
 GANG: Route = (*GANGS, 0)
 
 
-class Built(NamedTuple):
-    """A workflow, and where each of its routes comes from."""
+class Selected(NamedTuple):
+    """A workload that is to be placed, as a Workflow of one gang.
 
+    `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
+    `adopt`: what the workload says already may be replaced.
+    """
+
+    templates: WorkloadTemplates
     workflow: Workflow
     origins: Mapping[Route, Route]
+    adopt: bool = False
 
 
 class GroupPart(NamedTuple):
@@ -39,7 +42,7 @@ class GroupPart(NamedTuple):
     request: GroupRequest | None
 
 
-def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Built]:
+def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Selected]:
     """The workflow. A946: a group of no podSet; A947: two groups of one name."""
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
@@ -64,48 +67,44 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Bu
         priority_class=_priority(templates),
         gangs=(gang,),
     )
-    return Outcome(Built(workflow, dict(_origins(templates, request, parts))))
+    return Outcome(Selected(templates, workflow, dict(_origins(templates, request, parts)), request.adopt))
 
 
 def _pod_sets(templates: WorkloadTemplates, slots: Sequence[TemplateSlot], fabric: str) -> tuple[PodSet, ...]:
+    """The podSets of template slots. Their templates hold what says which resources the pods ask for."""
     attached: Sequence[TemplateSlot] = ()
     if fabric:  # launchers and parameter servers beside pods with devices need none
         attached = [each for each in templates.slots if devices(templates, each)] or templates.slots
-    return tuple(
-        PodSet(s.name, s.total, fabric=Attachment(fabric) if s in attached else None, template=_template(templates, s))
-        for s in slots
-    )
-
-
-def _template(templates: WorkloadTemplates, slot: TemplateSlot) -> dict[str, Any]:
-    """What of the pod template says which resources the pods ask for."""
-    spec = mapping(templates.object.data, *slot.path, "spec")
-    return {"spec": {key: spec[key] for key in ("containers", "initContainers") if spec.get(key)}}
+    pod_sets = []
+    for slot in slots:
+        spec = mapping(templates.object.data, *slot.path, "spec")
+        template = {"spec": {key: spec[key] for key in ("containers", "initContainers") if spec.get(key)}}
+        attachment = Attachment(fabric) if slot in attached else None
+        pod_sets.append(PodSet(slot.name, slot.total, fabric=attachment, template=template))
+    return tuple(pod_sets)
 
 
 def _priority(templates: WorkloadTemplates) -> str:
     """The PriorityClass that all pods have."""
-    found = {text(templates.object.data, *slot.path, "spec", "priorityClassName") for slot in templates.slots}
-    return found.pop() if len(found) == 1 else ""
+    names = {text(templates.object.data, *slot.path, "spec", "priorityClassName") for slot in templates.slots}
+    return names.pop() if len(names) == 1 else ""
 
 
 def _parts(
     templates: WorkloadTemplates, request: PlacementRequest
 ) -> tuple[tuple[GroupPart, ...], tuple[Diagnostic, ...]]:
-    """Each podSet goes to the first group whose patterns take it; what none takes stands in a group of its own."""
+    """Each podSet goes to the first group whose patterns match it; one that none matches is a group of its own."""
     owners = [_owner(slot, request.groups) for slot in templates.slots]
     parts: list[GroupPart] = []
-    for index, slot in enumerate(templates.slots):
-        owner = owners[index]
-        if owner is None:
+    for index, (slot, owner) in enumerate(zip(templates.slots, owners, strict=True)):
+        group = None if owner is None else request.groups[owner]
+        if group is None:
             parts.append(GroupPart(Group(slot.name), (slot,), None))
-        elif "size" in request.groups[owner].fields:
-            parts.append(
-                GroupPart(_group(request.groups[owner], slot.name, owners.count(owner)), (slot,), request.groups[owner])
-            )
+        elif "size" in group.fields:
+            parts.append(GroupPart(_group(group, slot.name, owners.count(owner)), (slot,), group))
         elif owner not in owners[:index]:
-            slots = tuple(each for each, taken in zip(templates.slots, owners, strict=True) if taken == owner)
-            parts.append(GroupPart(_group(request.groups[owner], "", 1), slots, request.groups[owner]))
+            slots = tuple(each for each, other in zip(templates.slots, owners, strict=True) if other == owner)
+            parts.append(GroupPart(_group(group, "", 1), slots, group))
     if request.every_group:
         parts = [each._replace(group=each.group._replace(compute_domain=request.every_group.value)) for each in parts]
     return tuple(parts), (*_unused_groups(templates, request, owners), *_duplicate_groups(templates, parts))
@@ -116,11 +115,11 @@ def _owner(slot: TemplateSlot, groups: Sequence[GroupRequest]) -> int | None:
     return next((n for n, each in numbered if any(fnmatchcase(slot.name, p) for p in each.pod_sets)), None)
 
 
-def _group(request: GroupRequest, slot: str, shared: int) -> Group:
-    """`shared`: how many podSets are cut alike; each then has groups of its own."""
+def _group(request: GroupRequest, slot: str, sharing: int) -> Group:
+    """`sharing`: how many podSets the request divides alike; each then has groups of its own."""
     values = {key: each.value for key, each in request.fields.items()}
-    called = f"{values.pop('name')}-{slot}" if shared > 1 else values.pop("name")
-    return Group(called, **values)
+    name = values.pop("name")
+    return Group(f"{name}-{slot}" if sharing > 1 else name, **values)
 
 
 def _unused_groups(
@@ -201,21 +200,6 @@ def _place(templates: WorkloadTemplates, slot: TemplateSlot) -> Route:
     return (*templates.object.route, *slot.path)
 
 
-class Selected(NamedTuple):
-    """A workload that is to be placed.
-
-    `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: what the workload says already may be replaced.
-    """
-
-    templates: WorkloadTemplates
-    workflow: Workflow
-    origins: Mapping[Route, Route]
-    scheduler: str = ""
-    queue: str = ""
-    adopt: bool = False
-
-
 def select(
     objects: Sequence[Object],
     policy: Policy | None = None,
@@ -228,43 +212,38 @@ def select(
     `hooks`: whether those that Helm runs as hooks may be placed; `namespace`: that of objects that name none;
     `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
-    found: list[Selected] = []
+    selected: list[Selected] = []
     reported: list[Diagnostic] = []
-    matched: list[tuple[Object, tuple[int, ...]]] = []
+    matches: list[tuple[Object, tuple[int, ...]]] = []
     for one in objects:
-        numbers = requests.matching(one, policy, namespace) if policy else ()
-        matched.append((one, numbers))
-        if numbers or requests.first_annotation(one):
-            made = _selected(one, objects, policy, numbers[0] if numbers else None, hooks)
-            reported += made.diagnostics
-            found += [made.value] if made.value else []
+        rules = requests.matching(one, policy, namespace) if policy else ()
+        matches.append((one, rules))
+        if rules or requests.first_annotation(one):
+            outcome = _selected(one, objects, policy, rules[0] if rules else None, hooks)
+            reported += outcome.diagnostics
+            selected += [outcome.value] if outcome.value else []
         elif (group(one), kind(one)) in workloads.WORKLOADS:
             reported += requests.misplaced(one)
-    reported += requests.findings(policy, matched, shared) if policy else ()
-    return Outcome(None if has_errors(reported) else tuple(found), tuple(map(single_line, reported)))
+    reported += requests.findings(policy, matches, shared) if policy else ()
+    return Outcome(None if has_errors(reported) else tuple(selected), tuple(map(single_line, reported)))
 
 
 def _selected(
     one: Object, objects: Sequence[Object], policy: Policy | None, rule: int | None, hooks: bool
 ) -> Outcome[Selected]:
-    asked, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
+    annotations, early = requests.read(one), (*requests.misplaced(one), *_hook(one, rule, hooks))
     templates = workloads.read(one, objects)
-    reported = (*asked.diagnostics, *early, *templates.diagnostics)
-    if has_errors(reported) or asked.value is None or templates.value is None or templates.value.idle:
+    reported = (*annotations.diagnostics, *early, *templates.diagnostics)
+    if has_errors(reported) or annotations.value is None or templates.value is None or templates.value.idle:
         return Outcome(None, reported)
-    wanted = placement_request(templates.value, policy, rule, asked.value)
-    built = build(templates.value, wanted.value) if wanted.value else None
-    reported = (*reported, *wanted.diagnostics, *(built.diagnostics if built else ()))
-    if wanted.value is None or built is None or built.value is None:
-        return Outcome(None, reported)
-    workflow, origins = built.value
-    adopt = wanted.value.adopt
-    return Outcome(Selected(templates.value, workflow, origins, workflow.scheduler, workflow.queue, adopt), reported)
+    request = placement_request(templates.value, policy, rule, annotations.value)
+    built = build(templates.value, request.value) if request.value else Outcome[Selected](None)
+    return Outcome(built.value, (*reported, *request.diagnostics, *built.diagnostics))
 
 
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     """A945."""
-    if requests.is_helm_hook(one) and not hooks:
-        asked = requests.first_annotation(one) or (*RULES, rule or 0)
+    if "helm.sh/hook" in mapping(one.data, "metadata", "annotations") and not hooks:
+        route = requests.first_annotation(one) or (*RULES, rule or 0)
         message = f"{title(one)} is a hook of Helm, which runs it alone and waits for it"
-        yield error("A945", asked, message, hint="leave it out, or place hooks too with `--include-hooks`")
+        yield error("A945", route, message, hint="leave it out, or place hooks too with `--include-hooks`")

@@ -37,24 +37,22 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  
 
 
 def finish(
-    data: Any, origins: Mapping[Route, Route], found: Sequence[Diagnostic], whole: Route, *, parallel: bool = False
+    data: Any, origins: Mapping[Route, Route], reported: Sequence[Diagnostic], whole: Route, *, parallel: bool = False
 ) -> Outcome[Read[Workflow]]:
-    """The workflow in native data that another format was translated into, and what was `found` on the way.
+    """The workflow in native data that another format was translated into, and what was `reported` on the way.
 
     What the native format cannot hold is reported where `origins` say that it comes from, or at `whole`. `parallel`:
-    below the places that `origins` know the routes of both formats go on alike.
+    below the places that `origins` list, the routes of both formats continue alike.
     """
 
     def source(route: Route) -> Route:
-        known = origin(route, origins)
-        return (*known[0], *(known[1] if parallel else ())) if known else whole
+        listed = origin(route, origins)
+        return (*listed[0], *(listed[1] if parallel else ())) if listed else whole
 
     invalid = (each._replace(route=source(each.route)) for each in schemas.validate(KIND, data, "workflow"))
-    found = (*found, *invalid)
-    if has_errors(found):
-        return Outcome(None, found)
-    made = read(data).value
-    return Outcome(made and Read(made.value, {**made.origins, **origins}), found)
+    reported = (*reported, *invalid)
+    workflow = None if has_errors(reported) else read(data).value
+    return Outcome(workflow and Read(workflow.value, {**workflow.origins, **origins}), reported)
 
 
 def document(metadata: Mapping[str, Any], spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -71,19 +69,18 @@ def write(workflow: Workflow) -> dict[str, Any]:
 
 def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route, Route]) -> list[Any]:
     """Gangs or groups whose podSets hold what they inherit."""
-    return [_complete(owner, defaults, (*route, index), origins) for index, owner in enumerate(owners)]
-
-
-def _complete(owner: Any, defaults: Any, route: Route, origins: dict[Route, Route]) -> Any:
-    changed = dict(owner)
-    if "groups" in owner:
-        changed["groups"] = _inherit(owner["groups"], defaults, (*route, "groups"), origins)
-    if "podSets" in owner and defaults:
-        changed["podSets"] = [
-            _merge(own, defaults, (*route, "podSets", index), ("workflow", "spec", "defaults"), origins, MERGED)
-            for index, own in enumerate(owner["podSets"])
-        ]
-    return changed
+    completed = []
+    for index, owner in enumerate(owners):
+        here, own = (*route, index), dict(owner)
+        if "groups" in owner:
+            own["groups"] = _inherit(owner["groups"], defaults, (*here, "groups"), origins)
+        if "podSets" in owner and defaults:
+            own["podSets"] = [
+                _merge(each, defaults, (*here, "podSets", number), ("workflow", "spec", "defaults"), origins, MERGED)
+                for number, each in enumerate(owner["podSets"])
+            ]
+        completed.append(own)
+    return completed
 
 
 def _merge(
@@ -112,6 +109,6 @@ def _merge_lists(own: list[Any], inherited: list[Any], by: Any) -> list[Any]:
     def name(entry: Any) -> tuple[Any, ...]:
         return tuple(entry.get(each) for each in names) if isinstance(entry, dict) else (id(entry),)
 
-    mine = {name(entry): entry for entry in own}
-    kept = [_merge(mine.pop(name(entry)), entry, (), (), {}) if name(entry) in mine else entry for entry in inherited]
-    return kept + [entry for entry in own if name(entry) in mine]
+    named = {name(entry): entry for entry in own}
+    kept = [_merge(named.pop(name(entry)), entry, (), (), {}) if name(entry) in named else entry for entry in inherited]
+    return kept + [entry for entry in own if name(entry) in named]

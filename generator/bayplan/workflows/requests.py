@@ -61,7 +61,7 @@ def first_annotation(one: Object) -> Route | None:
 def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
     """Word -> the value that it requests. A940: an unknown word; A941: a value that it does not take."""
     route = (*one.route, "metadata", "annotations")
-    found: dict[str, RequestedValue] = {}
+    requested: dict[str, RequestedValue] = {}
     wrong: list[Diagnostic] = []
     for key, value in mapping(one.data, "metadata", "annotations").items():
         if not isinstance(key, str) or not key.startswith(PREFIX):
@@ -75,10 +75,10 @@ def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
             wrong.append(error("A940", (*route, key, KEY), message, hint=hint))
             continue
         try:
-            found[word] = RequestedValue(_value(word, value), (*route, key))
+            requested[word] = RequestedValue(_value(word, value), (*route, key))
         except InvalidValueError as unfit:
             wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
-    return Outcome(None if wrong else found, tuple(wrong))
+    return Outcome(None if wrong else requested, tuple(wrong))
 
 
 def _value(word: str, value: Any) -> Any:
@@ -89,29 +89,23 @@ def _value(word: str, value: Any) -> Any:
 
 def _placement(value: str) -> Placement:
     """`required=spine,preferred=rack`, either alone, in any order."""
-    found: dict[str, str] = {}
+    levels: dict[str, str] = {}
     for part in value.split(","):
         key, equals, level = (each.strip() for each in part.partition("="))
         if not equals or key not in Placement._fields:
             near = did_you_mean(key, Placement._fields) if equals else ""
             shown = f'"{shorten(part.strip())}" says neither `required=LEVEL` nor `preferred=LEVEL`'
             raise InvalidValueError(shown, near or "write it as required=spine,preferred=rack")
-        if key in found:
+        if key in levels:
             raise InvalidValueError(f'"{key}" is there twice', "name one level for each")
-        found[key] = _matching(NAME, "the name of a level")(level)
-    return Placement(**found)
+        levels[key] = _matching(NAME, "the name of a level")(level)
+    return Placement(**levels)
 
 
 def _size(value: str) -> int:
-    if not (
-        value.isascii()
-        and value.isdigit()
-        and len(value) <= len(str(MAX_GROUP_SIZE))
-        and 1 <= int(value) <= MAX_GROUP_SIZE
-    ):
-        raise InvalidValueError(
-            f'"{shorten(value)}" is no number of pods', f"use a whole number from 1 to {MAX_GROUP_SIZE}"
-        )
+    if not re.fullmatch("[0-9]{1,7}", value) or not 1 <= int(value) <= MAX_GROUP_SIZE:
+        hint = f"use a whole number from 1 to {MAX_GROUP_SIZE}"
+        raise InvalidValueError(f'"{shorten(value)}" is no number of pods', hint)
     return int(value)
 
 
@@ -144,25 +138,19 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
 """Word after the prefix -> what makes a value of its text."""
 
 
-ANNOTATION_KEYS = frozenset(PREFIX + word for word in ANNOTATIONS)
-
-
 def misplaced(one: Object) -> Iterator[Diagnostic]:
-    """A948: what is asked for where nobody looks, among labels or on pod templates."""
-    yield from _among_labels(
-        one, mapping(one.data, "metadata", "labels"), (*one.route, "metadata", "labels"), "a label"
-    )
+    """A948: bayplan's annotations where they have no effect, among labels or on pod templates."""
+    at: Route = (*one.route, "metadata")
+    places = [(mapping(one.data, "metadata", "labels"), (*at, "labels"), "a label")]
     for each in templates_in((one,)):
         if each.owned:
             at = (*each.route, "metadata")
-            yield from _among_labels(one, each.labels, (*at, "labels"), "a label of its pods")
-            yield from _among_labels(one, each.annotations, (*at, "annotations"), "an annotation of its pods")
-
-
-def _among_labels(one: Object, kept: Mapping[str, Any], route: Route, what: str) -> Iterator[Diagnostic]:
-    for key in sorted(ANNOTATION_KEYS & kept.keys()):
-        message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
-        yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+            places.append((each.labels, (*at, "labels"), "a label of its pods"))
+            places.append((each.annotations, (*at, "annotations"), "an annotation of its pods"))
+    for fields, route, what in places:
+        for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
+            message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
+            yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
 
 
 class GroupRequest(NamedTuple):
@@ -186,28 +174,25 @@ def placement_request(
     templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
 ) -> Outcome[PlacementRequest]:
     """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
-    of_rule = PlacementRequest() if policy is None or rule is None else _of_rule(policy, rule)
+    by_rule = PlacementRequest()
+    if policy is not None and rule is not None:
+        row, route = policy.rules[rule], (*RULES, rule)
+        listed = [(each, (*route, "groups", number)) for number, each in enumerate(row.groups)]
+        rule_groups = tuple(GroupRequest(_fields(each, at), each.pod_sets, at) for each, at in listed)
+        by_rule = PlacementRequest(_fields(row.gang, (*route, "gang")), rule_groups, adopt=row.adopt)
     own = {word.replace("-", "_"): each for word, each in annotations.items()}
-    groups = _groups(templates, of_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
+    groups = _groups(templates, by_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
     if groups.value is None:
         return Outcome(None, groups.diagnostics)
     every = own.pop("compute_domain", None) if groups.value else None
-    return Outcome(PlacementRequest({**of_rule.fields, **own}, groups.value, every, of_rule.adopt))
+    return Outcome(PlacementRequest({**by_rule.fields, **own}, groups.value, every, by_rule.adopt))
 
 
-def _of_rule(policy: Policy, index: int) -> PlacementRequest:
-    rule, route = policy.rules[index], (*RULES, index)
-    groups = tuple(_group(each, (*route, "groups", number)) for number, each in enumerate(rule.groups))
-    return PlacementRequest(_of_fields(rule.gang, (*route, "gang")), groups, adopt=rule.adopt)
-
-
-def _group(rule: GroupRule, route: Route) -> GroupRequest:
-    return GroupRequest(_of_fields(rule, route), rule.pod_sets, route)
-
-
-def _of_fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
-    found = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
-    return {field: RequestedValue(each, (*route, camel_case(field))) for field, each in found if each not in ("", None)}
+def _fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
+    values = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
+    return {
+        field: RequestedValue(each, (*route, camel_case(field))) for field, each in values if each not in ("", None)
+    }
 
 
 def _groups(
@@ -232,13 +217,13 @@ def _groups(
     if size is None:
         message = f"nothing says how many pods of {title(templates.placed)} make a group"
         return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
-    meant = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
-    if len(meant) != 1:
-        names = listing([each.name for each in meant], "and")
+    divided = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
+    if len(divided) != 1:
+        names = listing([each.name for each in divided], "and")
         message = f"{title(templates.placed)} has the podSets {names}, and a group-size cuts one"
         return _unclear(first.route, message, "say in a policy which podSets make the groups")
-    made = {"name": RequestedValue(meant[0].name, size.route), **own}
-    return Outcome((GroupRequest(made, (meant[0].name,), size.route),))
+    requested = {"name": RequestedValue(divided[0].name, size.route), **own}
+    return Outcome((GroupRequest(requested, (divided[0].name,), size.route),))
 
 
 def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
@@ -258,7 +243,7 @@ def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()
     return Outcome(None, (error("A942", route, message, hint=hint, notes=notes),))
 
 
-# Which rule of a policy holds for which workload.
+# Matching the rules of a policy with workloads.
 
 
 def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
@@ -286,7 +271,7 @@ def findings(
     policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]], shared: bool = False
 ) -> Iterator[Diagnostic]:
     """A943: a rule that matches nothing, or no rule that matches; A944: one that asks for more, but comes later."""
-    used = {index for _, found in matched for index in found}
+    used = {index for _, rules in matched for index in rules}
     if policy.rules and not used and not shared:
         message = "the policy selects nothing: no workload among the manifests is what one of its rules describes"
         yield error("A943", RULES, message, hint="see `match`; where there is nothing to place, leave the policy away")
@@ -296,17 +281,12 @@ def findings(
             message = f"rule {index + 1} of the policy matches none of the workloads"
             yield warning("A943", (*RULES, index), message, hint="see `match`, or remove the rule")
     shadowed: dict[tuple[int, int], list[Object]] = {}
-    for one, found in matched:
-        for later in found[1:]:
-            if policy.rules[found[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
-                shadowed.setdefault((found[0], later), []).append(one)
+    for one, rules in matched:
+        for later in rules[1:]:
+            if policy.rules[rules[0]]._replace(match=policy.rules[later].match) != policy.rules[later]:
+                shadowed.setdefault((rules[0], later), []).append(one)
     for (first, later), objects in shadowed.items():
         more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
         message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
         note = Note("the first rule that matches holds", (*RULES, first))
         yield info("A944", (*RULES, later), message, notes=(note,))
-
-
-def is_helm_hook(one: Object) -> bool:
-    """Whether Helm runs the object as a hook."""
-    return "helm.sh/hook" in mapping(one.data, "metadata", "annotations")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, uses_dra
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
@@ -39,13 +39,13 @@ class Tasks(NamedTuple):
 
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which is proven elsewhere) but for which KAI finds no domain. One a group."""
-    found: dict[tuple[str, Route], Diagnostic] = {}
+    diagnostics: dict[tuple[str, Route], Diagnostic] = {}
     requests = _Requests(plan.topology, target)
     for gang in plan.gangs:
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
-                found.setdefault((each.code, each.route), each)
-    return tuple(found.values())
+                diagnostics.setdefault((each.code, each.route), each)
+    return tuple(diagnostics.values())
 
 
 def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:
@@ -175,20 +175,13 @@ class _Requests:
         if key not in self.asks:
             asks = demand(pods, self.topology)
             cards = sum(amount for name, amount in asks.items() if name.startswith("accelerator:"))
-            claimed = self.uses_dra(pods)
+            claimed = uses_dra(pods, self.topology)
             plain = {name: n for name, n in asks.items() if not name.startswith(("accelerator:", BOUNDED))}
             for name in (CHANNEL, WHOLE, *(() if self.slots_count else (SLOTS,))):
                 plain.pop(name, None)
             counted = cards if self.claims_count or not claimed else 0
             self.asks[key] = ({**plain, GPU: counted} if counted else plain, bool(cards) and not claimed)
         return self.asks[key]
-
-    def uses_dra(self, pods: Pods) -> bool:
-        """Whether the pod's cards come through DRA."""
-        spec = pods.spec.accelerator
-        kind = self.topology.accelerators.get(spec.name) if spec else None
-        allocator = (spec.allocator if spec else "") or (kind.allocators[0] if kind and kind.allocators else "")
-        return allocator == "dra"
 
     def places(self, tasks: Tasks, domain: Domain) -> int:
         """How many pods of the largest size KAI counts in a domain."""

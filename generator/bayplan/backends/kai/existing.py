@@ -12,7 +12,7 @@ from typing import Any
 from bayplan.backends.kai import pod_group
 from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, topology_of
 from bayplan.kube.kinds import instances
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
@@ -79,7 +79,6 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
 
     With a PodGroup's name or the skip mark, which an earlier run may have left, it would not look at the pods at all.
     """
-    own = plan.topology.schedulers.get("kai", {})
     queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
     jobs = workload.kind == "jobset"
@@ -92,7 +91,7 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: T
                 **_absent(SKIP, POD_GROUP),
                 **(_segments(plan, gang, unit, pods) if unit and not jobs else {}),
             },
-            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+            spec={"schedulerName": plan.topology.scheduler_name("kai", pod_group.SCHEDULER)},
         ),
     )
 
@@ -106,7 +105,7 @@ def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:
     pool = next(all_pods(unit)).pool
     required, preferred = _levels(plan, unit, pool)
     topology = topology_of(plan, gang, pool) if preferred else ""
-    return given(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
+    return non_empty(**{TOPOLOGY: topology, REQUIRED: required, PREFERRED: preferred})
 
 
 def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, str]:
@@ -115,7 +114,7 @@ def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, s
     return {
         TOPOLOGY: topology_of(plan, gang, pods.pool),
         SEGMENT: str(pods.replicas),
-        **given(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
+        **non_empty(**{SEGMENT_REQUIRED: required, SEGMENT_PREFERRED: preferred}),
     }
 
 

@@ -9,32 +9,470 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
+from bayplan.backends.kai.existing import (
+    MIN_MEMBER,
+    PREFERRED,
+    REQUIRED,
+    SEGMENT,
+    SEGMENT_PREFERRED,
+    SEGMENT_REQUIRED,
+    TOPOLOGY,
+)
 from bayplan.backends.kai.lint_groups import (
     API,
     KAI_TOPOLOGY,
+    KUEUE_TOPOLOGY,
+    Levels,
+    Node,
+    ancestors,
     check_members,
     check_minimums,
     check_pods,
     check_subgroups,
     for_kai,
     group_of,
+    known_levels,
+    leaves,
+    members,
     pod_groups,
     root,
+    subgroup_of,
     subgroups,
     whole,
 )
-from bayplan.backends.kai.lint_topology import check_constraints, check_queues, check_topologies, check_unsatisfiable
 from bayplan.backends.kai.pod_group import NODE_POOL, POD_GROUP, QUEUE, SKIP, SUBGROUP
-from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import did_you_mean, listing
-from bayplan.kube.objects import get, group, items, mapping, named, namespace, text, title
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import did_you_mean, listing, suggest
+from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import api_group, get, items, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate
-from bayplan.linting.claims import claims
+from bayplan.linting.claims import claims, device_classes, device_requests, gpus
 from bayplan.linting.objects import LintContext, Rule
+from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
+from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
 
-# Fields that the CRDs do not have, or not yet: an API server drops them without a word (M814)
+# Topologies, and constraints on their levels; queues (M713, M714, M717 to M719, M817).
+#
+# Constraints are in PodGroups, and in annotations from which KAI's podgrouper makes PodGroups.
+
+MOST_LEVELS = 16
+
+
+def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
+    """M713 and M714. KAI 0.10 reads Kueue's Topologies, which Kueue's rules are about."""
+    has_topologies = context.target.since("kai", "0.12")
+    for one in context.of(*KAI_TOPOLOGY):
+        if not has_topologies:
+            message = f"KAI {context.target.version('kai')} has no Topology of its own and reads Kueue's"
+            yield error("M713", (*one.route, "apiVersion"), message, hint="use kueue.x-k8s.io/v1alpha1, or KAI 0.12")
+            continue
+        yield from _level_list(one, context)
+        yield from _node_labels(one, context)
+    for one in () if has_topologies else context.of(*KUEUE_TOPOLOGY):
+        yield from _node_labels(one, context)
+
+
+def _level_list(one: Object, context: LintContext) -> Iterator[Diagnostic]:
+    """The CRD with its CEL rules, and the webhook for aliases (0.17, topology_validator.go)."""
+    levels = items(one.data, "spec", "levels")
+    route: Route = (*one.route, "spec", "levels")
+    if not 1 <= len(levels) <= MOST_LEVELS:
+        message = f"{title(one)} has {len(levels) or 'no'} levels; 1 to {MOST_LEVELS} are allowed"
+        yield error("M713", route, message, hint="list node labels from coarse to fine: `- nodeLabel: ...`")
+    labels = [text(each, "nodeLabel") for each in levels]
+    aliases = [text(each, "alias") for each in levels]
+    for index, (label, alias) in enumerate(zip(labels, aliases, strict=True)):
+        here: Route = (*route, index, "nodeLabel")
+        if not label:
+            yield error("M713", (*route, index), "this level has no `nodeLabel`", hint="a level is a label of nodes")
+        elif label in labels[:index]:
+            yield error("M713", here, f'"{label}" is a level twice', hint="remove one of them")
+        elif label == HOSTNAME_LABEL and index < len(levels) - 1:
+            message = f'"{label}" is the finest level there is, and others follow'
+            yield error("M713", here, message, hint="move it to the end")
+        if alias:
+            yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), context)
+
+
+def _alias(
+    alias: str, before: Sequence[str], labels: Sequence[str], route: Route, context: LintContext
+) -> Iterator[Diagnostic]:
+    if not context.target.since("kai", "0.17"):
+        message = f"KAI {context.target.version('kai')} has no aliases, and constraints that use this one name no level"
+        yield warning("M713", route, message, hint="write the node label in constraints, or use KAI 0.17")
+    elif alias in before:
+        yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one")
+    elif alias in labels:
+        yield error("M713", route, f'the alias "{alias}" is the node label of a level', hint="remove it")
+
+
+def _node_labels(one: Object, context: LintContext) -> Iterator[Diagnostic]:
+    """A node that lacks any of the labels is invisible to the Topology (pkg/scheduler/plugins/topology)."""
+    pools = [pool for pool in context.topology.pools if pool.domains]
+    known = context.labels()
+    route: Route = (*one.route, "spec", "levels")
+    labels = [text(each, "nodeLabel") for each in items(one.data, "spec", "levels")]
+    unknown = [(index, label) for index, label in enumerate(labels) if label and label not in known]
+    for index, label in unknown if pools else ():
+        message = f'no node carries the label "{label}", and a node without it belongs to no domain of {title(one)}'
+        hint = did_you_mean(label, known) or "if nodes do carry it, add the level to the topology file"
+        severity = warning if label in WELL_KNOWN else error
+        yield severity("M714", (*route, index, "nodeLabel"), message, hint=hint)
+    if not unknown and pools:
+        yield from _level_order(one, labels, pools, route)
+        yield from _ambiguous_domains(one, labels, pools, route)
+
+
+def _level_order(one: Object, labels: Sequence[str], pools: Sequence[Pool], route: Route) -> Iterator[Diagnostic]:
+    complete = [pool for pool in pools if set(labels) <= {level.label for level in (*pool.levels, HOST)}]
+    if not complete:
+        message = f"the nodes of no pool carry all levels of {title(one)}"
+        yield error("M714", route, message, hint="make one Topology for each list of levels")
+        return
+    for pool in complete:
+        order = [level.label for level in (*pool.levels, HOST)]
+        for index, (outer, inner) in enumerate(pairwise(labels)):
+            if order.index(outer) > order.index(inner):
+                message = f'"{outer}" stands above "{inner}", and in pool "{pool.name}" it is the finer one'
+                yield error("M714", (*route, index, "nodeLabel"), message, hint="list the levels from coarse to fine")
+                return
+
+
+def _ambiguous_domains(one: Object, labels: Sequence[str], pools: Sequence[Pool], route: Route) -> Iterator[Diagnostic]:
+    """KAI tells domains apart by their values joined with dots, and values may hold dots (topology_structs.go)."""
+    seen: dict[str, tuple[str, ...]] = {}
+    for pool in pools:
+        chosen = [index for index, level in enumerate(pool.levels) if level.label in labels]
+        for domain in pool.domains:
+            path = tuple(domain.path[index] for index in chosen if index < len(domain.path))
+            for depth in range(1, len(path) + 1):
+                joined = ".".join(path[:depth])
+                if seen.setdefault(joined, path[:depth]) != path[:depth]:
+                    message = f'KAI takes "{"/".join(path[:depth])}" and "{"/".join(seen[joined])}" for one domain'
+                    yield error("M714", route, f"{message} of {title(one)}", hint="avoid dots in the labels' values")
+                    return
+
+
+# Constraints in PodGroups and annotations (M717, M718)
+
+CONSTRAINT_KEYS = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
+PLACEMENT = (TOPOLOGY, REQUIRED, PREFERRED)
+
+
+class Constraint(NamedTuple):
+    """Topology, required and preferred level as they are written under `keys` at a place."""
+
+    topology: str
+    required: str
+    preferred: str
+    route: Route
+    keys: tuple[str, ...]
+
+    def at(self, part: int) -> Route:
+        """The place of the topology (0), the required (1) or the preferred (2) level."""
+        return (*self.route, self.keys[part])
+
+
+def constraint_of(node: Node) -> Constraint | None:
+    """What a PodGroup or a subgroup says, if anything."""
+    own = mapping(node.data, "topologyConstraint")
+    return _read_constraint(own, (*node.route, "topologyConstraint"), CONSTRAINT_KEYS) if own else None
+
+
+def _read_constraint(data: Mapping[str, object], route: Route, keys: tuple[str, ...]) -> Constraint:
+    topology, required, preferred = (text(data, key) for key in keys)
+    return Constraint(topology, required, preferred, route, keys)
+
+
+def check_constraints(context: LintContext) -> Iterator[Diagnostic]:
+    """M717 and M718. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
+    levels = known_levels(context)
+    for group in pod_groups(context):
+        nodes = {node.name: node for node in subgroups(group)}
+        for node in (root(group), *nodes.values()):
+            own = constraint_of(node)
+            if own:
+                yield from _single_constraint(own, levels, context)
+                enclosing = (*ancestors(node, nodes), *([root(group)] if node.name else []))
+                yield from _nested_constraint(own, [each for up in enclosing if (each := constraint_of(up))], levels)
+    for own in _annotated(context):
+        yield from _single_constraint(own, levels, context)
+
+
+def _annotated(context: LintContext) -> Iterator[Constraint]:
+    """On workloads for KAI, and since 0.16 on the Job templates of JobSets (podgrouper/plugins/jobset)."""
+    seen: set[Route] = set()
+    for template in context.templates:
+        places: list[tuple[str | int, ...]] = [()] if template.owned else []
+        if get(template.object.data, "kind") == "JobSet" and context.target.since("kai", "0.16"):
+            places.append(template.path[:4])
+        for path in places if for_kai(template, context) else ():
+            data = mapping(template.object.data, *path, "metadata", "annotations")
+            route: Route = (*template.object.route, *path, "metadata", "annotations")
+            if any(text(data, key) for key in PLACEMENT) and route not in seen:
+                seen.add(route)
+                yield _read_constraint(data, route, PLACEMENT)
+
+
+def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], context: LintContext) -> Iterator[Diagnostic]:
+    level = own.required or own.preferred
+    if not own.topology:
+        if level:
+            message = f'the level "{level}" belongs to no Topology, so KAI ignores it without a word'
+            part = 1 if own.required else 2
+            yield error("M717", own.at(part), message, hint=f"add `{own.keys[0]}:` with the name of the Topology")
+        return
+    if not level:
+        message = f'Topology "{own.topology}" is named without a level, and KAI then places nothing'
+        yield error("M717", own.at(0), message, hint=f"add `{own.keys[1]}` or `{own.keys[2]}`")
+    elif own.topology in topologies:
+        yield from _level_names(own, topologies[own.topology], context)
+    elif topologies:
+        message = f'there is no Topology "{own.topology}" in the manifests or in the topology file'
+        near = did_you_mean(own.topology, topologies)
+        hint = near or "KAI says that it does not exist, and the pods wait"
+        yield (error if near else warning)("M717", own.at(0), message, hint=hint)
+
+
+def _level_names(own: Constraint, levels: Levels, context: LintContext) -> Iterator[Diagnostic]:
+    for part, level in ((1, own.required), (2, own.preferred)):
+        if level and levels.depth(level) is None:
+            message = f'Topology "{own.topology}" has no level "{level}", and KAI then places nothing'
+            hint = suggest(level, (*levels.labels, *levels.aliases), "levels")
+            yield error("M717", own.at(part), message, hint=hint)
+        elif level in levels.aliases and not context.target.since("kai", "0.17"):
+            message = f'"{level}" is an alias, and KAI {context.target.version("kai")} knows none'
+            yield error("M717", own.at(part), message, hint=f'write "{levels.aliases[level]}"')
+    outer, inner = levels.depth(own.required), levels.depth(own.preferred)
+    if own.required and own.preferred and outer is not None and inner is not None:
+        if inner < outer:
+            message = f'"{own.preferred}" is preferred and coarser than "{own.required}", which is required'
+            hint = "KAI then places nothing: prefer the same level or a finer one"
+            yield error("M718", own.at(2), message, hint=hint)
+        elif inner == outer and not context.target.since("kai", "0.13"):
+            message = f'"{own.preferred}" is required and preferred, which KAI below 0.13 refuses'
+            yield error("M718", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
+
+
+def _nested_constraint(
+    own: Constraint, enclosing: list[Constraint], topologies: Mapping[str, Levels]
+) -> Iterator[Diagnostic]:
+    """The nearest requirement around it must not be finer: KAI looks for the inner domain inside the outer."""
+    outer = next((each for each in enclosing if each.required), None)
+    levels = topologies.get(own.topology)
+    if not outer or not levels or outer.topology != own.topology:
+        return
+    for part, level in ((1, own.required), (2, own.preferred if not own.required else "")):
+        depth, limit = levels.depth(level), levels.depth(outer.required)
+        if level and depth is not None and limit is not None and depth < limit:
+            word = "required" if part == 1 else "preferred"
+            message = f'"{level}" is {word} inside "{outer.required}", which is the finer level'
+            note = Note("required here", outer.at(1))
+            yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
+
+
+# Valid constraints that KAI never satisfies, or only at the expense of the remaining pods (M817): docs/fit.md
+
+SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
+"""Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
+
+
+def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
+    """M817."""
+    levels = known_levels(context)
+    for group in pod_groups(context):
+        group_pods = members(group, context)
+        for node in (root(group), *subgroups(group)):
+            own = constraint_of(node)
+            if own and own.required:
+                yield from _shared_finer_level(own, levels, context)
+        yield from _pods_beyond_minimum(group, group_pods)
+        yield from _unequal_gpus(group, group_pods)
+    for template in context.templates:
+        if for_kai(template, context) and not group_of(template):
+            yield from _grouped_by_kai(template)
+
+
+def _shared_finer_level(
+    own: Constraint, topologies: Mapping[str, Levels], context: LintContext
+) -> Iterator[Diagnostic]:
+    """`lowestCommonDomainID`: where all nodes share the next level too, KAI starts below the required one."""
+    levels = topologies.get(own.topology)
+    depth = levels.depth(own.required) if levels else None
+    if own.preferred or not levels or depth is None or depth + 1 >= len(levels.labels):
+        return
+    if not context.target.since("kai", "0.10.4"):
+        return
+    if len(context.labels().get(levels.labels[depth + 1]) or ()) == 1:
+        message = f'all nodes share one "{levels.labels[depth + 1]}", and KAI then finds no domain of "{own.required}"'
+        newer = context.target.since("kai", "0.13")
+        hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
+        yield error("M817", own.at(1), message, hint=hint)
+
+
+def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
+    """KAI places the minimum, in the tightest domain that holds it; the rest must fit what is left there."""
+    leaf_groups = leaves(group)
+    for node in leaf_groups.values() or [root(group)]:
+        own = constraint_of(node)
+        least = number_in(node.data, "minMember")
+        here = [each for each in group_pods if not leaf_groups or subgroup_of(each) == node.name]
+        pods = sum(each.pods or 0 for each in here)
+        if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang
+            message = f'{node.title(group)} starts with 1 of {pods} pods, all in one "{own.required}"'
+            hint = f"KAI picks the tightest domain for 1, and the others may never fit there: set {pods}"
+            yield warning("M817", (*node.route, "minMember"), message, hint=hint)
+
+
+def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
+    """The same where the podgrouper makes the PodGroup: a Job's gang is one pod unless an annotation says more."""
+    data = template.object.data
+    kind = (api_group(data), text(data, "kind"))
+    level = text(data, "metadata", "annotations", REQUIRED)
+    if kind not in SINGLE_POD_GANGS or not level or not template.pods or template.pods < 2:
+        return
+    route: Route
+    given = get(data, "metadata", "annotations", MIN_MEMBER)
+    if kind[1] == "Deployment":
+        message = f'KAI places each of the {template.pods} pods of this Deployment by itself, in any "{level}"'
+        route = (*template.object.route, "metadata", "annotations", REQUIRED)
+        yield warning("M817", route, message, hint="for pods that share a domain write a PodGroup, or another kind")
+    elif kind[1] != "Job" or whole(given) < 2:
+        message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, all in one "{level}"'
+        way = f'add the annotation {MIN_MEMBER}: "{template.pods}"' if kind[1] == "Job" else "write a PodGroup"
+        route = (*template.object.route, "metadata", "annotations", REQUIRED)
+        hint = f"the first pod may take a domain that holds no other: {way}"
+        yield warning("M817", route, message, hint=hint)
+
+
+def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
+    """`calcNodeAccommodation`: pods that all ask for GPUs are all counted as the largest."""
+    nodes: dict[str, Node] = {"": root(group), **{node.name: node for node in subgroups(group)}}
+    for node in nodes.values():
+        own = constraint_of(node)
+        below = [each for each in group_pods if _is_within(subgroup_of(each), node.name, nodes)]
+        sizes = {gpus(each) for each in below}
+        if own and own.required and len(sizes) > 1 and None not in sizes and 0 not in sizes:
+            shown = " and ".join(str(size) for size in sorted(each for each in sizes if each is not None))
+            message = f"pods of {node.title(group)} ask for {shown} GPUs, and KAI counts each as the largest"
+            hint = "it may refuse domains that hold them all: give each size a subgroup with a constraint of its own"
+            yield warning("M817", own.at(1), message, hint=hint)
+
+
+def _is_within(subgroup: str, above: str, nodes: Mapping[str, Node]) -> bool:
+    seen: set[str] = set()
+    while subgroup and subgroup != above and subgroup in nodes and subgroup not in seen:
+        seen.add(subgroup)
+        subgroup = nodes[subgroup].parent
+    return subgroup == above or not above
+
+
+# Queues: their parents, and the pods that name them (M719). KAI schedules only from leaf queues
+
+INSTALLED = {"default-queue": "default-parent-queue"}
+"""What KAI's chart installs: the leaf and its parent."""
+
+
+def check_queues(context: LintContext) -> Iterator[Diagnostic]:
+    """M719."""
+    queues = {name(one): one for one in context.of(API, "Queue") if name(one)}
+    parents = _parent_queues(queues, context)
+    for one in queues.values():
+        yield from _queue_parent(one, queues, context)
+    for group in pod_groups(context):
+        queue, route = text(group.data, "spec", "queue"), (*group.route, "spec", "queue")
+        if queue:
+            yield from _requested_queue(queue, route, parents, queues, context)
+        else:
+            message = f"{title(group)} is in no queue, and KAI then never looks at it"
+            yield error("M719", (*group.route, "spec"), message, hint="add `queue:` with the name of a leaf Queue")
+        yield from _different_queue(group, queue, context)
+    yield from _queue_labels(parents, queues, context)
+
+
+def _parent_queues(queues: Mapping[str, Object], context: LintContext) -> dict[str, Route]:
+    """Queues that have others below them, with the place that says so."""
+    parents: dict[str, Route] = dict.fromkeys(INSTALLED.values(), ())
+    declared = context.topology.schedulers.get("kai", {}).get("parentQueue")
+    if declared:
+        parents[str(declared)] = ("topology", "spec", "schedulers", "kai", "parentQueue")
+    for one in queues.values():
+        if text(one.data, "spec", "parentQueue"):
+            parents[text(one.data, "spec", "parentQueue")] = (*one.route, "spec", "parentQueue")
+    return parents
+
+
+def _queue_parent(one: Object, queues: Mapping[str, Object], context: LintContext) -> Iterator[Diagnostic]:
+    above, route = text(one.data, "spec", "parentQueue"), (*one.route, "spec", "parentQueue")
+    if get(one.data, "spec", "resources") is None and context.target.since("kai", "0.14"):
+        hint = "add `resources: {gpu: ..., cpu: ..., memory: ...}`; -1 is no limit"
+        yield error("M719", (*one.route, "spec"), f"{title(one)} has no `resources`, which KAI requires", hint=hint)
+    seen = {name(one)}
+    at = above
+    while at in queues and at not in seen:
+        seen.add(at)
+        at = text(queues[at].data, "spec", "parentQueue")
+    if at == name(one):
+        hint = "KAI drops all queues of the circle: let one have no parent"
+        yield error("M719", route, f"{title(one)} is below itself", hint=hint)
+    declared = str(context.topology.schedulers.get("kai", {}).get("parentQueue") or "")
+    if above and above not in queues and above not in (*INSTALLED.values(), declared):
+        near = did_you_mean(above, [each for each in (*queues, declared) if each != name(one)])
+        message = f'no Queue "{above}" is among the manifests'
+        hint = near or "without its parent KAI drops a queue and all below it"
+        yield (warning if near else info)("M719", route, message, hint=hint)
+
+
+def _requested_queue(
+    queue: str, route: Route, parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
+) -> Iterator[Diagnostic]:
+    """A queue for pods must be a leaf, and one that there is."""
+    named = context.topology.queues
+    if queue in parents:
+        notes = (Note("it is a parent here", parents[queue]),) if parents[queue] else ()
+        message = f'"{queue}" is the parent of queues; KAI skips what is in it'
+        yield error("M719", route, message, hint="name a leaf queue", notes=notes)
+    elif queue not in queues and queue not in INSTALLED:
+        known = (*queues, *(named or ()))
+        near = did_you_mean(queue, [each for each in known if each not in parents])
+        if named is not None and queue not in named:
+            message = f'the topology has no queue "{queue}"'
+            yield error("M719", route, message, hint=near or suggest(queue, named, "queues"))
+        elif named is None and near:
+            yield info("M719", route, f'no Queue "{queue}" is among the manifests', hint=near)
+
+
+def _different_queue(group: Object, queue: str, context: LintContext) -> Iterator[Diagnostic]:
+    """Pods may say one thing and their PodGroup another."""
+    for template in members(group, context):
+        own = text(template.labels, QUEUE)
+        if own and queue and own != queue:
+            route: Route = (*template.route, "metadata", "labels", QUEUE)
+            message = f'the pods say queue "{own}", and their {title(group)} "{queue}", which decides'
+            note = Note("the PodGroup says it here", (*group.route, "spec", "queue"))
+            yield warning("M719", route, message, hint="make them the same", notes=(note,))
+
+
+def _queue_labels(
+    parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
+) -> Iterator[Diagnostic]:
+    """Pods without a PodGroup of their own: the workload's label, else the pods' (default_grouper.go)."""
+    seen: set[Route] = set()
+    for template in context.templates:
+        if not for_kai(template, context) or group_of(template):
+            continue
+        for path in ((), template.path):
+            queue = text(template.object.data, *path, "metadata", "labels", QUEUE)
+            route: Route = (*template.object.route, *path, "metadata", "labels", QUEUE)
+            if queue and route not in seen:
+                seen.add(route)
+                yield from _requested_queue(queue, route, parents, queues, context)
+
+
+# Fields that the CRDs of the target version lack: an API server drops them silently (M814)
 
 Versions = Mapping[str, tuple[str, str]]
 """Field -> the first version that has it, and the first that has it no more; empty: always."""
@@ -51,7 +489,7 @@ SUB_GROUP_FIELDS: Versions = {
     **dict.fromkeys(("minMember", "name", "parent", "topologyConstraint"), ALWAYS),
     "minSubGroup": ("0.15", ""),
 }
-CONSTRAINT_FIELDS: Versions = dict.fromkeys(("topology", "requiredTopologyLevel", "preferredTopologyLevel"), ALWAYS)
+CONSTRAINT_FIELDS: Versions = dict.fromkeys(CONSTRAINT_KEYS, ALWAYS)
 QUEUE_FIELDS: Versions = dict.fromkeys(
     ("displayName", "parentQueue", "preemptMinRuntime", "priority", "reclaimMinRuntime", "resources"), ALWAYS
 )
@@ -130,16 +568,10 @@ def _choices(data: object, route: Route) -> Iterator[Diagnostic]:
             yield error("M814", (*route, key), message, hint=f"known: {listing(map(str, choices), 'and')}")
 
 
-# Labels and annotations: misspelt, of the wrong sort, or where nobody reads them (M815)
+# Labels and annotations that are misspelt, swapped, or on an object where KAI does not read them (M815)
 
 PREFIX = "kai.scheduler/"
-PLACEMENT = tuple(
-    f"{PREFIX}{word}" for word in ("topology", "topology-required-placement", "topology-preferred-placement")
-)
-MIN_MEMBER = f"{PREFIX}batch-min-member"
-SEGMENTS = tuple(
-    f"{PREFIX}segment-{word}" for word in ("size", "topology-required-placement", "topology-preferred-placement")
-)
+SEGMENTS = (SEGMENT, SEGMENT_REQUIRED, SEGMENT_PREFERRED)
 PREEMPTIBILITY = f"{PREFIX}preemptibility"
 
 LABELS = (QUEUE, NODE_POOL, SUBGROUP, PREEMPTIBILITY)
@@ -192,9 +624,11 @@ def check_keys(context: LintContext) -> Iterator[Diagnostic]:
             yield from _segments(template)
     for route, data in places.items():
         yield from _metadata_keys(data, (*route, "metadata"))
-        yield from _min_member(
-            get(data, "metadata", "annotations", MIN_MEMBER), (*route, "metadata", "annotations", MIN_MEMBER)
-        )
+        value = get(data, "metadata", "annotations", MIN_MEMBER)
+        if value is not None and whole(value) < 1:  # the podgrouper fails on it
+            message = "this must be a whole number in quotes, 1 or more"
+            at = (*route, "metadata", "annotations", MIN_MEMBER)
+            yield error("M815", at, message, hint='write for instance "8"')
 
 
 def _metadata_keys(data: object, route: Route) -> Iterator[Diagnostic]:
@@ -230,7 +664,7 @@ def _misspelt(key: str, route: Route) -> Iterator[Diagnostic]:
 
 def _unread_annotations(template: PodTemplate) -> Iterator[Diagnostic]:
     """The podgrouper reads the workload's own annotations, not its pods' (default_grouper.go, job_grouper.go)."""
-    kind = (group(template.object), text(template.object.data, "kind"))
+    kind = (api_group(template.object.data), text(template.object.data, "kind"))
     for key in (*PLACEMENT, MIN_MEMBER) if kind in READ_FROM_OWNER else ():
         if key in template.annotations and get(template.object.data, "metadata", "annotations", key) is None:
             message = f'KAI reads "{key}" from the {kind[1]}, not from its pods'
@@ -240,7 +674,7 @@ def _unread_annotations(template: PodTemplate) -> Iterator[Diagnostic]:
 
 
 def _segments(template: PodTemplate) -> Iterator[Diagnostic]:
-    kind = (group(template.object), text(template.object.data, "kind"))
+    kind = (api_group(template.object.data), text(template.object.data, "kind"))
     places = ((template.object.route, template.object.data), (template.route, template.data))
     for route, data in places if kind not in SEGMENTED else ():
         for key in SEGMENTS:
@@ -250,13 +684,7 @@ def _segments(template: PodTemplate) -> Iterator[Diagnostic]:
                 yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint=hint)
 
 
-def _min_member(value: object, route: Route) -> Iterator[Diagnostic]:
-    """A text that is no number, or not above 0, makes the podgrouper fail."""
-    if value is not None and whole(value) < 1:
-        yield error("M815", route, "this must be a whole number in quotes, 1 or more", hint='write for instance "8"')
-
-
-# Claims of pods: forms that the allocator does not know, and shared claims without a queue (M819)
+# Claims of pods: forms that KAI's allocator does not support, and shared claims without a queue (M819)
 
 CLAIM_API = "resource.k8s.io"
 
@@ -272,9 +700,11 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
                 ("ResourceClaimTemplate", "resourceClaimTemplateName"),
                 ("ResourceClaim", "resourceClaimName"),
             ):
-                asked = text(each, key)
-                found = context.find(CLAIM_API, kind, asked, namespace(template.object)) if asked else []
-                for one in found[:1]:
+                claim_name = text(each, key)
+                claim_objects = (
+                    context.find(CLAIM_API, kind, claim_name, namespace(template.object)) if claim_name else []
+                )
+                for one in claim_objects[:1]:
                     if one.route not in seen:
                         seen.add(one.route)
                         yield from _unsupported_requests(one, route, context)
@@ -284,25 +714,19 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
 def _unsupported_requests(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
     if context.target.since("kai", "0.18"):
         return
-    inner = ("spec", "spec", "devices") if text(one.data, "kind") == "ResourceClaimTemplate" else ("spec", "devices")
     note = Note("pods for KAI claim it here", used_at)
-    for index, each in enumerate(items(one.data, *inner, "requests")):
+    for at, each in device_requests(one):
         for path in (("firstAvailable",), ("adminAccess",), ("exactly", "adminAccess"), ("exactly", "capacity")):
             if get(each, *path) not in (None, False):
-                route = (*one.route, *inner, "requests", index, *path)
                 message = f"KAI up to 0.17 does not allocate requests with `{path[-1]}`"
-                yield error("M819", route, message, hint="ask for one class with `exactly`", notes=(note,))
+                yield error("M819", (*at, *path), message, hint="ask for one class with `exactly`", notes=(note,))
 
 
 def _shared_claim(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
     """Since 0.13 a claim that pods share counts for the queue that its label names."""
     if text(one.data, "kind") != "ResourceClaim" or not context.target.since("kai", "0.13"):
         return
-    classes = [
-        text(each, *path)
-        for each in items(one.data, "spec", "devices", "requests")
-        for path in (("deviceClassName",), ("exactly", "deviceClassName"))
-    ]
+    classes = [device_class for _, device_class in device_classes(one)]
     if any("gpu" in each for each in classes) and not get(one.data, "metadata", "labels", QUEUE):
         message = f"{title(one)} is shared by pods for KAI and names no queue"
         note = Note("pods for KAI claim it here", used_at)

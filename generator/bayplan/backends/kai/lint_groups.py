@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from bayplan.backends.kai.pod_group import POD_GROUP, SKIP, SUBGROUP, topology_name
+from bayplan.backends.kai.pod_group import POD_GROUP, SCHEDULER, SKIP, SUBGROUP, topology_name
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
@@ -14,7 +14,7 @@ from bayplan.kube.objects import named as name_route
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.claims import claimed
 from bayplan.linting.objects import LintContext, grouped, in_namespace, same_namespace
-from bayplan.linting.schedulers import scheduler_names, scheduler_of
+from bayplan.linting.schedulers import scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL
 
@@ -86,21 +86,21 @@ class Levels(NamedTuple):
 
 def known_levels(context: LintContext) -> dict[str, Levels]:
     """Topologies by name: those of the manifests, else those that the topology file would export."""
-    found: dict[str, Levels] = {}
+    topologies: dict[str, Levels] = {}
     for pool in context.topology.pools:
         labels = tuple(level.label for level in pool.levels)
-        found[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
+        topologies[topology_name(context.topology, pool.name)] = Levels((*labels, HOSTNAME_LABEL), {})
     own = KAI_TOPOLOGY if context.target.since("kai", "0.12") else KUEUE_TOPOLOGY
     for one in context.of(*own):
-        each = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
-        aliases = {text(level, "alias"): text(level, "nodeLabel") for level in each if text(level, "alias")}
-        found[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in each), aliases, one.route)
-    return found
+        levels = [level for level in items(one.data, "spec", "levels") if text(level, "nodeLabel")]
+        aliases = {text(level, "alias"): text(level, "nodeLabel") for level in levels if text(level, "alias")}
+        topologies[name(one)] = Levels(tuple(text(level, "nodeLabel") for level in levels), aliases, one.route)
+    return topologies
 
 
 def for_kai(template: PodTemplate, context: LintContext) -> bool:
     """Whether its pods are given to KAI."""
-    return scheduler_of(template) in scheduler_names(context.topology, "kai", "kai-scheduler")
+    return scheduler_of(template) == context.topology.scheduler_name("kai", SCHEDULER)
 
 
 def group_of(template: PodTemplate) -> str:
@@ -246,7 +246,7 @@ def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> I
             yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)
 
 
-# Pods and the PodGroup that they name: whether it exists (M707), pods enough (M708), one ComputeDomain (M809)
+# Pods and the PodGroup that they name: it exists (M707), has enough pods (M708) and one ComputeDomain (M809)
 
 
 def check_members(context: LintContext) -> Iterator[Diagnostic]:
@@ -305,12 +305,12 @@ def _below_minimum(
 def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
     """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
     for subgroup, templates in grouped(subgroup_of, group_pods).items():
-        found = [claim for each in templates for claim in claimed(context, each)[:1]]
-        for route, domain in found[1:]:
-            if domain.route != found[0][1].route:
+        channel_claims = [claim for each in templates for claim in claimed(context, each)[:1]]
+        for route, domain in channel_claims[1:]:
+            if domain.route != channel_claims[0][1].route:
                 what = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
-                message = f"pods of {what} claim channels of {title(found[0][1])} and {title(domain)}"
-                note = Note("the other claim is here", found[0][0])
+                message = f"pods of {what} claim channels of {title(channel_claims[0][1])} and {title(domain)}"
+                note = Note("the other claim is here", channel_claims[0][0])
                 hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
                 yield warning("M809", route, message, hint=hint, notes=(note,))
                 break
@@ -332,7 +332,7 @@ def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> 
             yield warning("M708", route, message, hint=hint, notes=(note,))
 
 
-# What pods that name a PodGroup must carry besides (M701, M816), and names that two namespaces share (M818)
+# Other marks that pods of a PodGroup need (M701, M816), and PodGroups of one name in two namespaces (M818)
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
@@ -348,7 +348,7 @@ def check_pods(context: LintContext) -> Iterator[Diagnostic]:
 
 def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     if not for_kai(template, context):
-        wanted = " or ".join(f'"{each}"' for each in scheduler_names(context.topology, "kai", "kai-scheduler"))
+        wanted = f'"{context.topology.scheduler_name("kai", SCHEDULER)}"'
         message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route

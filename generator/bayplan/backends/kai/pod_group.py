@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
 
+SCHEDULER = "kai-scheduler"
 POD_GROUP = "pod-group-name"
 SUBGROUP = "kai.scheduler/subgroup-name"
 QUEUE = "kai.scheduler/queue"
@@ -45,17 +45,17 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 def _parentless(plan: Plan) -> Iterator[Need]:
     """A queue may have a parent in the cluster that the topology does not name, so this can only be a warning."""
     if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
-        named = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
-        yield Need("parentless-queue", 1, named, preferred=True, subject=f'queue "{plan.queue}"')
+        route = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
+        yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{plan.queue}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:
     """Device classes that KAI takes for something else than GPUs (0.13 to 0.17, `deviceClassName` contains "gpu")."""
-    everyone = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
-    for pods in once(pods for pods in everyone if pods.spec.accelerator):
-        asked = pods.spec.accelerator
-        kind = plan.topology.accelerators[asked.name] if asked else None
-        if asked and kind and allocator(asked, kind) == "dra" and "gpu" not in (kind.device_class or "gpu"):
+    pod_sets = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
+    for pods in once(pods for pods in pod_sets if pods.spec.accelerator):
+        accelerator = pods.spec.accelerator
+        device_class = plan.topology.accelerators[accelerator.name].device_class if accelerator else ""
+        if uses_dra(pods, plan.topology) and "gpu" not in (device_class or "gpu"):
             subject = f'podSet "{pods.spec.name}"'
             yield Need("uncounted-claim", 1, (*pods.route, "accelerator"), preferred=True, subject=subject)
 
@@ -83,12 +83,12 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
         },
         "spec": {
             "queue": plan.queue,
-            **given(priorityClassName=plan.workflow.priority_class),
+            **non_empty(priorityClassName=plan.workflow.priority_class),
             **_preemptibility(gang),
             **_own_settings(gang, target),
             "minMember": minimum(gang.root),
             **constraints(gang.root),
-            **given(
+            **non_empty(
                 subGroups=[
                     _without_younger_fields(group, target) for group in _sub_groups(gang.root, leaves, constraints)
                 ]
@@ -117,10 +117,10 @@ def _own_settings(gang: GangPlan, target: Target) -> dict[str, Any]:
     A gang with optional groups counts as stale from the start unless the grace period is negative (since 0.17).
     """
     own = gang.gang.backends.get("kai", {})
-    optional = any(units.minimum < len(units.members) for unit in walk(gang.root) for units in unit.groups)
+    optional = any(units.optional for unit in walk(gang.root) for units in unit.groups)
     wanted = {**({"stalenessGracePeriod": "-1s"} if optional else {}), **own}
-    known = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
-    return {key: wanted[key] for key in known if key in wanted}
+    fields = (*(TIMINGS if target.since("kai", "0.17") else ()), "markUnschedulable", "schedulingBackoff")
+    return {key: wanted[key] for key in fields if key in wanted}
 
 
 Constraints = Callable[[Unit], dict[str, Any]]
@@ -130,18 +130,14 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
     """The subgroups below a unit. Instances of an optional group hang on a group that says how many must start."""
     for units in unit.groups:
         above = parent
-        if _optional(units):
-            yield {"name": units.name, **given(parent=parent), "minSubGroup": units.minimum}
+        if units.optional:
+            yield {"name": units.name, **non_empty(parent=parent), "minSubGroup": units.minimum}
             above = units.name
         for member in units.members:
             yield from _unit(member, leaves, constraints, above)
     if unit.name not in leaves:
         for pods in unit.pods:
-            yield {"name": pods.name, **given(parent=parent), "minMember": pods.minimum}
-
-
-def _optional(units: Units) -> bool:
-    return units.minimum < len(units.members)
+            yield {"name": pods.name, **non_empty(parent=parent), "minMember": pods.minimum}
 
 
 def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
@@ -152,7 +148,7 @@ def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
 def _unit(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str) -> Iterator[Manifest]:
     """One group instance: a leaf, or a group with leaves below."""
     minimum_of_leaf = {"minMember": unit.pods[0].minimum} if unit.name in leaves else {}
-    yield {"name": unit.name, **given(parent=parent), **minimum_of_leaf, **constraints(unit)}
+    yield {"name": unit.name, **non_empty(parent=parent), **minimum_of_leaf, **constraints(unit)}
     yield from _sub_groups(unit, leaves, constraints, unit.name)
 
 
@@ -163,27 +159,14 @@ def leaf_units(root: Unit, target: Target) -> frozenset[str]:
     there such a unit is a group with one leaf below.
     """
     mixed = target.since("kai", "0.13")
-    flat = (member for each in _siblings(root) if mixed or each.alike for member in each.members)
-    return frozenset(unit.name for unit in (root, *flat) if _has_one_pod_set(unit))
-
-
-class _Siblings(NamedTuple):
-    """Units right below one subgroup, and whether all subgroups there are leaves."""
-
-    members: tuple[Unit, ...]
-    alike: bool
-
-
-def _siblings(root: Unit) -> Iterator[_Siblings]:
+    flat = [root]
     for unit in walk(root):
-        apart = [units for units in unit.groups if _optional(units)]
-        beside = tuple(member for units in unit.groups if not _optional(units) for member in units.members)
-        yield _Siblings(beside, not apart and all(map(_has_one_pod_set, beside)))
-        yield from (_Siblings(units.members, all(map(_has_one_pod_set, units.members))) for units in apart)
-
-
-def _has_one_pod_set(unit: Unit) -> bool:
-    return len(unit.pods) == 1
+        apart = [units.members for units in unit.groups if units.optional]
+        beside = tuple(member for units in unit.groups if not units.optional for member in units.members)
+        for members in (beside, *apart):
+            if mixed or (all(len(each.pods) == 1 for each in members) and (members is not beside or not apart)):
+                flat += members
+    return frozenset(unit.name for unit in flat if len(unit.pods) == 1)
 
 
 def leaf_name(unit: Unit, pods: Pods, leaves: frozenset[str]) -> str:
@@ -202,7 +185,7 @@ def _topology_constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit)
     return {
         "topologyConstraint": {
             "topology": topology_of(plan, gang, pool),
-            **given(
+            **non_empty(
                 requiredTopologyLevel=plan.topology.level_label(pool, unit.required),
                 preferredTopologyLevel=plan.topology.level_label(pool, preferred),
             ),
@@ -219,13 +202,12 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
     """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
     queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
-    own = plan.topology.schedulers.get("kai", {})
     return Marks(
         owner=Meta(queue, skip),
         pod=PodParts(
-            labels={**queue, **given(**{SUBGROUP: subgroup})},
+            labels={**queue, **non_empty(**{SUBGROUP: subgroup})},
             annotations={POD_GROUP: pod_group_name(plan, gang, target), **skip},
-            spec={"schedulerName": own.get("schedulerName", "kai-scheduler")},
+            spec={"schedulerName": plan.topology.scheduler_name("kai", SCHEDULER)},
         ),
     )
 
@@ -233,7 +215,7 @@ def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
 def node_pool(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """With SchedulingShards, pods and PodGroups name the shard of their nodes."""
     own, cluster = gang.gang.backends.get("kai", {}), plan.topology.schedulers.get("kai", {})
-    return given(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
+    return non_empty(**{NODE_POOL: own.get("nodePool") or cluster.get("nodePool", "")})
 
 
 # Cluster-scoped objects

@@ -1,4 +1,4 @@
-"""What is wrong with ClusterNetworkTopologies, PodGroups and gang annotations that others wrote.
+"""Rules about ClusterNetworkTopologies, PodGroups and gang annotations that others wrote.
 
 Koordinator has no webhook for them: it reads them when they are used, logs, and goes on with a default, or without
 (gang.go, gang_cache.go, network_topology_types.go, tree.go and tree_manager.go; 1.7 and 1.8).
@@ -11,11 +11,24 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.koordinator.pod_group import GROUPS, MATCH, MODE, MUST, POD_GROUP, PREFER, PREFIX, SPEC, TOTAL
+from bayplan.backends.koordinator.pod_group import (
+    GROUPS,
+    MATCH,
+    MODE,
+    MUST,
+    POD_GROUP,
+    PREFER,
+    PREFIX,
+    SCHEDULER,
+    SPEC,
+    TOTAL,
+)
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.core.values import NamedTuple
-from bayplan.kube import objects as safe
+from bayplan.kube.networks import parsed
+from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text
+from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
+from bayplan.linting.schedulers import scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -43,33 +56,23 @@ def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
     """Every ClusterNetworkTopology, alone and against the nodes."""
     for each in context.objects:
         if is_topology(each.data):
-            yield from _object_name(each)
+            if name(each) != OBJECT:
+                message = f'Koordinator reads the ClusterNetworkTopology "{OBJECT}" and no other, not "{name(each)}"'
+                yield error("M760", named(each), message, hint=f"call it {OBJECT}")
             yield from _known_fields(each)
             yield from _layer_chain(each)
             yield from _layer_labels(each, context.topology)
 
 
-def _object_name(each: Object) -> Iterator[Diagnostic]:
-    name = safe.text(each.data, "metadata", "name")
-    if name != OBJECT:
-        message = f'Koordinator reads the ClusterNetworkTopology "{OBJECT}" and no other, not "{name}"'
-        yield error("M760", (*each.route, "metadata", "name"), message, hint=f"call it {OBJECT}")
-
-
 def _known_fields(each: Object) -> Iterator[Diagnostic]:
     """Fields of early drafts, such as spec.hierarchy: the API server drops them."""
-    yield from _unknown_fields((*each.route, "spec"), safe.get(each.data, "spec"), FIELDS["spec"])
-    for number, layer in enumerate(safe.items(each.data, *LAYERS)):
-        yield from _unknown_fields((*each.route, *LAYERS, number), layer, FIELDS["layer"])
-
-
-def _unknown_fields(route: tuple[str | int, ...], data: Any, known: frozenset[str]) -> Iterator[Diagnostic]:
-    for key in safe.mapping(data):
-        if key not in known:
-            hint = f"known here: {', '.join(sorted(known))}"
-            yield error(
-                "M763", (*route, str(key), KEY), f'a ClusterNetworkTopology has no field "{key}" here', hint=hint
-            )
+    layers = (((*LAYERS, number), "layer") for number in range(len(items(each.data, *LAYERS))))
+    for path, part in ((("spec",), "spec"), *layers):
+        for key in mapping(each.data, *path):
+            if key not in FIELDS[part]:
+                message = f'a ClusterNetworkTopology has no field "{key}" here'
+                hint = f"known here: {', '.join(sorted(FIELDS[part]))}"
+                yield error("M763", (*each.route, *path, str(key), KEY), message, hint=hint)
 
 
 def _layer_chain(each: Object) -> Iterator[Diagnostic]:
@@ -118,18 +121,18 @@ def _repeated_value(topology: ClusterTopology, layer: Layer, above: Layer) -> st
     parents: dict[str, str] = {}
     for pool in topology.pools:
         labels = [level.label for level in pool.levels]
-        mine = next((labels.index(key) for key in layer.labels if key in labels), None)
-        parent = next((labels.index(key) for key in above.labels if key in labels), None)
-        for domain in pool.domains if mine is not None and parent is not None else ():
-            value = domain.path[mine or 0]
-            if parents.setdefault(value, domain.path[parent or 0]) != domain.path[parent or 0]:
+        own_rank = next((labels.index(key) for key in layer.labels if key in labels), None)
+        parent_rank = next((labels.index(key) for key in above.labels if key in labels), None)
+        for domain in pool.domains if own_rank is not None and parent_rank is not None else ():
+            value = domain.path[own_rank or 0]
+            if parents.setdefault(value, domain.path[parent_rank or 0]) != domain.path[parent_rank or 0]:
                 return value
     return ""
 
 
 # PodGroups and the pods that name them
 
-Key = tuple[str, str]  # namespace, name
+POD_GROUP_KIND = ("scheduling.sigs.k8s.io", "PodGroup")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     MODE: ("Strict", "NonStrict"),
     MATCH: ("only-waiting", "waiting-and-running", "once-satisfied"),
@@ -139,112 +142,93 @@ ANNOTATIONS = frozenset(
     {TOTAL, MODE, MATCH, GROUPS, SPEC, f"{PREFIX}network-topology-index", *(PREFIX + each for each in LEGACY)}
 )
 STRATEGIES = (MUST, PREFER)
-DEFAULT_SCHEDULER = "koord-scheduler"
-
-
-class PodGroup(NamedTuple):
-    """One PodGroup, with the annotations that are Koordinator's."""
-
-    key: Key
-    route: Route
-    data: Mapping[str, Any]
-    annotations: Mapping[str, Any]
-
-    def at(self, annotation: str) -> Route:
-        return (*self.route, "metadata", "annotations", annotation)
-
-
-PodGroups = dict[str, list[PodGroup]]
-"""PodGroups by name, over all namespaces."""
 
 
 def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
     """Every PodGroup alone, with the gangs of its group, and with the pods that name it."""
-    objects, topology = context.objects, context.topology
-    groups: PodGroups = {}
-    for group in _pod_groups(objects):
-        groups.setdefault(group.key[1], []).append(group)
-    members: dict[Key, list[Template]] = {}
-    for each in (each for one in objects for each in templates(one)):
-        if name := each.label(POD_GROUP):
-            found = find(groups, each.namespace, name)
-            members.setdefault(found.key if found else (each.namespace, name), []).append(each)
-    layers = known_layers(objects, topology)
-    scheduler = str(topology.schedulers.get("koordinator", {}).get("schedulerName", DEFAULT_SCHEDULER))
-    for group in (group for named in groups.values() for group in named):
+    members: dict[Route, list[PodTemplate]] = {}
+    unknown_groups: list[PodTemplate] = []
+    for template in context.templates:
+        if text(template.labels, POD_GROUP):
+            group = _pod_group(text(template.labels, POD_GROUP), namespace(template.object), context)
+            (members.setdefault(group.route, []) if group else unknown_groups).append(template)
+    layers = known_layers(context)
+    for group in context.of(*POD_GROUP_KIND):
         yield from _annotations(group)
         yield from _minimum(group)
         yield from _topology_spec(group, layers, context.target)
-        yield from _gang_group(group, groups)
-        yield from _pod_counts(group, members.get(group.key, []))
-    for key, pods in members.items():
-        yield from _named_pod_groups(key, pods, find(groups, *key), scheduler)
+        yield from _gang_group(group, context)
+        yield from _pod_counts(group, members.get(group.route, []))
+        yield from _other_scheduler(group, members.get(group.route, []), context)
+    for template in unknown_groups:
+        where = f'"{text(template.labels, POD_GROUP)}" in the namespace "{namespace(template.object)}"'
+        message = f"there is no PodGroup {where}; the pods wait for it"
+        at = (*template.route, "metadata", "labels", POD_GROUP)
+        yield error("M776", at, message, hint="write that PodGroup too, or name one that is there")
 
 
-def known_layers(objects: Sequence[Object], topology: ClusterTopology) -> frozenset[str]:
+def known_layers(context: LintContext) -> frozenset[str]:
     """The layers of the ClusterNetworkTopologies that are here; without any, those that the topology file makes."""
-    written = {layer.name for each in objects if is_topology(each.data) for layer in read_layers(each.data)}
-    return frozenset({*(written or {layer.name for layer in chain(topology)}), CLUSTER_LAYER})
+    written = {layer.name for each in context.objects if is_topology(each.data) for layer in read_layers(each.data)}
+    return frozenset({*(written or {layer.name for layer in chain(context.topology)}), CLUSTER_LAYER})
 
 
-def find(groups: PodGroups, namespace: str, name: str) -> PodGroup | None:
+def _pod_group(group: str, where: str, context: LintContext) -> Object | None:
     """The PodGroup of that name. Where a namespace is left out, `kubectl -n` decides, so any is right."""
-    return next((each for each in groups.get(name, ()) if namespace in ("", each.key[0]) or not each.key[0]), None)
+    return next(iter(context.find(*POD_GROUP_KIND, group, where)), None)
 
 
-def _pod_groups(objects: Sequence[Object]) -> Iterator[PodGroup]:
-    for each in objects:
-        if safe.is_kind(each.data, "scheduling.sigs.k8s.io", "PodGroup"):
-            metadata = safe.mapping(each.data, "metadata")
-            key = safe.text(metadata.get("namespace")), safe.text(metadata.get("name"))
-            annotations = safe.mapping(metadata.get("annotations"))
-            own = {str(name): value for name, value in annotations.items() if str(name).startswith(PREFIX)}
-            yield PodGroup(key, each.route, each.data, own)
+def own_annotations(group: Object) -> Mapping[str, Any]:
+    """The annotations of a PodGroup that are Koordinator's."""
+    annotations = mapping(group.data, "metadata", "annotations")
+    return {str(key): value for key, value in annotations.items() if str(key).startswith(PREFIX)}
 
 
-def _annotations(group: PodGroup) -> Iterator[Diagnostic]:
+def _at(group: Object, annotation: str) -> Route:
+    return (*group.route, "metadata", "annotations", annotation)
+
+
+def _annotations(group: Object) -> Iterator[Diagnostic]:
     """Names that Koordinator knows, values that are text, words that it knows."""
-    for name, value in group.annotations.items():
-        if name not in ANNOTATIONS:
-            message = f'Koordinator has no annotation "{name}"; it is ignored'
+    for key, value in own_annotations(group).items():
+        if key not in ANNOTATIONS:
+            message = f'Koordinator has no annotation "{key}"; it is ignored'
             hint = f"known: {', '.join(sorted(each.removeprefix(PREFIX) for each in ANNOTATIONS))}"
-            yield error("M768", (*group.at(name), KEY), message, hint=hint)
+            yield error("M768", (*_at(group, key), KEY), message, hint=hint)
         elif not isinstance(value, str):
-            message = f'the annotation "{name}" must be text, and the API server refuses anything else'
-            yield error("M767", group.at(name), message, hint="put it in quotes: what stands in it is JSON")
-        elif name in CHOICES and value not in CHOICES[name]:
+            message = f'the annotation "{key}" must be text, and the API server refuses anything else'
+            yield error("M767", _at(group, key), message, hint="put it in quotes: what stands in it is JSON")
+        elif key in CHOICES and value not in CHOICES[key]:
             message = f'Koordinator does not know "{value}" and takes its default'
-            yield error("M774", group.at(name), message, hint=f"one of {', '.join(CHOICES[name])}")
+            yield error("M774", _at(group, key), message, hint=f"one of {', '.join(CHOICES[key])}")
 
 
-def _minimum(group: PodGroup) -> Iterator[Diagnostic]:
-    stated, least = group.annotations.get(TOTAL), safe.number_in(group.data, "spec", "minMember")
+def _minimum(group: Object) -> Iterator[Diagnostic]:
+    stated, least = get(group.data, "metadata", "annotations", TOTAL), number_in(group.data, "spec", "minMember")
     if not isinstance(stated, str) or least is None:
         return
     total = amount(stated)
     if total is None or total < least:
         what = "no number" if total is None else f"less than minMember {least}"
         message = f'total-number "{stated}" is {what}; Koordinator takes minMember instead'
-        yield error("M773", group.at(TOTAL), message, hint="give the number of pods of the gang")
-    elif total > least and SPEC in group.annotations:
+        yield error("M773", _at(group, TOTAL), message, hint="give the number of pods of the gang")
+    elif total > least and SPEC in own_annotations(group):
         message = f"minMember {least} of {total} pods: the nodes of a placed gang are planned for all waiting pods"
         hint = "make minMember the number of pods: pods that come later are placed without regard to the others"
         yield warning("M773", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
-def amount(text: Any) -> int | None:
+def amount(digits: Any) -> int | None:
     """A number of pods as an annotation states it."""
-    return int(text) if isinstance(text, str) and re.fullmatch("[0-9]{1,9}", text) else None
+    return int(digits) if isinstance(digits, str) and re.fullmatch("[0-9]{1,9}", digits) else None
 
 
-def _topology_spec(group: PodGroup, layers: frozenset[str], target: Target) -> Iterator[Diagnostic]:
+def _topology_spec(group: Object, layers: frozenset[str], target: Target) -> Iterator[Diagnostic]:
     """The network-topology-spec."""
-    text = group.annotations.get(SPEC)
-    if not isinstance(text, str):
+    if not isinstance(get(group.data, "metadata", "annotations", SPEC), str):
         return
-    at, data = group.at(SPEC), _parsed(text)
-    rules = safe.items(data, "gatherStrategy")
-    if not rules or not all(isinstance(safe.get(rule, "layer"), str) for rule in rules):
+    at, rules = _at(group, SPEC), _gather_strategy(group)
+    if not rules or not all(isinstance(get(rule, "layer"), str) for rule in rules):
         message = (
             "network-topology-spec is no JSON object with a list gatherStrategy of layers, so it asks for no level"
         )
@@ -259,17 +243,15 @@ def _topology_spec(group: PodGroup, layers: frozenset[str], target: Target) -> I
         yield warning("M771", at, message, hint="leave one, and use podCountMultiple for layers inside")
 
 
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+def _gather_strategy(group: Object) -> Sequence[Any]:
+    """The rules in the network-topology-spec; none where it cannot be read."""
+    return items(parsed(text(group.data, "metadata", "annotations", SPEC)), "gatherStrategy")
 
 
 def _gather_rule(
-    group: PodGroup, rule: Mapping[str, Any], layers: frozenset[str], target: Target
+    group: Object, rule: Mapping[str, Any], layers: frozenset[str], target: Target
 ) -> Iterator[Diagnostic]:
-    at, layer, strategy = group.at(SPEC), rule.get("layer"), rule.get("strategy")
+    at, layer, strategy = _at(group, SPEC), rule.get("layer"), rule.get("strategy")
     if strategy not in STRATEGIES:
         message = f'Koordinator does not know the strategy "{strategy}" and ignores it'
         yield error("M769", at, message, hint=f"one of {', '.join(STRATEGIES)}")
@@ -281,8 +263,8 @@ def _gather_rule(
         yield from _multiple(group, rule["podCountMultiple"], target)
 
 
-def _multiple(group: PodGroup, multiple: Any, target: Target) -> Iterator[Diagnostic]:
-    at = group.at(SPEC)
+def _multiple(group: Object, multiple: Any, target: Target) -> Iterator[Diagnostic]:
+    at, annotations = _at(group, SPEC), own_annotations(group)
     if not target.since("koordinator", "1.8"):
         message = "podCountMultiple came with Koordinator 1.8; this version ignores it"
         yield error("M772", at, message, hint="target Koordinator 1.8")
@@ -291,123 +273,65 @@ def _multiple(group: PodGroup, multiple: Any, target: Target) -> Iterator[Diagno
         message = f"podCountMultiple {json.dumps(multiple)} is no number from 1; {lost} is ignored"
         yield error("M772", at, message, hint="write a number without quotes")
         return
-    total = max(amount(group.annotations.get(TOTAL)) or 0, safe.number_in(group.data, "spec", "minMember") or 0)
-    if GROUPS not in group.annotations and total and total % multiple:
+    total = max(amount(annotations.get(TOTAL)) or 0, number_in(group.data, "spec", "minMember") or 0)
+    if GROUPS not in annotations and total and total % multiple:
         message = f"{total} pods are no multiple of {multiple}, so the gang never starts"
         yield error("M772", at, message, hint="make podCountMultiple a divisor of the number of pods")
 
 
-def _gang_group(group: PodGroup, groups: PodGroups) -> Iterator[Diagnostic]:
+def _gang_group(group: Object, context: LintContext) -> Iterator[Diagnostic]:
     """A gang group: a JSON list of namespace/name, the same on each of its gangs, and with one topology spec."""
-    text = group.annotations.get(GROUPS)
-    if not isinstance(text, str):
+    annotations = own_annotations(group)
+    if not isinstance(annotations.get(GROUPS), str):
         return
-    at, listed = group.at(GROUPS), _parsed(text)
-    if not isinstance(listed, list) or not all(isinstance(each, str) and each.count("/") == 1 for each in listed):
+    at, listed = _at(group, GROUPS), _listed_gangs(group)
+    if listed is None or not all(isinstance(each, str) and each.count("/") == 1 for each in listed):
         message = "groups is no JSON list of namespace/name; Koordinator takes the gang alone"
         yield error("M767", at, message, hint='write ["ml/leader","ml/worker"]')
         return
     for each in listed:
-        space, _, name = each.partition("/")
-        other = find(groups, space, name)
+        where, _, pod_group = each.partition("/")
+        other = _pod_group(pod_group, where, context)
         if other is None:
             hint = "write that PodGroup too, or leave it out"
             yield error("M775", at, f'the gang group waits for "{each}", which is not here', hint=hint)
-        elif _listed_gangs(other) != sorted(listed):
+        elif sorted(map(str, _listed_gangs(other) or ())) != sorted(listed):
             yield error("M775", at, f'"{each}" lists other gangs than this one', hint="give all of them the same list")
-        elif other.annotations.get(SPEC) != group.annotations.get(SPEC):
+        elif own_annotations(other).get(SPEC) != annotations.get(SPEC):
             message = f'"{each}" has another network-topology-spec; Koordinator takes that of the gang it meets first'
-            yield error(
-                "M775", group.at(SPEC if SPEC in group.annotations else GROUPS), message, hint="make them equal"
-            )
+            key = SPEC if SPEC in annotations else GROUPS
+            yield error("M775", _at(group, key), message, hint="make them equal")
 
 
-def _listed_gangs(group: PodGroup) -> list[str] | None:
-    listed = _parsed(str(group.annotations.get(GROUPS)))
-    return sorted(map(str, listed)) if isinstance(listed, list) else None
+def _listed_gangs(group: Object) -> list[Any] | None:
+    listed = parsed(text(group.data, "metadata", "annotations", GROUPS))
+    return listed if isinstance(listed, list) else None
 
 
-def _pod_counts(group: PodGroup, pods: Sequence[Template]) -> Iterator[Diagnostic]:
-    least, counts = safe.number_in(group.data, "spec", "minMember"), [each.total for each in pods]
+def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
+    least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members]
     there = sum(filter(None, counts))
-    if pods and None not in counts and least is not None and there < least:
+    if members and None not in counts and least is not None and there < least:
         message = f"minMember is {least}, but {there} pods name this PodGroup"
         yield error("M777", (*group.route, "spec", "minMember"), message, hint="the gang never starts")
-    multiples = [rule.get("podCountMultiple") for rule in _read_rules(group)]
+    multiples = [get(rule, "podCountMultiple") for rule in _gather_strategy(group)]
     if any(isinstance(each, int) and each > 1 for each in multiples):
-        for each in pods:
-            if each.flat and (each.total or 0) > 10:
+        for each in members:
+            if kind(each.object) == "Job" and (each.pods or 0) > 10:  # they differ only by a number
                 message = (
-                    f"{each.total} pods with numbers at the end of their names: Koordinator cuts them in alphabetical"
+                    f"{each.pods} pods with numbers at the end of their names: Koordinator cuts them in alphabetical"
                     " order, 0, 1, 10, 11, so groups are not of neighbouring numbers"
                 )
                 hint = "use a JobSet with one replicatedJob, or one replica, a group"
                 yield warning("M779", each.route, message, hint=hint)
 
 
-def _read_rules(group: PodGroup) -> list[Mapping[str, Any]]:
-    data = _parsed(str(group.annotations.get(SPEC, "")))
-    return [rule for rule in safe.items(data, "gatherStrategy") if isinstance(rule, dict)]
-
-
-def _named_pod_groups(
-    key: Key, pods: Sequence[Template], group: PodGroup | None, scheduler: str
-) -> Iterator[Diagnostic]:
-    for each in pods:
-        at = (*each.route, "metadata", "labels", POD_GROUP)
-        if group is None:
-            message = f'there is no PodGroup "{key[1]}" in the namespace "{key[0]}"; the pods wait for it'
-            yield error("M776", at, message, hint="write that PodGroup too, or name one that is there")
-        elif group.annotations and each.scheduler not in (scheduler, DEFAULT_SCHEDULER):
-            message = f'the pods belong to a gang of Koordinator, but go to "{each.scheduler or "default-scheduler"}"'
-            yield error("M778", (*each.route, "spec"), message, hint=f"set schedulerName: {scheduler}")
-
-
-# Pod templates in whatever somebody wrote: where they stand, how many pods they make, what their names end in
-
-
-class Template(NamedTuple):
-    """One pod template. `total` is None where the kind is not known; `flat`: its pods differ by a number alone."""
-
-    route: Route
-    namespace: str
-    data: Mapping[str, Any]
-    total: int | None
-    flat: bool
-
-    def label(self, key: str) -> str:
-        return safe.text(self.data, "metadata", "labels", key)
-
-    @property
-    def scheduler(self) -> str:
-        return safe.text(self.data, "spec", "schedulerName")
-
-
-def templates(each: Object) -> Iterator[Template]:
-    """The pod templates of one object."""
-    namespace = safe.text(each.data, "metadata", "namespace")
-    kind = safe.text(each.data, "kind")
-    for path, data in safe.pod_templates(each.data):
-        yield Template((*each.route, *path), namespace, data, _pod_count(kind, each.data, path), flat=kind == "Job")
-
-
-def _pod_count(kind: str, data: Mapping[str, Any], path: Route) -> int | None:
-    if kind == "Pod":
-        return 1
-    if kind == "Job":
-        return _number_or_one(safe.get(data, "spec", "parallelism"))
-    if kind == "JobSet" and len(path) > 2:
-        job = safe.get(data, *path[:3])
-        return _number_or_one(safe.get(job, "replicas")) * _number_or_one(
-            safe.get(job, "template", "spec", "parallelism")
-        )
-    if kind in ("Deployment", "ReplicaSet", "StatefulSet"):
-        return _number_or_one(safe.get(data, "spec", "replicas"))
-    return None
-
-
-def _number_or_one(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+def _other_scheduler(group: Object, members: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
+    scheduler = context.topology.scheduler_name("koordinator", SCHEDULER)
+    for each in members if own_annotations(group) else ():
+        if scheduler_of(each) not in (scheduler, SCHEDULER):
+            message = f'the pods belong to a gang of Koordinator, but go to "{scheduler_of(each)}"'
+            yield error("M778", each.spec_route, message, hint=f"set schedulerName: {scheduler}")
 
 
 RULES: tuple[Rule, ...] = (check_topologies, check_gangs)

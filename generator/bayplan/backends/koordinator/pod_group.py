@@ -8,9 +8,9 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL
 from bayplan.topologies.koordinator import layer_name, longest
@@ -22,6 +22,7 @@ TOTAL, MODE, MATCH, GROUPS, SPEC = (
 POD_GROUP = "pod-group.scheduling.sigs.k8s.io"
 QUOTA = "quota.scheduling.koordinator.sh/name"
 PREEMPTIBLE = "quota.scheduling.koordinator.sh/preemptible"
+SCHEDULER = "koord-scheduler"
 MUST, PREFER = "MustGather", "PreferGather"
 
 
@@ -32,15 +33,9 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     return Lowered(tuple(groups), marks)
 
 
-def has_several_pod_groups(gang: GangPlan) -> bool:
-    """Whether each podSet instance has a PodGroup of its own: one PodGroup has one minimum for all of its pods."""
-    pod_sets = list(all_pods(gang.root))
-    return len(pod_sets) > 1 and any(pods.minimum < pods.replicas for pods in pod_sets)
-
-
 def pod_group_name(gang: GangPlan, pods: Pods) -> str:
-    """The PodGroup of a podSet instance."""
-    return f"{gang.name}-{pods.name}" if has_several_pod_groups(gang) else gang.name
+    """The PodGroup of a podSet instance: one PodGroup has one minimum for all of its pods."""
+    return f"{gang.name}-{pods.name}" if has_several_minimums(gang.root) else gang.name
 
 
 def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
@@ -71,7 +66,7 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
             },
             "spec": {
                 "minMember": sum(pods.minimum for pods in members),
-                **given(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
+                **non_empty(scheduleTimeoutSeconds=_own_settings(gang).get("scheduleTimeoutSeconds")),
             },
         }
 
@@ -118,23 +113,22 @@ def compact(data: Any) -> str:
 
 
 def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
-    stated = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
-    own = plan.topology.schedulers.get("koordinator", {})
+    preemptible = {} if gang.gang.preemptible is None else {PREEMPTIBLE: "true" if gang.gang.preemptible else "false"}
     return Marks(
         pod=PodParts(
-            labels={POD_GROUP: pod_group_name(gang, pods), **given(**{QUOTA: plan.queue}), **stated},
-            spec={"schedulerName": own.get("schedulerName", "koord-scheduler")},
+            labels={POD_GROUP: pod_group_name(gang, pods), **non_empty(**{QUOTA: plan.queue}), **preemptible},
+            spec={"schedulerName": plan.topology.scheduler_name("koordinator", SCHEDULER)},
         ),
     )
 
 
-# What of a gang's placement one network-topology-spec can say, and what it cannot.
+# The part of a gang's placement that one network-topology-spec can express.
 #
 # Koordinator plans all pods of a gang at once (network_topology_solver.go, 1.7 and 1.8):
 #
 # 1. It looks for the *deepest* domain with room for all of them, below the deepest layer that is `MustGather`. So the
 #    required level of the whole gang holds, and any preferred one holds wherever it can.
-# 2. It deals nodes out domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a
+# 2. It assigns nodes domain by domain, and since 1.8 every domain of a layer with `podCountMultiple: n` gets a
 #    multiple of n pods.
 # 3. It sorts the pods by name and gives them the nodes in that order.
 #
@@ -183,7 +177,9 @@ def has_no_requirement(gang: GangPlan) -> bool:
 def is_miscounted(plan: Plan, gang: GangPlan) -> bool:
     """Whether the planner's count of free places comes out wrong for this gang."""
     return bool(
-        has_unequal_pods(plan, gang) or optional_pods(gang) or any(uses_dra(plan, pods) for pods in all_pods(gang.root))
+        has_unequal_pods(plan, gang)
+        or optional_pods(gang)
+        or any(uses_dra(pods, plan.topology) for pods in all_pods(gang.root))
     )
 
 
@@ -199,16 +195,10 @@ def has_unequal_pods(plan: Plan, gang: GangPlan) -> bool:
 
 def _node_share(plan: Plan, pods: Pods) -> object:
     """What decides how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
-    asked, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
-    if asked and pool and 2 * asked.per_pod > pool.node.accelerators:
+    accelerator, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
+    if accelerator and pool and 2 * accelerator.per_pod > pool.node.accelerators:
         return pods.pool
-    return pods.pool, asked, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
-
-
-def uses_dra(plan: Plan, pods: Pods) -> bool:
-    """Whether the pods' GPUs are claimed through DRA."""
-    asked = pods.spec.accelerator
-    return bool(asked and allocator(asked, plan.topology.accelerators[asked.name]) == "dra")
+    return pods.pool, accelerator, tuple(sorted(pods.spec.resources.items())), pods.spec.fabric
 
 
 def units_with_all_pods(root: Unit) -> Iterator[Unit]:
@@ -220,10 +210,10 @@ def units_with_all_pods(root: Unit) -> Iterator[Unit]:
 
 def group_sizes(gang: GangPlan) -> dict[str, list[int]]:
     """Level -> the pods of each group that requires it."""
-    found: dict[str, list[int]] = {}
+    sizes: dict[str, list[int]] = {}
     for unit in placed_groups(gang):
-        found.setdefault(unit.required, []).append(pod_count(unit))
-    return found
+        sizes.setdefault(unit.required, []).append(pod_count(unit))
+    return sizes
 
 
 def placed_groups(gang: GangPlan) -> Iterator[Unit]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import NUMBER_COLUMN, instances
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Marks, Meta, PodParts, Shape, Slot
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
@@ -57,20 +57,17 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
+    # A WorkloadPriorityClass orders the queue and no pod; without one the pods' own class does both
+    priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
-        owner=Meta({QUEUE: plan.queue, **_priority_class(gang)}, spec=given(suspend=kind != "pods")),
+        owner=Meta({QUEUE: plan.queue, **priority_class}, spec=non_empty(suspend=kind != "pods")),
         pod=group._replace(annotations={**group.annotations, **topology_annotations(request)}),
     )
 
 
-def _priority_class(gang: GangPlan) -> dict[str, str]:
-    """A WorkloadPriorityClass, which orders the queue and no pod; without one the pods' own class does both."""
-    return given(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
-
-
 def topology_annotations(request: Request) -> dict[str, str]:
     """A podSet's request in Kueue's annotations."""
-    return given(
+    return non_empty(
         **{
             REQUIRED: request.required,
             PREFERRED: request.preferred,
@@ -87,11 +84,11 @@ def _slices(request: Request) -> Mapping[str, str]:
 
         layers = [{"topology": layer.level, "size": layer.size} for layer in request.layers]
         return {LAYERS: json.dumps(layers, separators=(",", ":"))}
-    return {key: text for layer in request.layers for key, text in _slice(layer.level, layer.size)}
-
-
-def _slice(level: str, size: int) -> tuple[tuple[str, str], ...]:
-    return (SLICE_LEVEL, level), (SLICE_SIZE, str(size))
+    return {
+        key: text
+        for layer in request.layers
+        for key, text in ((SLICE_LEVEL, layer.level), (SLICE_SIZE, str(layer.size)))
+    }
 
 
 def _pod_group(gang: GangPlan) -> PodParts:
@@ -101,7 +98,7 @@ def _pod_group(gang: GangPlan) -> PodParts:
     return PodParts(labels=labels, annotations={POD_COUNT: str(total), RETRIABLE: "false"})
 
 
-# What Kueue is asked for each podSet: one level for the podSet, and levels for slices of it.
+# The topology request of each podSet: one level for the podSet, and levels for its slices.
 #
 # Kueue places podSets one by one. A placement that covers one podSet becomes its level, those inside become slices of
 # it; a placement over two podSets takes a pair, of which one has one pod (Kueue 0.14 to 0.19, `tas_validation.go`).
@@ -161,12 +158,12 @@ def pod_sets_of(gang: GangPlan) -> PodSets:
     """The podSets of a gang that was not folded yet."""
     paths = {pods.name: path for path in _paths(gang.root, ()) for pods in path[-1].pods}
     folded = [(pods, pods.instances or (pods.name,)) for pods in all_pods(fold(gang).root)]
-    made = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
+    pod_sets = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
     by_unit: dict[str, dict[str, PodSet]] = {}
-    for pod_set in made:
+    for pod_set in pod_sets:
         for unit in (unit for path in pod_set.paths for unit in path):
             by_unit.setdefault(unit.name, {})[pod_set.pods.name] = pod_set
-    return PodSets(made, by_unit)
+    return PodSets(pod_sets, by_unit)
 
 
 def _paths(unit: Unit, above: tuple[Unit, ...]) -> Iterator[tuple[Unit, ...]]:
@@ -192,8 +189,8 @@ def is_pair(members: Sequence[PodSet]) -> bool:
 def requests(plan: Plan, gang: GangPlan) -> Mapping[str, Request]:
     """Name of a podSet instance -> what the podSet that it belongs to asks for."""
     pod_sets = pod_sets_of(gang)
-    made = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
-    return {name: request for pod_set, request in made for name in (pod_set.pods.name, *pod_set.names)}
+    pairs = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
+    return {name: request for pod_set, request in pairs for name in (pod_set.pods.name, *pod_set.names)}
 
 
 def _pod_set_request(plan: Plan, gang: GangPlan, pod_set: PodSet, pod_sets: PodSets) -> Request:

@@ -11,9 +11,20 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum, walk
+from bayplan.model.plan import (
+    GangPlan,
+    Plan,
+    Pods,
+    Unit,
+    Units,
+    all_pods,
+    has_placed_groups,
+    has_several_minimums,
+    minimum,
+    walk,
+)
 from bayplan.model.target import Target
 from bayplan.model.topology import Level, Pool
 
@@ -63,7 +74,7 @@ def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Low
 def _marks(plan: Plan, group: Mapping[str, Any]) -> Marks:
     """All pods of a tree have one scheduler, which needs no name by default, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
-    spec = given(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
+    spec = non_empty(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
     return Marks(pod=PodParts(spec={**spec, **group}))
 
 
@@ -77,7 +88,7 @@ class _Manifests:
         self.api = f"{GROUP}/v1beta1" if self.trees else f"{GROUP}/v1alpha2"
         # While its gate is off (the default), 1.36 drops these fields once and refuses them when applied again
         self.preemption = self.trees or plan.topology.gates("native").get("WorkloadAwarePreemption") is True
-        self.priority = given(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
+        self.priority = non_empty(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
 
     def name(self, node: Node) -> str:
         """The object of a group: the gang's name, and the group's."""
@@ -90,7 +101,7 @@ class _Manifests:
     def _lists(self, templates_by_key: Any) -> dict[str, Any]:
         composites = [self._template(each) for each in templates_by_key if each.node.children]
         pods = [self._template(each) for each in templates_by_key if each.node.pods]
-        return given(compositePodGroupTemplates=composites, podGroupTemplates=pods)
+        return non_empty(compositePodGroupTemplates=composites, podGroupTemplates=pods)
 
     def _template(self, template: Template) -> dict[str, Any]:
         inside = self._lists(template.inside.values())
@@ -102,16 +113,13 @@ class _Manifests:
         """The groups themselves, parents first."""
         for node in nodes:
             template = templates_by_key[template_key(node)]
-            spec = {**self._above(parent), **self._from(template.name), **self._rules(node)}
+            spec = {**non_empty(parentCompositePodGroupName=parent), **self._from(template.name), **self._rules(node)}
             kind, api = ("CompositePodGroup", f"{GROUP}/v1alpha3") if node.children else ("PodGroup", self.api)
             yield self._object(api, kind, self.name(node), spec)
             yield from self.groups(node.children, template.inside, self.name(node))
 
     def _object(self, api: str, kind: str, name: str, spec: Mapping[str, Any]) -> Manifest:
         return {"apiVersion": api, "kind": kind, "metadata": {"name": name, "labels": self.labels}, "spec": spec}
-
-    def _above(self, parent: str) -> dict[str, Any]:
-        return given(parentCompositePodGroupName=parent)
 
     def _from(self, template: str) -> dict[str, Any]:
         if self.trees:
@@ -124,7 +132,7 @@ class _Manifests:
         count = "minGroupCount" if node.children else "minCount"
         return {
             "schedulingPolicy": {"gang": {count: node.minimum}},
-            **given(schedulingConstraints=node.key and {"topology": [{"key": node.key}]}),
+            **non_empty(schedulingConstraints=node.key and {"topology": [{"key": node.key}]}),
             **self._disruption(node),
             **self.priority,
         }
@@ -140,7 +148,7 @@ class _Manifests:
 #
 # 1.37 has a tree (KEP-6012): CompositePodGroups over PodGroups over pods. 1.36 has PodGroups alone, each with one
 # level, and 1.35 nothing but a count of pods. A tree is as flat as the plan allows: a group of the file that neither
-# places its pods nor may be left out needs no object, and depth is scarce (4).
+# has a placement nor is optional needs no object, and a tree has at most 4 levels.
 
 COMPONENT = "kubernetes"
 SINCE_WORKLOADS, SINCE_LEVELS, SINCE_TREES = "1.35", "1.36", "1.37"
@@ -186,33 +194,18 @@ def depth(node: Node) -> int:
     return 1 + max(map(depth, node.children), default=0)
 
 
-def is_optional(units: Units) -> bool:
-    """Whether some instances of the group may be left out."""
-    return units.minimum < len(units.members)
-
-
-def has_several_minimums(unit: Unit) -> bool:
-    """Whether one count of pods would hide which of several podSets must be there."""
-    everyone = list(all_pods(unit))
-    return len(everyone) > 1 and any(pods.minimum < pods.replicas for pods in everyone)
-
-
-def has_placed_groups(unit: Unit) -> bool:
-    """Whether any group below the unit has a level of its own."""
-    return any(each.required for each in walk(unit) if each is not unit)
-
-
 def _is_flat(unit: Unit) -> bool:
     """Whether one PodGroup says all there is to say of the unit."""
-    has_optional_groups = any(is_optional(units) for each in walk(unit) for units in each.groups)
+    has_optional_groups = any(units.optional for each in walk(unit) for units in each.groups)
     return not (has_placed_groups(unit) or has_optional_groups or has_several_minimums(unit))
 
 
 def _node(plan: Plan, unit: Unit, stem: str) -> Node:
     if _is_flat(unit):
         return _leaf(plan, unit, stem)
-    only_group = unit.groups[0] if len(unit.groups) == 1 and is_optional(unit.groups[0]) else None
-    children = (*_pod_set_nodes(unit), *_below(plan, unit, stem, only_group))
+    only_group = unit.groups[0] if len(unit.groups) == 1 and unit.groups[0].optional else None
+    pod_sets = (Node(pods.name, pods.template, "", pods.minimum, (pods,)) for pods in unit.pods)
+    children = (*pod_sets, *_below(plan, unit, stem, only_group))
     key = node_label(plan, unit)
     if len(children) == 1 and not key:
         return children[0]
@@ -223,16 +216,11 @@ def _leaf(plan: Plan, unit: Unit, stem: str) -> Node:
     return Node(unit.name, stem, node_label(plan, unit), minimum(unit), tuple(all_pods(unit)))
 
 
-def _pod_set_nodes(unit: Unit) -> tuple[Node, ...]:
-    """A PodGroup for each podSet, where they have minimums of their own."""
-    return tuple(Node(pods.name, pods.template, "", pods.minimum, (pods,)) for pods in unit.pods)
-
-
 def _below(plan: Plan, unit: Unit, stem: str, only_group: Units | None) -> Iterator[Node]:
     for units in unit.groups:
         path = _stem(unit, units, stem)
         members = [_node(plan, member, path) for member in units.members]
-        if is_optional(units) and units is not only_group:
+        if units.optional and units is not only_group:
             yield Node(units.name, f"{path}-any", "", units.minimum, (), tuple(members))
         elif units is only_group:
             yield from members
@@ -284,12 +272,12 @@ def templates(nodes: tuple[Node, ...], root: str) -> Mapping[TemplateKey, Templa
 
 
 def _templates(nodes: tuple[Node, ...], root: str, taken: set[str]) -> Mapping[TemplateKey, Template]:
-    found: dict[TemplateKey, Template] = {}
+    by_key: dict[TemplateKey, Template] = {}
     for node in nodes:
-        if (kind := template_key(node)) not in found:
+        if (key := template_key(node)) not in by_key:
             name = _free_name(node.stem or root, taken)
-            found[kind] = Template(name, node, _templates(node.children, root, taken))
-    return found
+            by_key[key] = Template(name, node, _templates(node.children, root, taken))
+    return by_key
 
 
 def _free_name(name: str, taken: set[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GANG_LABEL, GROUP_LABEL
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import REQUIRED
 from bayplan.model.backend import Backend, Declaration, Feature, Need, Support, approximate, exact, never, not_yet_here
 from bayplan.model.manifest import Lowered, Marks, PodParts, Shape
@@ -173,8 +173,10 @@ def _separate_key(ancestor: Ancestor) -> str:
 
 
 def _spec(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dict[str, Any]:
-    affinity = given(podAffinity=_pod_affinity(plan, gang, path), podAntiAffinity=_pod_anti_affinity(plan, gang, path))
-    return given(affinity=affinity)
+    affinity = non_empty(
+        podAffinity=_pod_affinity(plan, gang, path), podAntiAffinity=_pod_anti_affinity(plan, gang, path)
+    )
+    return non_empty(affinity=affinity)
 
 
 def _pod_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dict[str, Any]:
@@ -192,7 +194,7 @@ def _pod_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -> dic
         for ancestor, level in (*placed[:-1], *preferences)
         for key in topology_keys(plan, ancestor.unit, level)[-1:]
     ]
-    return given(**{REQUIRED: required, PREFERRED: preferred})
+    return non_empty(**{REQUIRED: required, PREFERRED: preferred})
 
 
 def _term(gang: GangPlan, ancestor: Ancestor, key: str) -> dict[str, Any]:
@@ -211,10 +213,10 @@ def _pod_anti_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -
             "topologyKey": key,
         }
         for ancestor in path
-        if ancestor.units and len(found := level_labels(plan, ancestor.unit, ancestor.unit.separate)) == 1
-        for key in found[0][-1:]
+        if ancestor.units and len(labels_by_pool := level_labels(plan, ancestor.unit, ancestor.unit.separate)) == 1
+        for key in labels_by_pool[0][-1:]
     ]
-    return given(**{REQUIRED: terms})
+    return non_empty(**{REQUIRED: terms})
 
 
 def level_labels(plan: Plan, unit: Unit, level: str) -> tuple[tuple[str, ...], ...]:

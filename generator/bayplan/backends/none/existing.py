@@ -6,7 +6,7 @@ from bayplan.backends.none import lower, podset_paths
 from bayplan.kube.kinds import GROUP_LABEL
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, for_default_scheduler, refuses
-from bayplan.model.manifest import Lowered, Marks, Shape
+from bayplan.model.manifest import Lowered, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
@@ -35,12 +35,11 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
         for pods, path in podset_paths(gang.root)
         if path[1:]
     }
-    labelled = {key: _labelled(marks, groups.get(key, {})) for key, marks in lowered.marks.items()}
+    labelled = {
+        key: marks._replace(pod=marks.pod._replace(labels={**marks.pod.labels, **groups.get(key, {})}))
+        for key, marks in lowered.marks.items()
+    }
     return for_default_scheduler(Lowered((), labelled))
-
-
-def _labelled(marks: Marks, labels: dict[str, str]) -> Marks:
-    return marks._replace(pod=marks.pod._replace(labels={**marks.pod.labels, **labels}))
 
 
 EXISTING = Existing(SUPPORT, place)

@@ -17,7 +17,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 from bayplan.topologies.slurm import BLOCK, TREE
-from bayplan.topologies.slurm.layout import Laid, layout
+from bayplan.topologies.slurm.layout import SlurmLayout, layout
 
 # The parts of a job: equal nodes, and the pods that run on them in the order of their tasks
 
@@ -127,13 +127,13 @@ class Job(NamedTuple):
 def _steps(job: Job, number: int, section: Section) -> Iterator[Step]:
     base, lead = 0, job.gang.gang.lead
     for led, leaves in groupby(section.leaves, key=lambda leaf: bool(lead) and leaf.pods.spec.name == lead):
-        mine = tuple(leaves)
-        nodes = sum(leaf.pods.replicas for leaf in mine) // section.per_node
-        yield Step(number, base, nodes, mine, led)
+        led_leaves = tuple(leaves)
+        nodes = sum(leaf.pods.replicas for leaf in led_leaves) // section.per_node
+        yield Step(number, base, nodes, led_leaves, led)
         base += nodes
 
 
-# What one node of a job is asked for: how many pods share it, and their amounts together
+# What a job requests of one node: how many pods share the node, and the sum of their requests
 
 MEBIBYTE = 2**20
 
@@ -169,17 +169,15 @@ def per_node(pods: Pods, pool: Pool) -> int:
 def amounts(pods: Pods, pods_on_node: int) -> Amounts:
     """The amounts of so many pods of one podSet."""
     spec = pods.spec
-    cpu, memory, scratch = (_amount(pods, name) for name in ("cpu", "memory", "ephemeral-storage"))
+    cpu, memory, scratch = (
+        quantity.parse(str(spec.resources.get(name, "0"))) for name in ("cpu", "memory", "ephemeral-storage")
+    )
     return Amounts(
         gpus=spec.accelerator.per_pod * pods_on_node if spec.accelerator else 0,
         cpus=0 if spec.whole_node else -(-cpu // 1000),
         memory="" if spec.whole_node else _megabytes(memory * pods_on_node),
         scratch=_megabytes(scratch * pods_on_node),
     )
-
-
-def _amount(pods: Pods, name: str) -> int:
-    return quantity.parse(str(pods.spec.resources.get(name, "0")))
 
 
 def _megabytes(thousandths: int) -> str:
@@ -205,7 +203,7 @@ class Cluster(NamedTuple):
     """What a section must know of its pool."""
 
     pool: Pool
-    laid: Laid
+    layout: SlurmLayout
     target: Target
 
 
@@ -244,18 +242,18 @@ def clusters(plan: Plan, target: Target) -> dict[str, Cluster]:
 
 def jobs(plan: Plan, target: Target) -> tuple[Job, ...]:
     """The job of every gang, copies too."""
-    known = clusters(plan, target)
-    return tuple(job(plan, gang, known) for gang in plan.gangs)
+    clusters_by_pool = clusters(plan, target)
+    return tuple(job(plan, gang, clusters_by_pool) for gang in plan.gangs)
 
 
-def job(plan: Plan, gang: GangPlan, known: Mapping[str, Cluster]) -> Job:
+def job(plan: Plan, gang: GangPlan, clusters_by_pool: Mapping[str, Cluster]) -> Job:
     """The sections of a gang, in rank order."""
     leaves = tuple(_leaves(gang.root, ()))
     divisions = []
     for instances in _instances_by_shape(plan, leaves):
-        divisions.append(_sections(instances, known[instances[0].pods.pool]))
-    found = [*_split_placements(leaves, divisions, plan), *(loss for each in divisions for loss in each.losses)]
-    losses = {(loss.feature, loss.unit.route, loss.preferred): loss for loss in found}
+        divisions.append(_sections(instances, clusters_by_pool[instances[0].pods.pool]))
+    all_losses = [*_split_placements(leaves, divisions, plan), *(loss for each in divisions for loss in each.losses)]
+    losses = {(loss.feature, loss.unit.route, loss.preferred): loss for loss in all_losses}
     uses = {(use.feature, use.unit.route): use for each in divisions for use in each.uses}
     sections = tuple(section for each in divisions for section in each.sections)
     return Job(gang, sections, tuple(losses.values()), tuple(uses.values()))
@@ -299,9 +297,9 @@ def _split_placements(leaves: Instances, divisions: Sequence[Division], plan: Pl
         for unit in leaf.path:
             below.setdefault(unit.name, (unit, set()))[1].add(division_of[leaf.pods.name])
     pools = {leaf.pods.name: _pool_of(plan, leaf.pods) for leaf in leaves}
-    some = pools[leaves[0].pods.name]
+    pool = pools[leaves[0].pods.name]
     for unit, numbers in below.values():
-        if len(numbers) > 1 and (constrains(unit.required, some) or unit.preferred):
+        if len(numbers) > 1 and (constrains(unit.required, pool) or unit.preferred):
             yield Loss("unlike-shapes", unit, not unit.required)
 
 
@@ -320,14 +318,14 @@ def _sections(instances: Instances, cluster: Cluster) -> Division:
     whole = _one_section(instances, cluster)
     if not whole.losses:
         return whole
-    found = [whole]
+    candidates = [whole]
     for depth in range(1, len(instances[0].path)):
         units = [tuple(part) for _, part in groupby(instances, key=lambda leaf: leaf.path[depth].name)]
         sizes = [tuple(part) for _, part in groupby(units, key=_pod_count)]
         for parts in ([sum(same, ()) for same in sizes], units):
             if len(parts) > 1:
-                found.append(_split(instances, parts, depth, cluster))
-    return min(found, key=lambda division: (len(division.losses), len(division.sections)))
+                candidates.append(_split(instances, parts, depth, cluster))
+    return min(candidates, key=lambda division: (len(division.losses), len(division.sections)))
 
 
 def _pod_count(unit: Instances) -> int:
@@ -351,7 +349,7 @@ def _one_section(instances: Instances, cluster: Cluster) -> Division:
     section = Section(instances, per_node(instances[0].pods, cluster.pool))
     depths = [_depth(instances, number, section.per_node) for number in range(len(instances[0].path))]
     constrained = [(number, each) for number, each in enumerate(depths) if constrains(each.required, cluster.pool)]
-    if cluster.laid.plugin == TREE:
+    if cluster.layout.plugin == TREE:
         return _on_tree(section, depths, constrained, cluster)
     separated = [number for number, each in enumerate(depths) if each.separate and each.nodes]
     cuts = separated or [
@@ -434,20 +432,20 @@ def _fits(nodes: int, level: str, cluster: Cluster) -> bool:
     """Whether so many nodes stay in one domain of a level."""
     if level == HOST_LEVEL:
         return nodes == 1
-    if cluster.laid.plugin != BLOCK:
+    if cluster.layout.plugin != BLOCK:
         return False
-    return nodes <= max(cluster.laid.planned.get(level, 0), cluster.laid.base)
+    return nodes <= max(cluster.layout.planned.get(level, 0), cluster.layout.base)
 
 
 def _needs_padded_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
     """Whether only empty blocks, or blocks below the base size, keep so many nodes in one domain of a level."""
-    pool, laid = cluster.pool, cluster.laid
+    pool, layout = cluster.pool, cluster.layout
     if level == HOST_LEVEL:
         return False
     if not pool.levels[-1].plan and nodes > min(len(row.nodes) for row in pool.domains):
         return True
-    finer = [each.name for each in pool.levels[pool.depth(level) :] if each.name not in laid.padded]
-    return nodes > max((laid.planned.get(name, 0) for name in finer), default=laid.base)
+    finer = [each.name for each in pool.levels[pool.depth(level) :] if each.name not in layout.padded]
+    return nodes > max((layout.planned.get(name, 0) for name in finer), default=layout.base)
 
 
 def _on_tree(

@@ -17,7 +17,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, once, title
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies.slurm import BLOCK, FLAT
-from bayplan.topologies.slurm.layout import Laid, name_rules, plugin_of, settings, slurm_name, topology_name
+from bayplan.topologies.slurm.layout import SlurmLayout, name_rules, plugin_of, settings, slurm_name, topology_name
 
 NEWEST = Target()
 """Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
@@ -31,12 +31,12 @@ OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
 
 def needs(plan: Plan) -> tuple[Need, ...]:
     """Placements that no job keeps, what keeps the others, and what pods have that tasks have not."""
-    of_cluster = cluster_needs(plan.topology)
+    of_cluster = tuple(cluster_needs(plan.topology))
     if any(need.feature == "mapped-names" for need in of_cluster):
         return of_cluster
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
-    known = clusters(plan, NEWEST)
-    jobs = [job(plan, gang, known) for gang in firsts]
+    clusters_by_pool = clusters(plan, NEWEST)
+    jobs = [job(plan, gang, clusters_by_pool) for gang in firsts]
     return (
         *of_cluster,
         *_partitions(plan, jobs),
@@ -50,28 +50,32 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:
     """Pools of one workflow that Slurm could not tell apart."""
     pools: dict[str, dict[str, Job]] = {}
-    for made in jobs:
-        for section in made.sections:
-            if not made.gang.gang.backends.get("slurm", {}).get("constraint"):
-                pools.setdefault(partition_of(plan, made.gang, section), {}).setdefault(section.first.pool, made)
-    for partition, found in pools.items():
+    for gang_job in jobs:
+        for section in gang_job.sections:
+            if not gang_job.gang.gang.backends.get("slurm", {}).get("constraint"):
+                pools.setdefault(partition_of(plan, gang_job.gang, section), {}).setdefault(
+                    section.first.pool, gang_job
+                )
+    for partition, jobs_by_pool in pools.items():
         named = f'partition "{partition}"' if partition else "the default partition"
-        yield Need("shared-partition", len(found), (*list(found.values())[-1].gang.route, "name"), subject=named)
+        yield Need(
+            "shared-partition", len(jobs_by_pool), (*list(jobs_by_pool.values())[-1].gang.route, "name"), subject=named
+        )
 
 
-def _placement_needs(made: Job) -> Iterator[Need]:
-    for loss in (*made.losses, *made.uses):
+def _placement_needs(gang_job: Job) -> Iterator[Need]:
+    for loss in (*gang_job.losses, *gang_job.uses):
         route, key = loss.unit.route, "separate" if loss.feature == "separate-above-block" else "placement"
         at = (*route, key) if key == "separate" else (*route, key, "preferred" if loss.preferred else "required")
-        yield Need(loss.feature, _amount(made, loss), at, loss.preferred, _subject(made.gang, loss))
+        yield Need(loss.feature, _amount(gang_job, loss), at, loss.preferred, _subject(gang_job.gang, loss))
 
 
-def _amount(made: Job, loss: Loss) -> int:
+def _amount(gang_job: Job, loss: Loss) -> int:
     """The nodes that would have to be together."""
-    for section in made.sections:
-        mine = [leaf for leaf in section.leaves if any(unit.name == loss.unit.name for unit in leaf.path)]
-        if mine:
-            return sum(leaf.pods.replicas for leaf in mine) // section.per_node
+    for section in gang_job.sections:
+        leaves = [leaf for leaf in section.leaves if any(unit.name == loss.unit.name for unit in leaf.path)]
+        if leaves:
+            return sum(leaf.pods.replicas for leaf in leaves) // section.per_node
     return 1
 
 
@@ -83,21 +87,21 @@ def _subject(gang: GangPlan, loss: Loss) -> str:
     return title(gang, unit) + level
 
 
-def _imex_channels(made: Job) -> Iterator[Need]:
+def _imex_channels(gang_job: Job) -> Iterator[Need]:
     """ComputeDomains that share a section's IMEX channel, and those that several sections tear apart."""
-    subject = f'gang "{made.gang.gang.name}"'
+    subject = f'gang "{gang_job.gang.gang.name}"'
     homes: dict[str, set[int]] = {}
-    for number, section in enumerate(made.sections):
+    for number, section in enumerate(gang_job.sections):
         domains = {leaf.pods.compute_domain for leaf in section.leaves if leaf.pods.compute_domain}
         for each in domains:
             homes.setdefault(each, set()).add(number)
         if len(domains) > 1:
             yield Need("shared-channel", 1 if section.channels else 2, section.first.route, subject=subject)
     if any(len(numbers) > 1 for numbers in homes.values()):
-        yield Need("torn-channel", 1, (*made.gang.route, "name"), subject=subject)
+        yield Need("torn-channel", 1, (*gang_job.gang.route, "name"), subject=subject)
 
 
-def _scattered_names(plan: Plan, made: Job, section: Section) -> Iterator[Need]:
+def _scattered_names(plan: Plan, gang_job: Job, section: Section) -> Iterator[Need]:
     """Segments whose ranks do not follow each other: nodes sorted by name jump between blocks."""
     pool = plan.topology.pool(section.first.pool)
     if not section.segment or section.segment == section.nodes or pool is None:
@@ -143,17 +147,12 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=subject)
 
 
-def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """What the files of Slurm cannot hold."""
-    return tuple(_cluster_needs(topology))
-
-
-def _cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
-    """A cluster that Slurm can hold, in which every node has one name."""
+def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
+    """What the files of Slurm cannot hold: a cluster that is too large, and nodes without a name of their own."""
     nodes = [node for pool in topology.pools for row in pool.domains for node in row.nodes]
     yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"))
-    laid = [pool for pool in topology.pools if pool.levels and plugin_of(topology, pool) != FLAT]
-    yield Need("several-layouts", len(laid), ("topology", "spec", "pools"))
+    placed_pools = [pool for pool in topology.pools if pool.levels and plugin_of(topology, pool) != FLAT]
+    yield Need("several-layouts", len(placed_pools), ("topology", "spec", "pools"))
     yield from _short_blocks(topology)
     route = ("topology", "spec", "schedulers", "slurm", "names")
     try:
@@ -165,8 +164,8 @@ def _cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
                 return
             if named.setdefault(slurm_name(node, rules), node) != node:
                 other = named[slurm_name(node, rules)]
-                said = f'nodes "{other}" and "{node}" would both be called "{slurm_name(node, rules)}"'
-                yield Need("mapped-names", 1, route, subject=said)
+                subject = f'nodes "{other}" and "{node}" would both be called "{slurm_name(node, rules)}"'
+                yield Need("mapped-names", 1, route, subject=subject)
                 return
     except (re.error, IndexError) as problem:
         yield Need("mapped-names", 1, route, subject=f"a rule of `names` cannot be read ({problem})")
@@ -184,7 +183,7 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 yield Need("padded-level", 1, at, subject=subject)
 
 
-# F704 and F718: where Slurm keeps nodes together that may be apart, and no block has room for them; its limits.
+# F704 and F718: jobs that Slurm keeps in one block although no block has room for them, and limits of Slurm.
 #
 # Without segments all nodes of a job stay in one block of the smallest planning size that takes them, in as few of the
 # next smaller ones as these would fill; so does each segment, and consolidated segments stay in one block of the
@@ -197,18 +196,20 @@ class PlannedPool(NamedTuple):
     """A pool as Slurm plans it."""
 
     pool: Pool
-    laid: Laid
+    layout: SlurmLayout
     unusable: frozenset[str]  # unusable nodes
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Jobs that fit the cluster, but no block that Slurm would keep them in."""
-    known = clusters(plan, target)
-    firsts = [job(plan, gang, known) for gang in plan.gangs if gang.copy == 0]
+    clusters_by_pool = clusters(plan, target)
+    firsts = [job(plan, gang, clusters_by_pool) for gang in plan.gangs if gang.copy == 0]
     over_limits = tuple(found for each in firsts for found in _over_limits(each))
     if over_limits:
         return over_limits
-    planned_pools = {name: _planned_pool(each) for name, each in known.items() if each.laid.plugin == BLOCK}
+    planned_pools = {
+        name: _planned_pool(each) for name, each in clusters_by_pool.items() if each.layout.plugin == BLOCK
+    }
     sections = (
         (each.gang, section) for each in firsts for section in each.sections if section.first.pool in planned_pools
     )
@@ -219,7 +220,7 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 
 def _planned_pool(cluster: Cluster) -> PlannedPool:
     unusable = frozenset(node for names in cluster.pool.unusable.values() for node in names)
-    return PlannedPool(cluster.pool, cluster.laid, unusable)
+    return PlannedPool(cluster.pool, cluster.layout, unusable)
 
 
 MOST_SECTIONS = 128
@@ -228,14 +229,14 @@ LONGEST_WORD = 131_072
 """Bytes of one argument of a program (Linux, MAX_ARG_STRLEN): the text of a task is one of srun's."""
 
 
-def _over_limits(made: Job) -> Iterator[Diagnostic]:
+def _over_limits(gang_job: Job) -> Iterator[Diagnostic]:
     """Jobs of more sections, or of more podSets in one section, than Slurm and Linux take."""
-    name, at = f'gang "{made.gang.gang.name}"', (*made.gang.route, "name")
-    if len(made.sections) > MOST_SECTIONS:
-        message = f"{name} takes {len(made.sections)} sections of a heterogeneous job; Slurm takes {MOST_SECTIONS}"
+    name, at = f'gang "{gang_job.gang.gang.name}"', (*gang_job.gang.route, "name")
+    if len(gang_job.sections) > MOST_SECTIONS:
+        message = f"{name} takes {len(gang_job.sections)} sections of a heterogeneous job; Slurm takes {MOST_SECTIONS}"
         yield error("F718", at, message, hint="make its podSets alike, or split it into several gangs")
-    for number in range(len(made.steps)):
-        size = len(task(made, number).encode())
+    for number in range(len(gang_job.steps)):
+        size = len(task(gang_job, number).encode())
         if size >= LONGEST_WORD:
             message = (
                 f"{name} would tell its tasks {size} bytes of what to run; one argument has {LONGEST_WORD} at most"
@@ -263,12 +264,12 @@ def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Ite
 
 def _block_size(planned: PlannedPool, nodes: int) -> int:
     """The smallest planning size that takes so many nodes; 0 where none does, and the whole pool counts."""
-    return next((size for size in planned.laid.sizes if size >= nodes), 0)
+    return next((size for size in planned.layout.sizes if size >= nodes), 0)
 
 
 def _segment_count(planned: PlannedPool, area: Domains, nodes: int, apart: bool) -> int:
     """How many segments of so many nodes an area takes, one by one."""
-    lower = max((size for size in planned.laid.sizes if size < nodes), default=0)
+    lower = max((size for size in planned.layout.sizes if size < nodes), default=0)
     total = 0
     for block in _blocks(planned, area, _block_size(planned, nodes)):
         counts = [
@@ -285,32 +286,32 @@ def _segment_count(planned: PlannedPool, area: Domains, nodes: int, apart: bool)
 def _blocks(planned: PlannedPool, rows: Domains, size: int) -> list[Domains]:
     """The domains that blocks of a planning size stand for; all of them together where no level has that size."""
     levels = enumerate(planned.pool.levels, 1)
-    depth = max((n for n, level in levels if size and planned.laid.planned.get(level.name) == size), default=0)
+    depth = max((n for n, level in levels if size and planned.layout.planned.get(level.name) == size), default=0)
     parts: dict[tuple[str, ...], Domains] = {}
     for row in rows:
         parts.setdefault(row.path[:depth], []).append(row)
     return list(parts.values())
 
 
-# F689: what must be configured in the cluster for a script to mean what it says
+# F689: cluster configuration that a script depends on
 
 CODE = "F689"
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """One for each thing, however many gangs rely on it."""
-    found: dict[str, Diagnostic] = {}
-    known = clusters(plan, target)
+    notices_by_message: dict[str, Diagnostic] = {}
+    clusters_by_pool = clusters(plan, target)
     for gang in (each for each in plan.gangs if each.copy == 0):
-        for section in job(plan, gang, known).sections:
-            for each in _section_notices(plan, gang, section, known[section.first.pool]):
-                found.setdefault(each.message, each)
-    return tuple(found.values())
+        for section in job(plan, gang, clusters_by_pool).sections:
+            for each in _section_notices(plan, gang, section, clusters_by_pool[section.first.pool]):
+                notices_by_message.setdefault(each.message, each)
+    return tuple(notices_by_message.values())
 
 
 def _section_notices(plan: Plan, gang: GangPlan, section: Section, cluster: Cluster) -> Iterator[Diagnostic]:
     placed = any(unit.required or unit.preferred or unit.separate for leaf in section.leaves for unit in leaf.path)
-    if placed and cluster.laid.plugin != FLAT:
+    if placed and cluster.layout.plugin != FLAT:
         yield _topology_notice(plan, cluster)
     if len(plan.topology.pools) > 1:
         yield _partition_notice(plan, gang, section, cluster)
@@ -335,19 +336,19 @@ def _partition_notice(plan: Plan, gang: GangPlan, section: Section, cluster: Clu
 
 def _unless_configured(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]:
     """Nothing where the topology says that the cluster has it, an error where it says that it has not."""
-    known = settings(plan.topology).get("featureGates", {}).get(gate)
-    if known is not True:
-        yield notice if known is None else notice._replace(severity="error")
+    state = settings(plan.topology).get("featureGates", {}).get(gate)
+    if state is not True:
+        yield notice if state is None else notice._replace(severity="error")
 
 
 def _topology_notice(plan: Plan, cluster: Cluster) -> Diagnostic:
-    pool, laid = cluster.pool, cluster.laid
+    pool, layout = cluster.pool, cluster.layout
     number = plan.topology.pools.index(pool)
-    named = f" with BlockSizes={','.join(map(str, laid.sizes))}" if laid.sizes else ""
+    named = f" with BlockSizes={','.join(map(str, layout.sizes))}" if layout.sizes else ""
     modern = cluster.target.since("slurm", "25.05")
     where = f' "{topology_name(plan.topology, pool)}" of topology.yaml' if modern else " of topology.conf"
     message = (
-        f"nodes of pool {pool.name} must be in a {laid.plugin} topology{where}{named}, and the partition must use it"
+        f"nodes of pool {pool.name} must be in a {layout.plugin} topology{where}{named}, and the partition must use it"
     )
     hint = "`bayplan topology export --to slurm` writes the file"
     return info(CODE, ("topology", "spec", "pools", number, "levels"), message, hint=hint)

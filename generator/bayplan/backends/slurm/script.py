@@ -8,7 +8,7 @@ the nodes of a job, and `--distribution=block` the tasks on them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
@@ -26,7 +26,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One file; no marks, because there is nothing of Kubernetes to mark."""
     plan = with_network_env(plan)
     marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
-    texts = {made.gang.name: script(plan, made) for made in jobs(plan, target)}
+    texts = {job.gang.name: script(plan, job) for job in jobs(plan, target)}
     if len(plan.gangs) == 1:
         (name,) = texts
         return Lowered((File(f"{name}.sbatch", texts[name], _cancel(texts)),), marks)
@@ -43,10 +43,10 @@ def with_network_env(plan: Plan) -> Plan:
     from bayplan.fabrics.pods import on_node
 
     def with_env(pods: Pods) -> Pods:
-        asked = fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
-        if asked is None:
+        network_request = fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
+        if network_request is None:
             return pods
-        return pods._replace(spec=pods.spec._replace(env={**on_node(asked), **pods.spec.env}))
+        return pods._replace(spec=pods.spec._replace(env={**on_node(network_request), **pods.spec.env}))
 
     return edit_plan(plan, pods=with_env)
 
@@ -126,21 +126,16 @@ def _options(plan: Plan, job: Job) -> Iterator[str]:
 
 def _comment(plan: Plan, job: Job) -> str:
     labels = f"{WORKFLOW_LABEL}={plan.workflow.name},{GANG_LABEL}={job.gang.name}"
-    return _value(str(job.gang.gang.backends.get("slurm", {}).get("comment") or labels))
-
-
-def _value(text: str) -> str:
-    """A value on an `#SBATCH` line, which sbatch splits as a shell would."""
-    return quote(text)
+    return quote(str(job.gang.gang.backends.get("slurm", {}).get("comment") or labels))
 
 
 def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
     if partition := partition_of(plan, job.gang, section):
-        yield f"--partition={_value(partition)}"
+        yield f"--partition={quote(partition)}"
     for key in TEXT_OPTIONS:
         if key in own and not (number and key in FIRST_ONLY):
-            yield f"--{key}={_value(str(own[key]))}"
+            yield f"--{key}={quote(str(own[key]))}"
 
 
 def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
@@ -151,7 +146,7 @@ def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
 
 def _resource_options(job: Job, section: Section) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
-    asked = amounts(section.first, section.per_node)
+    requested = amounts(section.first, section.per_node)
     yield f"--nodes={section.nodes}"
     if section.segment:
         yield f"--segment={section.segment}"
@@ -166,15 +161,15 @@ def _resource_options(job: Job, section: Section) -> Iterator[str]:
     if is_exclusive(section.first):
         yield "--exclusive"
     yield f"--ntasks-per-node={section.per_node}"
-    if asked.gpus:
+    if requested.gpus:
         kind = f"{own['gpuType']}:" if "gpuType" in own else ""
-        yield f"--gres=gpu:{kind}{asked.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{asked.gpus}"
-    if asked.cpus:
-        yield f"--cpus-per-task={asked.cpus}"
-    if asked.memory or section.first.spec.whole_node:
-        yield f"--mem={asked.memory or 0}"
-    if asked.scratch:
-        yield f"--tmp={asked.scratch}"
+        yield f"--gres=gpu:{kind}{requested.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{requested.gpus}"
+    if requested.cpus:
+        yield f"--cpus-per-task={requested.cpus}"
+    if requested.memory or section.first.spec.whole_node:
+        yield f"--mem={requested.memory or 0}"
+    if requested.scratch:
+        yield f"--tmp={requested.scratch}"
 
 
 def _lifetime_options(job: Job) -> Iterator[str]:
@@ -255,45 +250,35 @@ def _files(job: Job, section: Section, number: int) -> Iterator[str]:
     if not spec.files or any(other.first.route == section.first.route for other in job.sections[:number]):
         return
     for path, content in spec.files.items():
-        source = f'"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}"'
+        source = f'"{_on_node(spec.name, path)}"'
         if isinstance(content, Binary):
             yield from _document(f"base64 -d > {source}", content.base64, "BASE64")
         elif content.endswith("\n") and "\r" not in content:
             yield from _document(f"cat > {source}", content[:-1], "FILE")
         else:
             yield f"printf %s {quote(content)} > {source}"
-        for variable in _used_hosts(job, content):
+        text = "" if isinstance(content, Binary) else content
+        for variable in (each for each in host_nodes(job) if f"$({each})" in text):
             yield f'sed -i "s|\\$({variable})|${variable}|g" {source}'
         yield f"chmod 0755 {source}"
         yield f"sbcast --force --preserve {source} {source}"
     yield ""
 
 
-def _used_hosts(job: Job, content: str | Binary) -> list[str]:
-    return [] if isinstance(content, Binary) else [each for each in host_nodes(job) if f"$({each})" in content]
-
-
-def _document(command: str, text: str, word: str) -> Iterator[str]:
+def _document(command: str, text: str, word: str, suffix: str = "") -> Iterator[str]:
     end = here_document(text, word)
-    yield f"{command} <<'{end}'"
-    yield text
-    yield end
+    yield from (f"{command} <<'{end}'{suffix}", text, end)
 
 
-def mounted(section: Section) -> Mapping[str, str]:
-    """Path in the container -> path on the node."""
-    spec = section.first.spec
-    return {path: f"/tmp/$SLURM_JOB_ID.{spec.name}.{file_key(path)}" for path in spec.files}
+def _on_node(pod_set: str, path: str) -> str:
+    """Where a file of a podSet is on the node."""
+    return f"/tmp/$SLURM_JOB_ID.{pod_set}.{file_key(path)}"
 
 
 def _step(job: Job, step: Step, number: int) -> Iterator[str]:
     """The text that every task runs, and the step that starts them."""
     variable = f"task_{number}"
-    text = task(job, number)
-    end = here_document(text, "TASK")
-    yield f"IFS= read -r -d '' {variable} <<'{end}' || true"
-    yield text
-    yield end
+    yield from _document(f"IFS= read -r -d '' {variable}", task(job, number), "TASK", " || true")
     *options, last = [*_srun(job, step), f'sh -c "${variable}"']
     several = len(job.steps) > 1
     if several:
@@ -311,23 +296,23 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
 
 def _srun(job: Job, step: Step) -> Iterator[str]:
     section = job.sections[step.section]
-    asked = amounts(section.first, section.per_node)
+    requested = amounts(section.first, section.per_node)
     group = [f"--het-group={step.section}"] if len(job.sections) > 1 else []
     part = step.nodes < section.nodes
-    some = (
+    node_range = (
         [f"--nodes={step.nodes}", f"--relative={step.base}", f"--ntasks={step.nodes * section.per_node}"]
         if part
         else []
     )
-    cpus = [f"--cpus-per-task={asked.cpus}"] if asked.cpus else []
-    yield " ".join(["srun", *group, *some, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
+    cpus = [f"--cpus-per-task={requested.cpus}"] if requested.cpus else []
+    yield " ".join(["srun", *group, *node_range, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
     own = job.gang.gang.backends.get("slurm", {})
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:
         yield f"--gpus-per-task={spec.accelerator.per_pod}"
     if spec.image and own.get("container", "pyxis") == "pyxis":
         yield f"--container-image={quote(enroot(spec.image))}"
-        binds = ",".join(f"{held}:{path}" for path, held in mounted(section).items())
+        binds = ",".join(f"{_on_node(spec.name, path)}:{path}" for path in spec.files)
         if binds:
             yield f'--container-mounts="{binds}"'
 

@@ -27,9 +27,9 @@ class TaskText(NamedTuple):
 
 def host_nodes(job: Job) -> dict[str, NodeIndex]:
     """Variable -> where the pod stands that `hosts` names."""
-    asked = dict.fromkeys(pod_of(value) for value in job.gang.gang.hosts.values())
+    pods_named = dict.fromkeys(pod_of(value) for value in job.gang.gang.hosts.values())
     leaves = {leaf.pods.name: leaf.pods for section in job.sections for leaf in section.leaves}
-    return {host_variable(leaves[name], 0, pod): node_of(job, name, pod) for name, pod in asked if name in leaves}
+    return {host_variable(leaves[name], 0, pod): node_of(job, name, pod) for name, pod in pods_named if name in leaves}
 
 
 def node_of(job: Job, name: str, pod: int) -> NodeIndex:
@@ -46,15 +46,15 @@ def masters(job: Job, branch: Branch) -> tuple[NodeIndex, ...]:
     ranked = [leaf.pods.ranks for leaf in branch.leaves if leaf.pods.ranks]
     if not ranked or "MASTER_ADDR" in user_variables(branch.first):
         return ()
-    known = {ranks.master: node_of(job, ranks.master.pods, ranks.master.number) for ranks in ranked}
-    return tuple(known[ranks.master] for ranks in ranked)
+    nodes = {ranks.master: node_of(job, ranks.master.pods, ranks.master.number) for ranks in ranked}
+    return tuple(nodes[ranks.master] for ranks in ranked)
 
 
 def common_master(job: Job) -> NodeIndex | None:
     """Rank 0, where all tasks of the job look for the same."""
-    found = [masters(job, branch) for step in job.steps for branch in step.branches]
-    places = {each for places in found for each in places}
-    return next(iter(places)) if len(places) == 1 and all(found) else None
+    branch_masters = [masters(job, branch) for step in job.steps for branch in step.branches]
+    nodes = {each for nodes in branch_masters for each in nodes}
+    return next(iter(nodes)) if len(nodes) == 1 and all(branch_masters) else None
 
 
 def user_variables(pods: Pods) -> set[str]:
@@ -96,20 +96,22 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
     step = job.steps[number]
     branch = step.branches[which]
     spec = branch.first.spec
-    made = _ranked(job, number, which) if branch.first.ranks else TaskText((_index(step, branch),))
-    known = {line.partition("=")[0] for line in made.lines} | set(host_nodes(job))
-    known |= {"MASTER_ADDR"} if branch.first.ranks else set()
+    rendezvous = _ranked(job, number, which) if branch.first.ranks else TaskText((_index(step, branch),))
+    variables = {line.partition("=")[0] for line in rendezvous.lines} | set(host_nodes(job))
+    variables |= {"MASTER_ADDR"} if branch.first.ranks else set()
     unexportable: list[str] = []
-    lines = [f"export {line}" for line in made.lines]
+    lines = [f"export {line}" for line in rendezvous.lines]
     for entry in entries(spec.env):
-        word = expand(entry["value"], known)
-        known.add(entry["name"])
+        word = expand(entry["value"], variables)
+        variables.add(entry["name"])
         if VARIABLE.fullmatch(entry["name"]):
             lines.append(f"export {entry['name']}={word}")
         else:
             unexportable.append(f"{quote(entry['name'] + '=')}{word}")
-    words = [expand(word, known) for word in (*spec.command, *spec.args)]
-    return TaskText((*lines, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])), made.picks)
+    words = [expand(word, variables) for word in (*spec.command, *spec.args)]
+    return TaskText(
+        (*lines, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])), rendezvous.picks
+    )
 
 
 def _index(step: Step, branch: Branch) -> str:
@@ -185,21 +187,21 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REFERENCE = re.compile(r"\$\$|\$\(([^()]*)\)")
 
 
-def expand(text: str, known: Container[str]) -> str:
+def expand(text: str, variables: Container[str]) -> str:
     """One word in which `$(NAME)` is the variable of that name, as Kubernetes expands it in env, command and args.
 
     Names that are not known stay as they are; `$$` is a dollar (Kubernetes `third_party/forked/golang/expansion`).
     """
     parts: list[tuple[bool, str]] = []
     end = 0
-    for found in _REFERENCE.finditer(text):
-        parts.append((False, text[end : found.start()]))
-        name = found[1]
+    for reference in _REFERENCE.finditer(text):
+        parts.append((False, text[end : reference.start()]))
+        name = reference[1]
         if name is None:
             parts.append((False, "$"))
         else:
-            parts.append((True, name) if name in known and VARIABLE.fullmatch(name) else (False, found[0]))
-        end = found.end()
+            parts.append((True, name) if name in variables and VARIABLE.fullmatch(name) else (False, reference[0]))
+        end = reference.end()
     parts.append((False, text[end:]))
     literal = ""
     words = []

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX
+from bayplan.backends.slurm_bridge.pod_group import GPU_DEVICE_CLASS, POD_GROUP_LABEL, PREFIX, SCHEDULER
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
-from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
-from bayplan.linting.objects import LintContext, Rule
+from bayplan.kube.objects import get, items, mapping, name, number_in, text
+from bayplan.kube.templates import PodTemplate, containers
+from bayplan.linting.objects import LintContext, Rule, grouped
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 
@@ -29,36 +29,21 @@ CLASSES = (CPU_CLASS, GPU_DEVICE_CLASS, f"{DEVICE_CLASS}gpu.example.com")
 LARGEST = 2**31 - 1
 
 
-class Pods(NamedTuple):
-    """A pod template, the object that it stands in, and where."""
-
-    owner: Object
-    path: Route
-    data: Mapping[str, Any]
-
-    @property
-    def route(self) -> Route:
-        """Where it stands, subject first."""
-        return (*self.owner.route, *self.path)
-
-
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """M820 to M826."""
-    objects, target = context.objects, context.target
-    name = context.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
-    every = [Pods(each, path, found) for each in objects for path, found in pod_templates(each.data)]
-    mine = [pods for pods in every if text(pods.data, "spec", "schedulerName") == name]
-    for pods in every:
+    scheduler = context.topology.scheduler_name("slurm-bridge", SCHEDULER)
+    own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") == scheduler]
+    for pods in context.templates:
         yield from _reserved_keys(pods)
         yield from _unread_annotations(pods)
-    for each in objects:
-        yield from _annotations(each, target)
-    for pods in mine:
-        yield from _refused_fields(pods, target)
-    yield from _pod_groups(objects, mine)
+    for each in context.objects:
+        yield from _annotations(each, context.target)
+    for pods in own_pods:
+        yield from _refused_fields(pods)
+    yield from _pod_groups(context.of("scheduling.x-k8s.io", "PodGroup"), own_pods)
 
 
-def _reserved_keys(pods: Pods) -> Iterator[Diagnostic]:
+def _reserved_keys(pods: PodTemplate) -> Iterator[Diagnostic]:
     for kind, key in RESERVED.items():
         if text(pods.data, "metadata", kind, key):
             message = f'"{key}" is written by slurm-bridge alone, which refuses to create a pod that has it'
@@ -67,9 +52,11 @@ def _reserved_keys(pods: Pods) -> Iterator[Diagnostic]:
 
 def _own_annotations(data: Any) -> Mapping[str, Any]:
     """Annotations that mean something to slurm-bridge, or once did."""
-    found = mapping(data, "metadata", "annotations")
+    annotations = mapping(data, "metadata", "annotations")
     return {
-        key: value for key, value in found.items() if isinstance(key, str) and key.startswith((PREFIX, FORMER_PREFIX))
+        key: value
+        for key, value in annotations.items()
+        if isinstance(key, str) and key.startswith((PREFIX, FORMER_PREFIX))
     }
 
 
@@ -111,99 +98,66 @@ def _malformed(suffix: str, value: str) -> str:
     return ""
 
 
-def _unread_annotations(pods: Pods) -> Iterator[Diagnostic]:
+def _unread_annotations(pods: PodTemplate) -> Iterator[Diagnostic]:
     """The annotations of a workload's pods are never read, nor those of anything beside a PodGroup."""
-    grouped = bool(_pod_group_name(pods))
-    where = [(pods.data, pods.route)] if pods.path or grouped else []
-    if pods.path and text(pods.data, "metadata", "labels", POD_GROUP_LABEL):
-        where.append((pods.owner.data, pods.owner.route))
+    in_group = bool(_pod_group_name(pods))
+    where = [(pods.data, pods.route)] if pods.owned or in_group else []
+    if pods.owned and text(pods.labels, POD_GROUP_LABEL):
+        where.append((pods.object.data, pods.object.route))
     for data, route in where:
         for key in (each for each in _own_annotations(data) if each.startswith(PREFIX)):
-            reads = "the PodGroup's" if grouped else "those of the outermost workload"
+            reads = "the PodGroup's" if in_group else "those of the outermost workload"
             message = f'slurm-bridge does not read "{key}" here, but {reads} alone'
             yield warning("M823", (*route, "metadata", "annotations", key, KEY), message, hint="move it there")
 
 
-def _refused_fields(pods: Pods, target: Target) -> Iterator[Diagnostic]:
+def _refused_fields(pods: PodTemplate) -> Iterator[Diagnostic]:
     """What admission or the scheduler refuses (`ValidateCreate`, `validateDeviceClassRequestsForPods`)."""
-    spec = (*pods.route, "spec")
-    if get(pods.data, "spec", "resourceClaims") is not None:
+    if get(pods.spec, "resourceClaims") is not None:
         hint = f"ask for {GPU_DEVICE_CLASS} or nvidia.com/gpu in `resources`"
         message = "slurm-bridge refuses pods with resourceClaims; it makes the claims itself"
-        yield error("M824", (*spec, "resourceClaims"), message, hint=hint)
-    if items(pods.data, "spec", "topologySpreadConstraints"):
+        yield error("M824", (*pods.spec_route, "resourceClaims"), message, hint=hint)
+    if items(pods.spec, "topologySpreadConstraints"):
         message = "slurm-bridge knows no topologySpreadConstraints: releases up to 1.2 ignore them, later ones refuse"
-        yield warning("M824", (*spec, "topologySpreadConstraints"), message, hint="remove them")
-    asked = list(_requested_resources(pods))
-    for name, at in asked:
-        if name.startswith(DEVICE_CLASS) and name not in CLASSES:
-            yield error("M824", at, f'slurm-bridge makes no claims for the device class of "{name}"', hint=_CLASSES)
-    if {"cpu", CPU_CLASS} <= {name for name, _ in asked}:
-        at = next(at for name, at in asked if name == CPU_CLASS)
+        yield warning("M824", (*pods.spec_route, "topologySpreadConstraints"), message, hint="remove them")
+    places = dict(_requested_resources(pods))
+    for resource, at in _requested_resources(pods):
+        if resource.startswith(DEVICE_CLASS) and resource not in CLASSES:
+            message = f'slurm-bridge makes no claims for the device class of "{resource}"'
+            yield error("M824", at, message, hint=f"there are {', '.join(CLASSES)}")
+    if {"cpu", CPU_CLASS} <= places.keys():
         message = f'slurm-bridge refuses pods that ask for both "cpu" and "{CPU_CLASS}"'
-        yield error("M824", at, message, hint="remove one of them")
+        yield error("M824", places[CPU_CLASS], message, hint="remove one of them")
 
 
-_CLASSES = f"there are {', '.join(CLASSES)}"
+def _requested_resources(pods: PodTemplate) -> Iterator[tuple[str, Route]]:
+    for route, container in containers(pods):
+        for word in ("requests", "limits"):
+            for resource in mapping(container, "resources", word):
+                yield str(resource), (*route, "resources", word, resource)
 
 
-def _requested_resources(pods: Pods) -> Iterator[tuple[str, Route]]:
-    for kind in ("initContainers", "containers"):
-        for index, container in enumerate(items(pods.data, "spec", kind)):
-            for word in ("requests", "limits"):
-                for name in mapping(container, "resources", word):
-                    yield str(name), (*pods.route, "spec", kind, index, "resources", word, name)
+def _pod_group_name(pods: PodTemplate) -> str:
+    own = text(pods.spec, "schedulingGroup", "podGroupName")
+    return own or text(pods.labels, POD_GROUP_LABEL)
 
 
-def _pod_group_name(pods: Pods) -> str:
-    own = text(pods.data, "spec", "schedulingGroup", "podGroupName")
-    return own or text(pods.data, "metadata", "labels", POD_GROUP_LABEL)
-
-
-def _pod_groups(objects: Sequence[Object], mine: Sequence[Pods]) -> Iterator[Diagnostic]:
+def _pod_groups(groups: Sequence[Object], own_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
     """PodGroups of scheduler-plugins against the pods that name them; a group that is missing is taken for none."""
-    groups = [each for each in objects if is_kind(each.data, "scheduling.x-k8s.io", "PodGroup")]
-    names = {text(each.data, "metadata", "name") for each in groups}
-    for pods in mine:
-        name = text(pods.data, "metadata", "labels", POD_GROUP_LABEL)
-        if name and name not in names and not text(pods.data, "spec", "schedulingGroup", "podGroupName"):
-            message = f'there is no PodGroup "{name}" here; without it every pod is a Slurm job of its own'
-            yield warning(
-                "M825",
-                (*pods.route, "metadata", "labels", POD_GROUP_LABEL),
-                message,
-                hint=did_you_mean(name, list(names)),
-            )
+    names = [name(each) for each in groups]
+    members = grouped(lambda pods: text(pods.labels, POD_GROUP_LABEL), own_pods)
+    for label, unknown in members.items():
+        for pods in unknown if label and label not in names else ():
+            if not text(pods.spec, "schedulingGroup", "podGroupName"):
+                message = f'there is no PodGroup "{label}" here; without it every pod is a Slurm job of its own'
+                route = (*pods.route, "metadata", "labels", POD_GROUP_LABEL)
+                yield warning("M825", route, message, hint=did_you_mean(label, names))
     for group in groups:
-        name, least = text(group.data, "metadata", "name"), number_in(group.data, "spec", "minMember")
-        counts = [_pod_count(pods) for pods in mine if text(pods.data, "metadata", "labels", POD_GROUP_LABEL) == name]
-        if (
-            counts
-            and least is not None
-            and None not in counts
-            and least > (total := sum(map(int, filter(None, counts))))
-        ):
-            message = f'PodGroup "{name}" waits for {least} pods, and {total} name it: none of them ever starts'
+        least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members.get(name(group), [])]
+        total = sum(filter(None, counts))
+        if counts and None not in counts and least is not None and least > total:
+            message = f'PodGroup "{name(group)}" waits for {least} pods, and {total} name it: none of them ever starts'
             yield error("M826", (*group.route, "spec", "minMember"), message, hint=f"ask for {total}")
-
-
-def _pod_count(pods: Pods) -> int | None:
-    """How many pods a template makes; None where its owner is none that is known."""
-    data = pods.owner.data
-    if is_kind(data, "", "Pod"):
-        return 1
-    if is_kind(data, "batch", "Job"):
-        return _number_or_one(data, "spec", "parallelism")
-    if is_kind(data, "jobset.x-k8s.io", "JobSet"):
-        return _number_or_one(data, *pods.path[:3], "replicas") * _number_or_one(
-            data, *pods.path[:3], "template", "spec", "parallelism"
-        )
-    return None
-
-
-def _number_or_one(data: Any, *path: Any) -> int:
-    found = number_in(data, *path)
-    return 1 if found is None else found
 
 
 RULES: tuple[Rule, ...] = (check_objects,)

@@ -19,13 +19,14 @@ from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
 from bayplan.model.manifest import Lowered, Manifest, Marks, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, allocator, has_placed_groups, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 
+SCHEDULER = "slurm-bridge-scheduler"
 PREFIX = "slurmjob.slinky.slurm.net/"
 POD_GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 OPTIONS = {
@@ -86,28 +87,27 @@ def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Man
 def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[str, str]:
     """What Slurm is told besides the nodes, which slurm-bridge counts itself. Limits are in minutes, rounded up."""
     own = gang.gang.backends.get("slurm-bridge", {})
-    known = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
+    settings = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
     seconds = gang.gang.active_deadline_seconds
     limit = {"timeLimit": -(-seconds // 60)} if seconds else {}
     return {
         "job-name": job.name,
-        **given(partition=partition(plan, gang)),
-        **{OPTIONS[key]: _annotation_value(value) for key, value in {**limit, **known}.items()},
+        **non_empty(partition=partition(plan, gang, "slurm-bridge")),
+        **{
+            OPTIONS[key]: str(value).lower() if isinstance(value, bool) else str(value)
+            for key, value in {**limit, **settings}.items()
+        },
     }
 
 
-def partition(plan: Plan, gang: GangPlan) -> str:
+def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
     """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
-    own, cluster = gang.gang.backends.get("slurm-bridge", {}), plan.topology.schedulers.get("slurm-bridge", {})
+    own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
-def _annotation_value(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
-    name = plan.topology.schedulers.get("slurm-bridge", {}).get("schedulerName", "slurm-bridge-scheduler")
+    name = plan.topology.scheduler_name("slurm-bridge", SCHEDULER)
     group, own = pod_group_name(plan, job, target), uses_kubernetes_pod_group(plan, target)
     return Marks(
         pod=PodParts(
@@ -119,7 +119,7 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The API that serves PodGroups, and partitions that hold the right nodes."""
-    return (*_served_api(plan, target), *_partitions(plan))
+    return (*_served_api(plan, target), *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
 
 
 def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
@@ -136,16 +136,15 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
         yield info("F689", route, f"{message}; slurm-bridge does not install them", hint=hint)
 
 
-def _partitions(plan: Plan) -> Iterator[Diagnostic]:
-    """slurm-bridge enables no plugin that reads `nodeSelector` (`scheduler/configmap.yaml`, 1.0 to 1.2)."""
-    wanted = {
-        (partition(plan, gang), pods.pool) for gang in plan.gangs for job in slurm_jobs(gang) for pods in job.pods
-    }
+def partition_notices(plan: Plan, scheduler: str, title: str, default: str) -> Iterator[Diagnostic]:
+    """A partition must hold the right nodes: neither slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) nor SUNK
+    enables a plugin that reads `nodeSelector`."""
+    wanted = {(partition(plan, gang, scheduler), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
+    numbers = {pool.name: number for number, pool in enumerate(plan.topology.pools)}
     for name, pool in sorted(wanted):
-        title = f'the partition "{name}"' if name else "slurm-bridge's default partition"
-        message = f'{title} must hold nodes of the pool "{pool}" alone: slurm-bridge reads no node selector'
-        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
-        yield info("F689", ("topology", "spec", "pools", number, "name"), message)
+        subject = f'the partition "{name}"' if name else f"{default} default partition"
+        message = f'{subject} must hold nodes of the pool "{pool}" alone: {title} reads no node selector'
+        yield info("F689", ("topology", "spec", "pools", numbers[pool], "name"), message)
 
 
 # Slurm jobs
@@ -171,15 +170,11 @@ class SlurmJob(NamedTuple):
 
 def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
     """One for each innermost group instance with a required level, and one for the pods that are left."""
-    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not _has_placed_groups(unit)]
+    placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not has_placed_groups(unit)]
     in_placed = {pods.name for unit in placed for pods in all_pods(unit)}
     others = tuple(pods for pods in all_pods(gang.root) if pods.name not in in_placed)
     own = [SlurmJob(f"{gang.name}-{unit.name}", unit, tuple(all_pods(unit))) for unit in placed]
     return (*own, *([SlurmJob(gang.name, gang.root, others)] if others else []))
-
-
-def _has_placed_groups(unit: Unit) -> bool:
-    return any(below.required for below in walk(unit) if below is not unit)
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
@@ -259,15 +254,15 @@ def block_size(topology: ClusterTopology, pool: Pool) -> int:
 
 def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     """2: cards by device class, 3: others, 0: none or the usual."""
-    asked = pods.spec.accelerator
-    kind = topology.accelerators[asked.name] if asked else None
-    if not asked or not kind or allocator(asked, kind) != DEVICE_PLUGIN:
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators[accelerator.name] if accelerator else None
+    if not accelerator or not kind or allocator(accelerator, kind) != DEVICE_PLUGIN:
         return 0
     name = kind.resources.get("count", COUNTED_GPUS[0])
     return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
 
 
-# Jobs that find no nodes: slurm-bridge asks for a node for every pod (`podgroup.go`, `podgroup_coscheduling.go`,
+# Jobs that never get nodes: slurm-bridge requests one node per pod (`podgroup.go`, `podgroup_coscheduling.go`,
 # TasksPerNode and MinNodes, v1.0.5 to v1.2.1)
 
 
@@ -279,7 +274,7 @@ def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 
 def _unplaceable_jobs(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
     for job in one_per_group(slurm_jobs(gang)):
-        pool = _pool_of(plan.topology, job)
+        pool = next(each for each in plan.topology.pools if each.name == job.pods[0].pool)
         if job.unit.required and job.nodes > (
             largest := max(_usable_nodes_by_domain(pool, job.unit.required), default=0)
         ):
@@ -306,10 +301,6 @@ def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
             yield error("F729", gang.route, message, hint="make fewer, larger pods")
 
 
-def _pool_of(topology: ClusterTopology, job: SlurmJob) -> Pool:
-    return next(pool for pool in topology.pools if pool.name == job.pods[0].pool)
-
-
 def _usable_nodes(pool: Pool) -> set[str]:
     unusable = {node for nodes in pool.unusable.values() for node in nodes}
     return {node for domain in pool.domains for node in domain.nodes} - unusable
@@ -318,8 +309,8 @@ def _usable_nodes(pool: Pool) -> set[str]:
 def _usable_nodes_by_domain(pool: Pool, level: str) -> Iterator[int]:
     """Usable nodes in each domain of a level."""
     usable, depth = _usable_nodes(pool), pool.depth(level)
-    found: dict[tuple[str, ...], int] = {}
+    usable_by_domain: dict[tuple[str, ...], int] = {}
     for domain in pool.domains:
         path = domain.path[: depth + 1]
-        found[path] = found.get(path, 0) + len(usable.intersection(domain.nodes))
-    return iter(found.values())
+        usable_by_domain[path] = usable_by_domain.get(path, 0) + len(usable.intersection(domain.nodes))
+    return iter(usable_by_domain.values())

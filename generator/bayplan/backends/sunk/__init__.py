@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import DEVICE_PLUGIN
-from bayplan.backends.slurm_bridge.pod_group import ignored_placement_fields, template_fields
+from bayplan.backends.slurm_bridge.pod_group import (
+    ignored_placement_fields,
+    partition,
+    partition_notices,
+    template_fields,
+)
 from bayplan.core.diagnostics import Diagnostic, info
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import (
     Backend,
     Declaration,
@@ -52,14 +57,13 @@ SUPPORT = (
         SLURM,
     ),
     never("group-depth", LEVEL, SLURM),
-    not_yet_upstream("required-level", LEVEL, SLURM),
-    not_yet_upstream("preferred-level", LEVEL, SLURM),
-    not_yet_upstream("group-preferred", LEVEL, SLURM),
-    not_yet_upstream("required-and-preferred", LEVEL, SLURM),
-    not_yet_upstream("rank-order", LEVEL, SLURM),
-    not_yet_upstream("optional-pods-placed", LEVEL, SLURM),
-    not_yet_upstream("separate", LEVEL, SLURM),
-    not_yet_upstream("mixed-pools", LEVEL, SLURM),
+    *(
+        not_yet_upstream(feature, LEVEL, SLURM)
+        for feature in (
+            *("required-level", "preferred-level", "group-preferred", "required-and-preferred", "rank-order"),
+            *("optional-pods-placed", "separate", "mixed-pools"),
+        )
+    ),
     not_yet_upstream("compute-domain", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
     not_yet_upstream("several-compute-domains", DEVICES),
     not_yet_upstream("compute-domain-each", DEVICES),
@@ -146,8 +150,8 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 
 
 def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
-    subject, asked = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
-    if missing := sum(name not in asked for name in ("cpu", "memory")):
+    subject, requested = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
+    if missing := sum(name not in requested for name in ("cpu", "memory")):
         yield Need("missing-requests", missing, pods.route, subject=subject)
     grace = template_fields(plan.topology, pods).get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace > _grace(plan):
@@ -160,9 +164,9 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
 
 
 def _unconverted_gpus(plan: Plan, pods: Pods) -> bool:
-    asked = pods.spec.accelerator
-    kind = plan.topology.accelerators[asked.name] if asked else None
-    by_plugin = asked and kind and allocator(asked, kind) == DEVICE_PLUGIN
+    accelerator = pods.spec.accelerator
+    kind = plan.topology.accelerators[accelerator.name] if accelerator else None
+    by_plugin = accelerator and kind and allocator(accelerator, kind) == DEVICE_PLUGIN
     return bool(by_plugin and kind and kind.resources.get("count", CONVERTED_GPUS) != CONVERTED_GPUS)
 
 
@@ -183,7 +187,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _marks(plan: Plan, gang: GangPlan) -> Marks:
-    name = plan.topology.schedulers.get("sunk", {}).get("schedulerName", SCHEDULER)
+    name = plan.topology.scheduler_name("sunk", SCHEDULER)
     return Marks(
         pod=PodParts(
             annotations={PREFIX + key: value for key, value in _options(plan, gang).items()},
@@ -198,22 +202,16 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
     """Limits are in seconds here."""
     own = gang.gang.backends.get("sunk", {})
     seconds = gang.gang.active_deadline_seconds
-    told = {**({"timeout": seconds} if seconds else {}), **own}
+    settings = {**({"timeout": seconds} if seconds else {}), **own}
     return {
-        **given(partition=partition(plan, gang)),
-        **{annotation: str(told[key]) for key, annotation in OPTIONS.items() if key in told},
+        **non_empty(partition=partition(plan, gang, "sunk")),
+        **{annotation: str(settings[key]) for key, annotation in OPTIONS.items() if key in settings},
     }
-
-
-def partition(plan: Plan, gang: GangPlan) -> str:
-    """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
-    own, cluster = gang.gang.backends.get("sunk", {}), plan.topology.schedulers.get("sunk", {})
-    return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
     """The scheduler's name is the site's, and a partition must hold the nodes that pods can run on."""
-    return (*_scheduler_name(plan), *_partitions(plan))
+    return (*_scheduler_name(plan), *partition_notices(plan, "sunk", "the Pod Scheduler", "Slurm's"))
 
 
 def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
@@ -223,15 +221,6 @@ def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
         )
         hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
         yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
-
-
-def _partitions(plan: Plan) -> Iterator[Diagnostic]:
-    wanted = {(partition(plan, gang), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
-    for name, pool in sorted(wanted):
-        title = f'the partition "{name}"' if name else "Slurm's default partition"
-        message = f'{title} must hold nodes of the pool "{pool}" alone: the Pod Scheduler reads no node selector'
-        number = next(i for i, each in enumerate(plan.topology.pools) if each.name == pool)
-        yield info("F689", ("topology", "spec", "pools", number, "name"), message)
 
 
 BACKEND = Backend(

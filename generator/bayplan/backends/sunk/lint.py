@@ -9,7 +9,8 @@ from bayplan.backends.sunk import KILL_MARGIN, KILL_WAIT, LOCK_TAINT, PREFIX, SC
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean
 from bayplan.kube import quantity
-from bayplan.kube.objects import get, items, mapping, number_in, pod_templates, text
+from bayplan.kube.objects import get, items, mapping, number_in, text
+from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
 
 NUMBERS = ("timeout",)
@@ -21,23 +22,15 @@ DEFAULT_GRACE_PERIOD = 30
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
     """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
-    own = context.topology.schedulers.get("sunk", {})
-    names = (own.get("schedulerName") or SCHEDULER,)
-    for each in context.objects:
-        for path, pods in pod_templates(each.data):
-            route: Route = (*each.route, *path)
-            annotations = {
-                key: value for key, value in mapping(pods, "metadata", "annotations").items() if _is_sunk(key)
-            }
-            if annotations or text(pods, "spec", "schedulerName") in names:
-                yield from _annotations(annotations, route)
-                yield from _grace(pods, route, int(own.get("killWait", KILL_WAIT)))
-                yield from _toleration(pods, route)
-                yield from _resources(pods, route)
-
-
-def _is_sunk(key: Any) -> bool:
-    return isinstance(key, str) and key.startswith(PREFIX)
+    wait = int(context.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
+    scheduler = context.topology.scheduler_name("sunk", SCHEDULER)
+    for pods in context.templates:
+        annotations = {key: value for key, value in pods.annotations.items() if str(key).startswith(PREFIX)}
+        if annotations or text(pods.spec, "schedulerName") == scheduler:
+            yield from _annotations(annotations, pods.route)
+            yield from _grace(pods, wait)
+            yield from _toleration(pods)
+            yield from _resources(pods)
 
 
 def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -52,21 +45,21 @@ def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagn
             yield error("M827", at, f'"{value}" is no number of seconds', hint="write it as a plain number, in quotes")
 
 
-def _grace(pods: Mapping[str, Any], route: Route, wait: int) -> Iterator[Diagnostic]:
-    given = number_in(pods, "spec", "terminationGracePeriodSeconds")
-    seconds = DEFAULT_GRACE_PERIOD if given is None else given
+def _grace(pods: PodTemplate, wait: int) -> Iterator[Diagnostic]:
+    grace = number_in(pods.spec, "terminationGracePeriodSeconds")
+    seconds = DEFAULT_GRACE_PERIOD if grace is None else grace
     if seconds >= wait - KILL_MARGIN:
-        said = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if given is None else "")
-        at = (*route, "spec", *(() if given is None else ("terminationGracePeriodSeconds",)))
-        message = f"the pod may take {said} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
+        duration = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if grace is None else "")
+        at = (*pods.spec_route, *(() if grace is None else ("terminationGracePeriodSeconds",)))
+        message = f"the pod may take {duration} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
         yield error("M828", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
 
 
-def _toleration(pods: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    if not any(_tolerates(each) for each in items(pods, "spec", "tolerations")):
+def _toleration(pods: PodTemplate) -> Iterator[Diagnostic]:
+    if not any(_tolerates(each) for each in items(pods.spec, "tolerations")):
         message = f'the pod does not tolerate "{LOCK_TAINT["key"]}", the taint that SUNK puts on the node it runs on'
         hint = f'add {{key: {LOCK_TAINT["key"]}, operator: Equal, value: "true", effect: NoExecute}}'
-        yield error("M829", (*route, "spec"), message, hint=hint)
+        yield error("M829", pods.spec_route, message, hint=hint)
 
 
 def _tolerates(each: Any) -> bool:
@@ -76,18 +69,20 @@ def _tolerates(each: Any) -> bool:
     return value and effect in ("", LOCK_TAINT["effect"]) and (key == LOCK_TAINT["key"] or (every and not key))
 
 
-def _resources(pods: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
+def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
     """Both are asked for, and the kubelet pins no cores: a Guaranteed pod with whole CPUs drains its node."""
-    containers = [*items(pods, "spec", "containers"), *items(pods, "spec", "initContainers")]
-    asked = [{**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers]
+    containers = [*items(pods.spec, "containers"), *items(pods.spec, "initContainers")]
+    requested = [
+        {**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers
+    ]
     for name in ("cpu", "memory"):
-        if not any(_amount(each.get(name)) for each in asked):
+        if not any(_amount(each.get(name)) for each in requested):
             message = f"no container asks for {name}; SUNK schedules only pods that ask for CPU and memory"
-            yield error("M830", (*route, "spec", "containers"), message, hint=f"add `resources.requests.{name}`")
+            yield error("M830", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
     if containers and all(map(_guaranteed, containers)):
-        for index, each in enumerate(items(pods, "spec", "containers")):
+        for index, each in enumerate(items(pods.spec, "containers")):
             if _amount(get(each, "resources", "limits", "cpu")) % 1000 == 0:
-                at = (*route, "spec", "containers", index, "resources", "limits", "cpu")
+                at = (*pods.spec_route, "containers", index, "resources", "limits", "cpu")
                 message = "CPU and memory requests are the limits, so the kubelet pins cores that Slurm counts as free"
                 yield error("M831", at, message, hint="leave the CPU limit out")
 

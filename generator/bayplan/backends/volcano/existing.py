@@ -12,11 +12,11 @@ from typing import Any
 from bayplan.backends.volcano import pod_group
 from bayplan.backends.volcano.pod_group import VOLCANO_JOB, Policy, network_topology, policies, subgroup_of_podset
 from bayplan.kube.kinds.jobset import JOB_INDEX
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Lowered, Marks, Meta, Shape
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.model.target import Target
 
 KINDS = (*PLAIN, VOLCANO_JOB)
@@ -53,17 +53,12 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
     workload, gang = shape.workloads[0], plan.gangs[0]
     if workload.kind == VOLCANO_JOB:
         return Lowered((), dict(_tasks(plan, workload.gangs[0])))
-    from_one_template = [policy for policy in policies(gang.root) if _is_from_one_template(policy)]
+    from_one_template = [policy for policy in policies(gang.root) if len(policy.units) > 1]
     keys = {
         policy.name: JOB_INDEX if policy in from_one_template else pod_group.SUBGROUP for policy in policies(gang.root)
     }
     document = pod_group.pod_group(plan, gang)
     return Lowered((_with_label_keys(document, keys),), dict(_marks(plan, gang, from_one_template)))
-
-
-def _is_from_one_template(policy: Policy) -> bool:
-    """Whether its units come of one template."""
-    return len(policy.units) > 1
 
 
 def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
@@ -72,21 +67,19 @@ def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
     policies_by_label = [
         {**policy, "matchLabelKeys": [keys[policy["name"]]]} for policy in spec.get("subGroupPolicy", ())
     ]
-    return {**document, "spec": {**spec, **given(subGroupPolicy=policies_by_label)}}
+    return {**document, "spec": {**spec, **non_empty(subGroupPolicy=policies_by_label)}}
 
 
 def _marks(plan: Plan, gang: GangPlan, from_one_template: list[Policy]) -> Iterator[tuple[tuple[str, str], Marks]]:
     """Those of a PodGroup; pods of one template carry no name of their subgroup."""
-    found = subgroup_of_podset(policies(gang.root))
+    places = subgroup_of_podset(policies(gang.root))
     for key, marks in pod_group.pod_marks(plan, gang):
-        labels = _subgroup_labels(found[key[1]], from_one_template) if key[1] in found else {}
+        labels = {}
+        if key[1] in places:
+            policy, unit = places[key[1]]
+            own = {} if policy in from_one_template else {pod_group.SUBGROUP: unit.name}
+            labels = {pod_group.POLICY: policy.name, **own}
         yield key, marks._replace(pod=marks.pod._replace(labels=labels))
-
-
-def _subgroup_labels(place: tuple[Policy, Unit], from_one_template: list[Policy]) -> dict[str, str]:
-    policy, unit = place
-    own = {} if policy in from_one_template else {pod_group.SUBGROUP: unit.name}
-    return {pod_group.POLICY: policy.name, **own}
 
 
 def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
@@ -94,8 +87,8 @@ def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]
     whole: there, Volcano wants both numbers to agree (webhooks/admission/jobs/validate)."""
     owner = Meta(
         spec={
-            "schedulerName": pod_group.scheduler_name(plan),
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            "schedulerName": plan.topology.scheduler_name("volcano", pod_group.SCHEDULER),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             **network_topology(plan, gang.root),
         }
     )

@@ -1,21 +1,22 @@
-"""Mistakes in Volcano's objects that others wrote. Admission finds few of them; the scheduler tells its log alone."""
+"""Mistakes in Volcano's objects that others wrote. Admission refuses few of them; the scheduler only logs them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.volcano.pod_group import POD_GROUP
+from bayplan.backends.volcano.pod_group import POD_GROUP, SCHEDULER
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import get, is_kind, items, mapping, number_in, pod_templates, text
+from bayplan.kube.objects import get, is_kind, items, mapping, name, namespace, number_in, text, title
+from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, Rule
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
-from bayplan.topologies.hypernodes import GROUP, Labels, faults, seen
+from bayplan.topologies.hypernodes import GROUP, Labels, faults, read_hyper_node
 from bayplan.topologies.hypernodes.writing import tree
 
-# A `networkTopology`, which Volcano ignores as a whole where it does not understand it
+# `networkTopology`: Volcano ignores one that it does not understand
 
 QUEUES = ("default", "root")
 
@@ -81,87 +82,49 @@ def check_queue(data: Any, route: Route, what: str, topology: ClusterTopology) -
 # PodGroups and the pods that name them (Volcano 1.14.3 to 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go)
 
 
-class Members(NamedTuple):
-    """Pods of one template that name a PodGroup. `pods`: None where nobody can tell how many."""
-
-    group: str
-    namespace: str
-    pods: int | None
-    labels: Mapping[str, Any]
-    scheduler: str
-    route: Route
+POD_GROUP_KIND = ("scheduling.volcano.sh", "PodGroup")
+JOB = ("batch.volcano.sh", "Job")
 
 
-def _pod_groups(objects: Sequence[Object], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
     """M731, M732, M734 to M739 for every PodGroup and every pod that names one."""
-    pods = [each for item in objects for each in _members(item)]
-    groups = [each for each in objects if is_kind(each.data, "scheduling.volcano.sh", "PodGroup")]
-    known = {(_namespace(each.data), text(each.data, "metadata", "name")) for each in groups}
-    yield from _misplaced_pods(pods, known, topology)
-    for each in groups:
-        key = _namespace(each.data), text(each.data, "metadata", "name")
-        members = [own for own in pods if (own.namespace, own.group) == key]
-        yield from _pod_group(each, members, tiers, topology)
-
-
-def _namespace(data: Any) -> str:
-    return text(data, "metadata", "namespace")
-
-
-def _members(item: Object) -> Iterator[Members]:
-    """A Volcano Job's controller writes the annotation itself, so its templates say nothing of theirs."""
-    if is_kind(item.data, "batch.volcano.sh", "Job"):
-        return
-    for path, template in pod_templates(item.data):
-        metadata = mapping(template, "metadata")
-        group = text(metadata, "annotations", POD_GROUP)
-        if group:
-            route = (*item.route, *path)
-            count, scheduler = _pod_count(item.data, path), text(template, "spec", "schedulerName")
-            namespace = _namespace(item.data) or text(metadata, "namespace")
-            yield Members(group, namespace, count, mapping(metadata, "labels"), scheduler, route)
-
-
-def _pod_count(data: Any, path: tuple[str | int, ...]) -> int | None:
-    """How many pods a template makes, where its kind is known."""
-    kind = text(data, "kind")
-    if kind == "Pod":
-        return 1
-    if kind == "Job":
-        return _number_or_one(get(data, "spec", "parallelism"))
-    if kind == "JobSet":
-        job = get(data, *path[:3])
-        return _number_or_one(get(job, "replicas")) * _number_or_one(get(job, "template", "spec", "parallelism"))
-    return (
-        _number_or_one(get(data, "spec", "replicas")) if kind in ("Deployment", "StatefulSet", "ReplicaSet") else None
-    )
-
-
-def _number_or_one(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 1
+    members: dict[tuple[str, str], list[PodTemplate]] = {}
+    for each in context.templates:  # a Volcano Job's controller writes the annotation itself
+        if text(each.annotations, POD_GROUP) and not is_kind(each.object.data, *JOB):
+            members.setdefault((namespace(each.object), text(each.annotations, POD_GROUP)), []).append(each)
+    groups = context.of(*POD_GROUP_KIND)
+    keys = {(namespace(group), name(group)) for group in groups}
+    for key, pods in members.items():
+        yield from _misplaced_pods(key, pods, key in keys, context.topology)
+    for group in groups:
+        yield from _pod_group(group, members.get((namespace(group), name(group)), []), tiers, context.topology)
 
 
 def _misplaced_pods(
-    pods: Sequence[Members], known: set[tuple[str, str]], topology: ClusterTopology
+    key: tuple[str, str], pods: Sequence[PodTemplate], group_exists: bool, topology: ClusterTopology
 ) -> Iterator[Diagnostic]:
     """M736: the PodGroup is there; M739: the pods are Volcano's."""
-    scheduler = str(topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
+    where, group = key
+    scheduler = topology.scheduler_name("volcano", SCHEDULER)
     for each in pods:
-        at = (*each.route, "metadata", "annotations", POD_GROUP)
-        if (each.namespace, each.group) not in known:
-            message = f'these pods name the PodGroup "{each.group}", which is not there; without it they never start'
-            hint = f"write that PodGroup{f' in the namespace {each.namespace}' if each.namespace else ''}"
+        own = text(each.spec, "schedulerName")
+        if not group_exists:
+            at = (*each.route, "metadata", "annotations", POD_GROUP)
+            message = f'these pods name the PodGroup "{group}", which is not there; without it they never start'
+            hint = f"write that PodGroup{f' in the namespace {where}' if where else ''}"
             yield error("M736", at, message, hint=hint)
-        elif each.scheduler != scheduler:
-            other = f'"{each.scheduler}"' if each.scheduler else "the default scheduler"
-            message = f'these pods name the PodGroup "{each.group}" but are left to {other}, so it stays empty'
-            route = (*each.route, "spec", *(("schedulerName",) if each.scheduler else ()))
+        elif own != scheduler:
+            other = f'"{own}"' if own else "the default scheduler"
+            message = f'these pods name the PodGroup "{group}" but are left to {other}, so it stays empty'
+            route = (*each.spec_route, *(("schedulerName",) if own else ()))
             yield error("M739", route, message, hint=f"set schedulerName to {scheduler}")
 
 
-def _pod_group(each: Object, pods: Sequence[Members], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _pod_group(
+    each: Object, pods: Sequence[PodTemplate], tiers: Tiers, topology: ClusterTopology
+) -> Iterator[Diagnostic]:
     spec, at = mapping(each.data, "spec"), (*each.route, "spec")
-    what = f'PodGroup "{text(each.data, "metadata", "name")}"'
+    what = title(each)
     yield from check_network_topology(spec, at, what, tiers)
     yield from check_queue(spec, at, what, topology)
     least, there = number_in(spec, "minMember"), _total_pods(pods)
@@ -172,33 +135,33 @@ def _pod_group(each: Object, pods: Sequence[Members], tiers: Tiers, topology: Cl
     pods_of = _pods_by_policy(listed, pods)
     for i, policy in enumerate(listed):
         inside = (*at, "subGroupPolicy", i)
-        name = f'the policy "{text(policy, "name")}" of {what}'
-        yield from check_network_topology(policy, inside, name, tiers)
-        yield from check_nesting(spec, policy, (at, inside), name)
-        yield from _policy(policy, inside, name, pods, pods_of.get(i, []))
+        policy_title = f'the policy "{text(policy, "name")}" of {what}'
+        yield from check_network_topology(policy, inside, policy_title, tiers)
+        yield from check_nesting(spec, policy, (at, inside), policy_title)
+        yield from _policy(policy, inside, policy_title, pods, pods_of.get(i, []))
         if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
             message = f'two policies are called "{text(policy, "name")}", and Volcano counts their subgroups together'
             yield error("M738", (*inside, "name"), message, hint="rename one of them")
 
 
-def _total_pods(pods: Sequence[Members]) -> int | None:
+def _total_pods(pods: Sequence[PodTemplate]) -> int | None:
     """The pods of all templates; None where there are none to see, or some cannot be counted."""
     counts = [each.pods for each in pods if each.pods is not None]
     return sum(counts) if counts and len(counts) == len(pods) else None
 
 
-def _pods_by_policy(policies: Sequence[Any], pods: Sequence[Members]) -> dict[int, list[Members]]:
+def _pods_by_policy(policies: Sequence[Any], pods: Sequence[PodTemplate]) -> dict[int, list[PodTemplate]]:
     """Which pods each policy takes: the first that matches."""
-    found: dict[int, list[Members]] = {}
+    pods_by_policy: dict[int, list[PodTemplate]] = {}
     for each in pods:
         first = next(
             (i for i, policy in enumerate(policies) if _matches(policy, each) and not _missing_labels(policy, each)), -1
         )
-        found.setdefault(first, []).append(each)
-    return found
+        pods_by_policy.setdefault(first, []).append(each)
+    return pods_by_policy
 
 
-def _matches(policy: Any, each: Members) -> bool:
+def _matches(policy: Any, each: PodTemplate) -> bool:
     """Whether the selector takes the pods; without one it takes all."""
     wanted = mapping(policy, "labelSelector", "matchLabels")
     if any(each.labels.get(key) != value for key, value in wanted.items()):
@@ -220,13 +183,13 @@ CONTROLLER_LABELS = ("batch.kubernetes.io/", "jobset.sigs.k8s.io/", "apps.kubern
 """Labels that controllers put on pods; templates do not show them."""
 
 
-def _missing_labels(policy: Any, each: Members) -> list[str]:
+def _missing_labels(policy: Any, each: PodTemplate) -> list[str]:
     keys = [key for key in items(policy, "matchLabelKeys") if isinstance(key, str)]
     return [key for key in keys if not each.labels.get(key) and not key.startswith(CONTROLLER_LABELS)]
 
 
 def _policy(
-    policy: Any, at: Route, what: str, pods: Sequence[Members], members: Sequence[Members]
+    policy: Any, at: Route, what: str, pods: Sequence[PodTemplate], members: Sequence[PodTemplate]
 ) -> Iterator[Diagnostic]:
     """M735: pods find their subgroup; M737: enough of them are there."""
     if not items(policy, "matchLabelKeys"):
@@ -252,20 +215,19 @@ def _policy(
         yield error("M737", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
 
 
-# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs and what it lets pass)
+# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhook accepts)
 
 
-def _jobs(objects: Sequence[Object], tiers: Tiers, topology: ClusterTopology) -> Iterator[Diagnostic]:
+def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
     """M731 to M734, M737, M739 for every Job."""
-    for each in objects:
-        if is_kind(each.data, "batch.volcano.sh", "Job"):
-            spec, at = mapping(each.data, "spec"), (*each.route, "spec")
-            what = f'Volcano Job "{text(each.data, "metadata", "name")}"'
-            yield from check_network_topology(spec, at, what, tiers)
-            yield from check_queue(spec, at, what, topology)
-            yield from _min_available(spec, at, what)
-            for i, task in enumerate(items(spec, "tasks")):
-                yield from _task(spec, at, task, (*at, "tasks", i), tiers)
+    for each in context.of(*JOB):
+        spec, at = mapping(each.data, "spec"), (*each.route, "spec")
+        what = f"Volcano {title(each)}"
+        yield from check_network_topology(spec, at, what, tiers)
+        yield from check_queue(spec, at, what, context.topology)
+        yield from _min_available(spec, at, what)
+        for i, task in enumerate(items(spec, "tasks")):
+            yield from _task(spec, at, task, (*at, "tasks", i), tiers)
 
 
 def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
@@ -276,17 +238,16 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
     if least is not None and least > pods > 0:
         message = f"{what} waits for {least} pods and has {pods}"
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
-    elif least and least < inner and any(map(_has_own_minimum, tasks)):
+    elif (
+        least
+        and least < inner
+        and any(get(task, key) is not None for task in tasks for key in ("minAvailable", "partitionPolicy"))
+    ):
         message = (
             f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
         )
         hint = f"set minAvailable to {inner}, or give each task its own"
         yield warning("M737", (*at, "minAvailable"), message, hint=hint)
-
-
-def _has_own_minimum(task: Any) -> bool:
-    """Whether a task says itself how much of it must start; a gang of fewer pods than all is no mistake."""
-    return number_in(task, "minAvailable") is not None or get(task, "partitionPolicy") is not None
 
 
 def _task_minimum(task: Any) -> int:
@@ -337,17 +298,16 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
     """HyperNodes as a tree on the topology's nodes; PodGroups with their pods, and Volcano Jobs, against that tree."""
-    objects, topology = context.objects, context.topology
-    hyper_nodes = [seen(each) for each in objects if is_kind(each.data, GROUP, "HyperNode")]
-    yield from faults(hyper_nodes, _labels_by_node(topology) or None)
-    tiers = _tiers_of(topology)
+    hyper_nodes = [read_hyper_node(each) for each in context.of(GROUP, "HyperNode")]
+    yield from faults(hyper_nodes, _labels_by_node(context.topology) or None)
+    tiers = _tiers_of(context.topology)
     if hyper_nodes:
         tiers = Tiers(
             frozenset(each.tier for each in hyper_nodes if each.tier is not None),
             frozenset(each.tier_name for each in hyper_nodes),
         )
-    yield from _pod_groups(objects, tiers, topology)
-    yield from _jobs(objects, tiers, topology)
+    yield from _pod_groups(context, tiers)
+    yield from _jobs(context, tiers)
 
 
 def _tiers_of(topology: ClusterTopology) -> Tiers:

@@ -12,13 +12,14 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, minimum
+from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, minimum
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 
 VOLCANO_JOB = "volcano-job"
+SCHEDULER = "volcano"
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -40,6 +41,8 @@ POD_GROUP = "scheduling.k8s.io/group-name"
 PREEMPTABLE = "volcano.sh/preemptable"
 ROLE = "volcano.sh/task-spec"
 NUMA = "volcano.sh/numa-topology-policy"
+"""The policy of the plugin `numaaware`, which Volcano reads from pods (Volcano 1.14, `GetPodTopologyInfo`)."""
+
 POLICY = "bayplan.dev/subgroup-policy"
 SUBGROUP = "bayplan.dev/subgroup"
 
@@ -52,14 +55,14 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
         "metadata": {
             "name": gang.name,
             "labels": gang_labels(plan, gang),
-            **given(annotations=preemptable(gang)),
+            **non_empty(annotations=preemptable(gang)),
         },
         "spec": {
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minMember": minimum(gang.root),
-            **given(minTaskMember=task_minimums(gang.root)),
+            **non_empty(minTaskMember=task_minimums(gang.root)),
             **network_topology(plan, gang.root),
-            **given(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
+            **non_empty(subGroupPolicy=[_subgroup_policy(plan, each) for each in policies(gang.root)]),
         },
     }
 
@@ -90,10 +93,10 @@ def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
             POD_GROUP: gang.name,
             **({ROLE: pods.name} if pods.name in minimums else {}),
             **preemptable(gang),
-            **numa_policy(pods),
+            **non_empty(**{NUMA: pods.spec.numa}),
         }
         labels = _subgroup_labels(*subgroup_of[pods.name]) if pods.name in subgroup_of else {}
-        spec = {"schedulerName": scheduler_name(plan)}
+        spec = {"schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER)}
         yield (gang.name, pods.name), Marks(pod=PodParts(labels=labels, annotations=annotations, spec=spec))
 
 
@@ -101,17 +104,7 @@ def _subgroup_labels(policy: Policy, unit: Unit) -> dict[str, str]:
     return {POLICY: policy.name, **({} if policy.flat else {SUBGROUP: unit.name})}
 
 
-def numa_policy(pods: Pods) -> dict[str, str]:
-    """The policy of the plugin `numaaware`, which Volcano reads from pods (Volcano 1.14, `GetPodTopologyInfo`)."""
-    return {NUMA: pods.spec.numa} if pods.spec.numa else {}
-
-
-def scheduler_name(plan: Plan) -> str:
-    """`volcano`, unless the cluster has it under another name."""
-    return str(plan.topology.schedulers.get("volcano", {}).get("schedulerName", "volcano"))
-
-
-# The Volcano Job's own way: gang, partitions and levels stand in the Job, and its controller makes the PodGroup.
+# Volcano Jobs: the Job itself holds gang, partitions and levels, and its controller creates the PodGroup.
 #
 # Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
 # number divided by `partitionSize`, so neighbouring ranks share one.
@@ -124,8 +117,8 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
     owner = Meta(
         annotations=preemptable(gang),
         spec={
-            "schedulerName": scheduler_name(plan),
-            **given(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
+            "schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER),
+            **non_empty(queue=plan.queue, priorityClassName=plan.workflow.priority_class),
             "minAvailable": _total_minimum(gang.root),
             **network_topology(plan, gang.root),
         },
@@ -134,7 +127,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
     for pods in all_pods(gang.root):
         own = {
             "minAvailable": pods.minimum * pods.copies,
-            **given(topologyPolicy=pods.spec.numa),
+            **non_empty(topologyPolicy=pods.spec.numa),
             **policies_of_tasks.get(pods.name, {}),
         }
         yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
@@ -177,10 +170,10 @@ def _partition_gaps(gang: GangPlan, instance: GroupInstance) -> Iterator[Diagnos
     if len(pod_sets) > 1:
         message = f"{group}: a partition holds pods of one task, so several podSets under one placement may come apart"
         yield error("F644", (*unit.route, "podSets"), message, hint=HINT)
-    if any(pods.minimum < pods.replicas for pods in pod_sets):
+    if any(pods.elastic for pods in pod_sets):
         message = f"{group}: a partition starts whole or not at all, so `minReplicas` of its podSet cannot be said"
         yield error("F644", (*pod_sets[0].route, "minReplicas"), message, hint=HINT)
-    if instance.optional:
+    if instance.units.optional:
         message = f"{group}: only partitions of one task can be optional, and these groups are a task each"
         yield error("F644", (*unit.route, "minReplicas"), message, hint=HINT)
 
@@ -231,14 +224,9 @@ class GroupInstance(NamedTuple):
     copies: int  # how many instances of the group were folded into this one, in the whole gang
 
     @property
-    def optional(self) -> bool:
-        """Whether the gang may start without some instances of the group."""
-        return self.units.minimum < len(self.units.members)
-
-    @property
     def is_subgroup(self) -> bool:
         """Whether Volcano must know the instance as a subgroup: it is placed, or the gang may start without it."""
-        return bool(self.unit.required or self.unit.preferred) or self.optional
+        return bool(self.unit.required or self.unit.preferred) or self.units.optional
 
 
 def group_instances(unit: Unit, stem: str = "", enclosing: int = 0, copies: int = 1) -> Iterator[GroupInstance]:
@@ -264,11 +252,11 @@ def subgroups(root: Unit) -> Iterator[GroupInstance]:
 
 def policies(root: Unit) -> tuple[Policy, ...]:
     """The subgroups of a gang, each group's together where they are of one size."""
-    found: dict[tuple[str, str, int], list[GroupInstance]] = {}
+    instances_by_policy: dict[tuple[str, str, int], list[GroupInstance]] = {}
     for instance in subgroups(root):
-        prefix = instance.units.name if instance.optional else ""
-        found.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
-    stems = [stem for stem, _, _ in found]
+        prefix = instance.units.name if instance.units.optional else ""
+        instances_by_policy.setdefault((instance.stem, prefix, minimum(instance.unit)), []).append(instance)
+    stems = [stem for stem, _, _ in instances_by_policy]
     return tuple(
         Policy(
             name=(prefix or stem) + (f".{size}" if not prefix and stems.count(stem) > 1 else ""),
@@ -276,13 +264,13 @@ def policies(root: Unit) -> tuple[Policy, ...]:
             minimum=min(len(group), group[0].units.minimum) if prefix else len(group),
             size=size,
         )
-        for (stem, prefix, size), group in found.items()
+        for (stem, prefix, size), group in instances_by_policy.items()
     )
 
 
-def subgroup_of_podset(found: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
+def subgroup_of_podset(policies: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
     """Of each podSet instance that is in a subgroup, by name: the policy and the unit."""
-    return {pods.name: (policy, unit) for policy in found for unit in policy.units for pods in all_pods(unit)}
+    return {pods.name: (policy, unit) for policy in policies for unit in policy.units for pods in all_pods(unit)}
 
 
 def task_minimums(root: Unit) -> dict[str, int]:
@@ -291,11 +279,7 @@ def task_minimums(root: Unit) -> dict[str, int]:
     Pods of optional groups are left out: which of these groups start is not known beforehand.
     """
     pod_sets = list(all_pods(root))
-    optional = {pods.name for each in group_instances(root) if each.optional for pods in all_pods(each.unit)}
-    if len(pod_sets) == 1 or not (optional or any(map(_is_elastic, pod_sets))):
+    optional = {pods.name for each in group_instances(root) if each.units.optional for pods in all_pods(each.unit)}
+    if len(pod_sets) == 1 or not (optional or any(pods.elastic for pods in pod_sets)):
         return {}
     return {pods.name: pods.minimum for pods in pod_sets if pods.name not in optional}
-
-
-def _is_elastic(pods: Pods) -> bool:
-    return pods.minimum < pods.replicas

@@ -14,7 +14,7 @@ from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
 from bayplan.cli.krm.job import API_VERSION, KINDS, Answer, Job
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
@@ -23,55 +23,44 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 
 
-def run(given: Given) -> int:
+def run(args: Arguments) -> int:
     """Answers standard input. With errors nothing is written, but for callers that read `results`."""
-    asked = _plugin(given.words[0]) if given.words else _function()
-    if asked.value is None:
-        return finish(given, [_input(asked.diagnostics)])
-    job = _job(given, asked.value)
+    request = _input(args.words)
+    if request.value is None:
+        source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
+        return finish(args, [Batch(request.diagnostics, source)])
+    job = _job(args, request.value)
     if job.value is None:
-        return _refuse(Job(given, asked.value.config or {}, asked.value.items), job.diagnostics)
+        refused = Job(args, request.value.config or {}, request.value.items)
+        source = {"function": Document("functionConfig", "", 0, refused.config)}
+        return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
     answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
 
 
-def _function() -> Outcome[ResourceList]:
+def _input(words: Sequence[str]) -> Outcome[ResourceList]:
+    """A ResourceList; for a plugin of the older kind, its configuration file and a stream that may be empty."""
     raw = files.raw_of("-", resource_list.SUBJECT)
-    return Outcome(None, raw.diagnostics) if raw.value is None else resource_list.parse(raw.value)
+    if raw.value is not None and not words:
+        return resource_list.parse(raw.value)
+    documents, batch = files.load(words[0], "function", own=False) if words else ((), Batch(()))
+    if raw.value is None or not documents:
+        return Outcome(None, (*raw.diagnostics, *batch.diagnostics))
+    items = resource_list.stream(raw.value)
+    return Outcome(None if items.value is None else ResourceList(items.value, documents[0].data), items.diagnostics)
 
 
-def _plugin(path: str) -> Outcome[ResourceList]:
-    """The input of a plugin of the older kind: a file with its configuration, and a stream that may be empty."""
-    raw = files.raw_of("-", resource_list.SUBJECT)
-    config = files.load(path, "function", own=False)
-    if raw.value is None or not config[0]:
-        return Outcome(None, (*raw.diagnostics, *config[1].diagnostics))
-    found = resource_list.stream(raw.value)
-    given = None if found.value is None else ResourceList(found.value, config[0][0].data)
-    return Outcome(given, found.diagnostics)
-
-
-def _input(found: tuple[Diagnostic, ...]) -> Batch:
-    return Batch(found, {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)})
-
-
-def _job(given: Given, found: ResourceList) -> Outcome[Job]:
+def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
     """The work, if the configuration is one of ours. A961: it is none."""
-    config: Any = found.config
+    config: Any = request.config
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
         return Outcome(None, (_unknown(config),))
     wrong = schemas.validate(kind, config, "function") if kind != "Workflow" else ()
     if wrong:
         return Outcome(None, wrong)
-    return Outcome(Job(_merged(given, config), config, found.items, found.version, bool(given.words)))
-
-
-def _refuse(job: Job, found: tuple[Diagnostic, ...]) -> int:
-    """The configuration is at fault."""
-    function = Document("functionConfig", "", 0, job.config)
-    return _write(job, Answer(None, [Batch(found, {"function": function})]))
+    return Outcome(Job(_merged(args, config), config, request.items, request.version, bool(args.words)))
 
 
 def _unknown(config: Any) -> Diagnostic:
@@ -85,7 +74,7 @@ def _unknown(config: Any) -> Diagnostic:
     return error("A961", ("function",), message, hint=suggest(kind, KINDS))
 
 
-def _merged(given: Given, config: Mapping[str, Any]) -> Given:
+def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:
     """The options with those of the configuration; the command line wins."""
     spec = config.get("spec", {}) if config["kind"] != "Workflow" else {}
     options: dict[str, tuple[str, ...]] = {
@@ -96,7 +85,7 @@ def _merged(given: Given, config: Mapping[str, Any]) -> Given:
         options["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
     if "accept" in spec:
         options["accept"] = tuple(spec["accept"])
-    return given._replace(options={**options, **given.options})
+    return args._replace(options={**options, **args.options})
 
 
 _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
@@ -114,10 +103,10 @@ def _write(job: Job, answer: Answer) -> int:
         from bayplan.report.findings import findings
 
         batches = with_files(job, batches)
-        results = resource_list.results(findings(batches))
+        results = [*map(resource_list.result, findings(batches))]
     if answer.items is not None:
-        return finish(job.given, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
-    code = finish(job.given, batches)
+        return finish(job.args, batches, lambda: stdout.write(_text(job, answer.items or (), results)))
+    code = finish(job.args, batches)
     if job.keeps_results and not job.plugin:
         stdout.write(_text(job, job.items, results))
     return code

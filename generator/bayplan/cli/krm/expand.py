@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from bayplan.cli import inputs
 from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
-from bayplan.clients.resource_list import Item, lines
+from bayplan.clients.resource_list import lines
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.manifest import File
 from bayplan.report import Batch
@@ -22,15 +21,15 @@ def run(job: Job) -> Answer:
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
-    found = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
-    if not found:
+    numbers = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
+    if not numbers:
         return Answer(job.items, [])
-    workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in found]
-    made, batches = _manifests(job, workflows)
-    if made is None:
+    workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in numbers]
+    manifests, batches = _manifests(job, workflows)
+    if manifests is None:
         return Answer(None, batches)
-    before, after = known.value[: found[0]], known.value[found[0] :]
-    return Answer([*before, *made, *(each for each in after if not is_workflow(each.data))], batches)
+    before, after = known.value[: numbers[0]], known.value[numbers[0] :]
+    return Answer([*before, *manifests, *(each for each in after if not is_workflow(each.data))], batches)
 
 
 PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")
@@ -43,36 +42,31 @@ def generate(job: Job) -> Answer:
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
     own = without_wire({key: value for key, value in job.config.items() if key not in PLUGIN_KEYS})
-    made, batches = _manifests(job, [Document("Workflow", "", 0, own)])
-    if made is None:
+    manifests, batches = _manifests(job, [Document("Workflow", "", 0, own)])
+    if manifests is None:
         return Answer(None, batches)
-    return Answer([*(each for each in known.value if not _is_copy(each, job.config)), *made], batches)
-
-
-def _is_copy(item: Item, config: Any) -> bool:
-    """The same object, but for what annotations travel with it."""
-    return isinstance(item.data, dict) and without_wire(item.data) == without_wire(config)
+    config = without_wire(job.config)
+    others = [each for each in known.value if not isinstance(each.data, dict) or without_wire(each.data) != config]
+    return Answer([*others, *manifests], batches)
 
 
 def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
     """The objects of the workflows in JSON, if all of them compile."""
-    path, batches = inputs.needed_topology(job.given)
+    path, batches = inputs.needed_topology(job.args)
     if path is None:
         return None, list(batches)
     topology, more = inputs.topology_of(path)
-    read = Inputs(tuple(workflows), topology, ())
-    requested = inputs.requests(job.given, read, cluster_objects=job.given.on("cluster-objects"))
-    compiled, found = compile_all(requested.value or (), read)
-    all_batches = [*batches, *more, Batch(requested.diagnostics), *found]
-    if requested.value is None or len(compiled) != len(workflows):
-        return None, all_batches
+    read = Inputs(tuple(workflows), topology, (*batches, *more))
+    compiled, diagnostics = compile_all(job.args, read)
+    if len(compiled) < len(workflows):
+        return None, diagnostics
     documents, colliding = join(compiled)
-    wrong = [Batch((_file(each),)) for each in documents if isinstance(each, File)]
+    wrong = [Batch((_unfit(each.name),)) for each in documents if isinstance(each, File)]
     if wrong or colliding:
-        return None, [*all_batches, *colliding, *wrong]
-    return [line for document in documents for line in lines(document)], all_batches
+        return None, [*diagnostics, *colliding, *wrong]
+    return [line for document in documents for line in lines(document)], diagnostics
 
 
-def _file(file: File) -> Diagnostic:
-    message = f'the scheduler takes the file "{file.name}", and kustomize passes objects of Kubernetes only'
+def _unfit(name: str) -> Diagnostic:
+    message = f'the scheduler takes the file "{name}", and kustomize passes objects of Kubernetes only'
     return error("A963", (), message, hint="`bayplan render -o DIR/` writes files")

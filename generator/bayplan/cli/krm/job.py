@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bayplan.cli.options import Given
+from bayplan.cli.options import Arguments
 from bayplan.clients.resource_list import Item
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, mapping, text, without_annotations
@@ -24,7 +24,7 @@ KINDS: Mapping[str, str] = {
 class Job(NamedTuple):
     """One call. `given`: the command line together with the configuration's spec; `plugin`: of the older kind."""
 
-    given: Given
+    args: Arguments
     config: Mapping[str, Any]
     items: tuple[Item, ...]
     version: str = ""
@@ -71,8 +71,8 @@ MEANT = "config.kubernetes.io/depends-on"
 
 def wire(data: Any) -> dict[str, Any]:
     """The annotations that travel with an object."""
-    found = mapping(data, "metadata", "annotations").items()
-    return {key: value for key, value in found if str(key).startswith(WIRE) and key != MEANT}
+    annotations = mapping(data, "metadata", "annotations").items()
+    return {key: value for key, value in annotations if str(key).startswith(WIRE) and key != MEANT}
 
 
 def without_wire(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -22,6 +22,9 @@ LISTS = ("generators", "transformers", "validators", "resources", "bases", "comp
 DEEPEST = 20
 """Kustomizations below each other that are followed."""
 
+MOST = 1000
+"""Ways through a tree of kustomizations that are followed: folders that list each other's bases multiply them."""
+
 Path = tuple[str | int, ...]
 
 
@@ -46,25 +49,51 @@ class Source(NamedTuple):
 
 def sources(folder: str, paths: Iterable[str]) -> Iterator[Source]:
     """What a kustomization and those below it hold, then the objects in some files; what cannot be read is left out."""
-    for number, each in enumerate(_walk(folder, DEEPEST, set())):
+    below = (source for each in walk(folder, LISTS, once=True) for source in _sources(each))
+    for number, each in enumerate(below):
         yield each._replace(subject=f"file:{number}")
     for number, each in enumerate(_objects(paths)):
         yield each._replace(subject=f"named:{number}")
 
 
-def _walk(folder: str, depth: int, visited: set[str]) -> Iterator[Source]:
-    """What the patches change, then what is listed, then what lies below; each folder once."""
-    file = kustomization(folder)
-    if file is None or not depth or folder in visited:
-        return
-    visited.add(folder)
-    for patch in reversed(list(_patches(folder, file))):
+def _sources(one: Kustomization) -> Iterator[Source]:
+    """What the patches of a kustomization change, then the objects in the files that it lists."""
+    for patch in reversed(list(_patches(one.folder, one.document))):
         yield from patch
-    paths = [path for key in LISTS for path in listed_paths(folder, file.data, key)]
-    folders = [path for path in paths if os.path.isdir(path)]
-    yield from _objects(path for path in paths if path not in folders)
-    for path in folders:
-        yield from _walk(path, depth - 1, visited)
+    paths = [path for key in LISTS for path in listed_paths(one.folder, one.document.data, key)]
+    yield from _objects(path for path in paths if not os.path.isdir(path))
+
+
+class Kustomization(NamedTuple):
+    """The kustomization of one folder. `above`: those that lead to it, outermost first."""
+
+    folder: str
+    subject: str
+    document: Document
+    above: tuple[Kustomization, ...]
+
+
+def walk(folder: str, keys: Sequence[str], *, once: bool = False) -> list[Kustomization]:
+    """The kustomization of a folder, and those of the folders in some of its lists, each before those below it.
+
+    `once`: a folder that several lists name is visited by the first of them only.
+    """
+    kustomizations: list[Kustomization] = []
+    visited: set[str] = set()
+
+    def visit(folder: str, above: tuple[Kustomization, ...]) -> None:
+        document = kustomization(folder)
+        if document is None or len(above) >= DEEPEST or len(kustomizations) >= MOST or (once and folder in visited):
+            return
+        visited.add(folder)
+        kustomizations.append(Kustomization(folder, f"kustomization:{len(kustomizations)}", document, above))
+        below = (*above, kustomizations[-1])
+        for key in keys:
+            for path in listed_paths(folder, document.data, key):
+                visit(path, below)
+
+    visit(folder, ())
+    return kustomizations
 
 
 def kustomization(folder: str) -> Document | None:
@@ -146,11 +175,12 @@ def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
     """The documents of a patch that is written in the kustomization itself; their places are those in that file."""
     if not isinstance(text, str):
         return ()
-    found = read(file.name, text.encode(), "file", own=False)
+    documents_read = read(file.name, text.encode(), "file", own=False)
     span = locate(file.text, file.index, path)
     source_map = SourceMap(text, lambda inner: (_outer(inner, span, file.text), ""))
     return tuple(
-        each._replace(text=file.text, index=file.index, source_map=source_map) for each in found.value or ()[:1]
+        each._replace(text=file.text, index=file.index, source_map=source_map)
+        for each in documents_read.value or ()[:1]
     )
 
 
@@ -165,11 +195,12 @@ def _outer(inner: Span, span: Span, text: str) -> Span:
     return Span(span.line + inner.line, inner.column + indent, span.line + inner.end_line, inner.end_column + indent)
 
 
-# Where the user wrote what kustomize handed over: when there is something to say, the kustomization's files are read.
+# Where the user wrote what kustomize passes to a function. The kustomization's files are read only when there are
+# diagnostics.
 #
-# What a function is given has been merged and written anew, so lines and columns mean nothing. The objects are looked
-# for in the files that the kustomization names (resources, patches, plugins, those of the kustomizations below it) by
-# kind and by the names that they had before. A value that a patch brought is shown in the patch.
+# kustomize merges objects and writes them anew before a function reads them, so their lines and columns mean nothing.
+# bayplan looks for the objects in the files that the kustomization names (resources, patches, plugins, and those of
+# the kustomizations below it), by kind and by their earlier names. It shows a value that a patch sets in the patch.
 
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
@@ -199,7 +230,8 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
         located[subject] = document._replace(name=title(whole), data=None)
         candidates = [each for each in written if each.concerns(whole, _names(whole))]
         for route in routes:
-            place = _place(_mapped(route, batch.origins.get(subject, {}))[1:], whole, candidates)
+            mapped = origin(route, batch.origins.get(subject, {})) or (route, ())  # to where a default was written
+            place = _place((*mapped[0], *mapped[1])[1:], whole, candidates)
             if place is not None:
                 located[str(place[0])] = next(each.document for each in candidates if each.subject == place[0])
                 origins.setdefault(subject, {})[route] = place
@@ -208,18 +240,12 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
 
 def _data_routes(batch: Batch) -> dict[str, set[Route]]:
     """Subject -> routes that lead to data."""
-    found: dict[str, set[Route]] = {}
+    routes_by_subject: dict[str, set[Route]] = {}
     for each in batch.diagnostics:
         for route in (each.route, *(note.route for note in each.notes)):
             if route and AT not in route:
-                found.setdefault(str(route[0]), set()).add(route)
-    return found
-
-
-def _mapped(route: Route, table: Mapping[Route, Route]) -> Route:
-    """As the report maps it: to where a default was written."""
-    found = origin(route, table)
-    return (*found[0], *found[1]) if found else route
+                routes_by_subject.setdefault(str(route[0]), set()).add(route)
+    return routes_by_subject
 
 
 def title(data: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bayplan.augment import augment
@@ -21,29 +21,27 @@ from bayplan.text.document import Document
 
 def run(job: Job) -> Answer:
     """Items that the engine changes, with what it adds before the workload; all others as they came."""
-    path, batches = inputs.needed_topology(job.given)
+    path, batches = inputs.needed_topology(job.args)
     if path is None:
         return Answer(None, list(batches))
-    needed = placing(job.given, path)
+    needed = placing(job.args, path)
     parsed = resource_list.parsed(job.items, lambda _: True)
     batches = (*batches, *needed.batches, Batch(parsed.diagnostics))
     if parsed.value is None or needed.request is None:
         return Answer(None, batches)
     documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(parsed.value)]
-    objects = tuple(_objects(documents))
+    objects = tuple(
+        each
+        for number, document in enumerate(documents)
+        if not str(document.data.get("apiVersion", "")).startswith("bayplan.dev/")  # files of ours are not placed
+        for each in flattened(Object((f"manifest:{number}",), document.data))
+    )
     request = needed.request._replace(objects=objects, namespace="")  # kustomize has set those that there are
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
     reported = Batch(outcome.diagnostics, {**sources, **needed.documents}, origins)
     items = None if outcome.value is None else _merged(parsed.value, outcome.value)
     return Answer(items, [*batches, reported])
-
-
-def _objects(documents: Sequence[Document]) -> Iterable[Object]:
-    """Everything but what is bayplan's own, items of Lists one by one."""
-    for number, document in enumerate(documents):
-        if not str(document.data.get("apiVersion", "")).startswith("bayplan.dev/"):
-            yield from flattened(Object((f"manifest:{number}",), document.data))
 
 
 def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:

@@ -13,7 +13,6 @@ from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.cli.krm.kustomizations import kustomization, listed_paths, objects
 from bayplan.cli.lint import lint_request
 from bayplan.clients import resource_list
-from bayplan.clients.resource_list import Item
 from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -26,8 +25,8 @@ def run(job: Job) -> Answer:
         wrong = error("A964", ("function", "kind"), message, hint="list it under `validators:`")
         return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
     parsed = resource_list.parsed(job.items, lambda _: True)
-    documents = tuple(map(_document, parsed.value or ()))
-    request, batches = lint_request(job.given, documents)
+    documents = tuple(Document("item", "", 0, without_wire(item.data)) for item in parsed.value or ())
+    request, batches = lint_request(job.args, documents)
     batches.append(Batch(parsed.diagnostics))
     if parsed.value is None or request is None:
         return Answer(None, batches)
@@ -39,7 +38,7 @@ def run(job: Job) -> Answer:
     reported = Batch(
         (*found, *unexpanded), {**subjects, **({"topology": request.topology} if request.topology else {})}, origins
     )
-    return Answer(_echo(job), [*batches, reported])
+    return Answer(job.items if job.keeps_results else (), [*batches, reported])
 
 
 def _deletes(job: Job) -> bool:
@@ -48,14 +47,6 @@ def _deletes(job: Job) -> bool:
     paths = listed_paths(os.curdir, here.data, "transformers") if here else ()
     listed = [each.data for path in paths for each in objects(path)]
     return any(isinstance(each, dict) and without_wire(each) == without_wire(job.config) for each in listed)
-
-
-def _echo(job: Job) -> tuple[Item, ...]:
-    return job.items if job.keeps_results else ()
-
-
-def _document(item: Item) -> Document:
-    return Document("item", "", 0, without_wire(item.data))
 
 
 def _unexpanded(number: int, document: Document) -> Diagnostic:

@@ -33,9 +33,8 @@ ENDS = never(
 
 def name_rows(why: str) -> tuple[Support, ...]:
     """Pod names, and so hostnames, are DNS labels (RFC 1123)."""
-    shorter = "shorten the names of workflow, gang, group or podSet"
     feature = "pod-name-length"
-    return Support(feature, up_to=63), never(feature, why, shorter)
+    return Support(feature, up_to=63), never(feature, why, "shorten the names of workflow, gang, group or podSet")
 
 
 class Piece(NamedTuple):
@@ -82,8 +81,8 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
 
 def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
     """Where pods alone have a deadline: the gang's, or the template's where it is sooner. In a Job both would hold."""
-    given = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
-    return {"activeDeadlineSeconds": min(given)} if given else {}
+    deadlines = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
+    return {"activeDeadlineSeconds": min(deadlines)} if deadlines else {}
 
 
 def service_name(gang: GangPlan) -> str:
@@ -91,18 +90,21 @@ def service_name(gang: GangPlan) -> str:
     return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
 
 
-def headless_service(gang: GangPlan, labels: Mapping[str, str]) -> dict[str, Any]:
-    """Gives the pods of a gang their DNS names, before they are ready too: rank 0 is looked up while all start."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": gang.name, "labels": dict(labels)},
-        "spec": {
-            "clusterIP": "None",
-            "publishNotReadyAddresses": True,
-            "selector": {GANG_LABEL: gang.name},
-        },
-    }
+def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
+    """The headless Services that give pods their DNS names, before they are ready too: rank 0 is looked up while all
+    start."""
+    for gang in filter(service_name, workload.gangs):
+        labels = pieces[gang.name, next(all_pods(gang.root)).name].owner.labels
+        yield {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": gang.name, "labels": dict(labels)},
+            "spec": {
+                "clusterIP": "None",
+                "publishNotReadyAddresses": True,
+                "selector": {GANG_LABEL: gang.name},
+            },
+        }
 
 
 if TYPE_CHECKING:
@@ -115,16 +117,16 @@ class Kind(Protocol):
     """What a module in this folder offers."""
 
     @property
-    def NAME(self) -> str:  # noqa: N802
-        """The word in `workload:`."""
-
-    @property
     def TITLE(self) -> str:  # noqa: N802
         """What people call it."""
 
     @property
     def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
         """What it can hold."""
+
+    @property
+    def SERVICE(self) -> bool:  # noqa: N802
+        """Whether bayplan writes the gang's headless Service, and pods name it; else the kind brings its own."""
 
     @property
     def INDEX(self) -> str:  # noqa: N802
@@ -138,9 +140,6 @@ class Kind(Protocol):
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
         """The DNS name of one pod, as its siblings reach it; a piece of shell where only a shell knows the copy."""
-
-    def subdomain(self, workload: Workload, gang: GangPlan, /) -> str:
-        """The headless Service to name in the pod spec; empty when the kind brings its own."""
 
     def write(self, workload: Workload, pieces: Mapping[tuple[str, str], Piece], /) -> Iterator[Manifest | Many]:
         """The documents of the workload."""

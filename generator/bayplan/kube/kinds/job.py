@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import (
-    ENDS,
-    INDEX_FIELD,
-    INDEX_VARIABLE,
-    Piece,
-    headless_service,
-    instances,
-    job_spec,
-    meta,
-    name_rows,
-    service_name,
-)
+from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
 from bayplan.kube.ranks import Numbers, running_number, running_on
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "job"
 TITLE = "Job"
+SERVICE = True
 INDEX = INDEX_FIELD
 SEPARATE = "each Job lives on its own; only a JobSet ties them together"
 SUPPORT = (
@@ -57,19 +46,11 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
     return f"{job_name(gang, pods)}-{running_number(pods, copy, number)}.{gang.name}"
 
 
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """The gang's headless Service, if it has one."""
-    return service_name(gang)
-
-
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
-    """The gang's Service, then its Jobs."""
-    served: set[str] = set()
+    """The Services of the gangs, then their Jobs."""
+    yield from services(workload, pieces)
     for gang, pods in instances(workload):
         piece = pieces[gang.name, pods.name]
-        if subdomain(workload, gang) and gang.name not in served:
-            served.add(gang.name)
-            yield headless_service(gang, piece.owner.labels)
         ttl = gang.gang.ttl_seconds_after_finished
         yield {
             "apiVersion": "batch/v1",

@@ -14,8 +14,8 @@ from bayplan.model.backend import Support, not_yet_upstream
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods, all_pods
 
-NAME = "jobset"
 TITLE = "JobSet"
+SERVICE = False
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INDEX = INDEX_FIELD
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
@@ -68,11 +68,6 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
     """`<jobset>-<replicatedJob>-<job>-<index>.<subdomain>`; the subdomain is the JobSet's name."""
     job = copy if isinstance(copy, int) else f"$(({copy}))"
     return f"{workload.name}-{replicated_job(workload, gang, pods)}-{job}-{number}.{workload.name}"
-
-
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """None to be named: the controller makes the Service and names it in the pods."""
-    return ""
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:

@@ -6,23 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
-from bayplan.kube.kinds import (
-    NAME_COLUMN,
-    Piece,
-    headless_service,
-    instances,
-    meta,
-    name_rows,
-    pod_deadline,
-    service_name,
-)
+from bayplan.kube.kinds import NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "pods"
 TITLE = "set of bare pods"
+SERVICE = True
 INDEX = ""
 ALONE = "no controller stands behind bare pods"
 SUPPORT = (
@@ -57,22 +48,13 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
     return f"{pod_name(gang, pods, int(copy) * pods.replicas + number)}.{gang.name}"
 
 
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """The gang's headless Service, if it has one."""
-    return service_name(gang)
-
-
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:
-    """The Service of each gang, then its pods, as one skeleton for each podSet instance."""
-    served: set[str] = set()
+    """The Services of the gangs, then their pods, as one skeleton for each podSet instance."""
+    yield from services(workload, pieces)
     before: dict[tuple[str, Route], int] = {}
     for gang, pods in instances(workload):
-        piece = pieces[gang.name, pods.name]
-        if subdomain(workload, gang) and gang.name not in served:
-            served.add(gang.name)
-            yield headless_service(gang, piece.owner.labels)
         number = before.get((gang.name, pods.route), 0)
-        yield Many(_skeleton(gang, piece), _rows(gang, pods, number))
+        yield Many(_skeleton(gang, pieces[gang.name, pods.name]), _rows(gang, pods, number))
         before[gang.name, pods.route] = number + pods.replicas
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from bayplan.kube.kinds import SBATCH, Piece
+from bayplan.kube.kinds import Piece
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = SBATCH
 TITLE = "sbatch script"
+SERVICE = False
 INDEX = ""
 SUPPORT = (
     Support("depends-on"),
@@ -44,11 +44,6 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
 def host_variable(pods: Pods, copy: int | str, number: int) -> str:
     """The name of that variable."""
     return f"HOST_{re.sub(r'[^A-Za-z0-9]', '_', pods.name).upper()}_{number}"
-
-
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """There is no Service."""
-    return ""
 
 
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest | Many]:

@@ -11,8 +11,8 @@ from bayplan.model.backend import Support, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
-NAME = "volcano-job"
 TITLE = "Volcano Job"
+SERVICE = False  # the plugin `svc` makes the Service and names it in the pods
 API_VERSION = "batch.volcano.sh/v1alpha1"
 TASK_INDEX = "volcano.sh/task-index"
 INDEX = f"metadata.annotations['{TASK_INDEX}']"
@@ -65,16 +65,11 @@ def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number
     return f"{pod_name(gang, pods, running_number(pods, copy, number))}.{gang.name}"
 
 
-def subdomain(workload: Workload, gang: GangPlan) -> str:
-    """None to be named: the plugin `svc` makes the Service and names it in the pods."""
-    return ""
-
-
 def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
     """One Job for each gang."""
     for gang in workload.gangs:
-        mine = [(pods, pieces[gang.name, pods.name]) for own, pods in instances(workload) if own is gang]
-        owner = mine[0][1].owner
+        tasks = [(pods, pieces[gang.name, pods.name]) for own, pods in instances(workload) if own is gang]
+        owner = tasks[0][1].owner
         ttl = gang.gang.ttl_seconds_after_finished
         yield {
             "apiVersion": API_VERSION,
@@ -85,7 +80,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
                 "plugins": {name: words for name, words in PLUGINS.items() if name != "svc" or service_name(gang)},
                 **_policies(gang),
-                "tasks": [_task(gang, pods, piece) for pods, piece in mine],
+                "tasks": [_task(gang, pods, piece) for pods, piece in tasks],
             },
         }
 

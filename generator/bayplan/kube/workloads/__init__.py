@@ -27,20 +27,30 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
 }
 """API group and kind -> what reads it. The second argument is everything that was read with it."""
 
-REFUSED: Mapping[tuple[str, str], Reader] = {
-    ("apps", "Deployment"): kubernetes.deployment,
-    ("batch", "CronJob"): kubernetes.cron_job,
+REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
+    ("apps", "Deployment"): (
+        (
+            "makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, and schedulers"
+            " take each of its pods for a gang of its own"
+        ),
+        "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out",
+    ),
+    ("batch", "CronJob"): (
+        "makes a new Job for each run, and what is written for one gang holds for one Job",
+        "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out",
+    ),
 }
-"""Kinds whose pods make no gang: an error with the reason."""
+"""Kinds whose pods make no gang: the reason, and what to do."""
 
 
 def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
     """The pods of a workload. W500: it is of a kind that bayplan cannot place; W501 to W519: why it cannot be read."""
     key = group(one), kind(one)
-    reader = WORKLOADS.get(key) or REFUSED.get(key)
-    if reader:
-        return reader(one, beside)
-    kinds = sorted({each for _, each in WORKLOADS})
+    if key in WORKLOADS:
+        return WORKLOADS[key](one, beside)
+    if key in REFUSED:
+        reason, hint = REFUSED[key]
+        return Outcome(None, (error("W501", (*one.route, "kind"), f"{title(one)} {reason}", hint=hint),))
     message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
-    hint = f"it places {listing(kinds, 'and')}"
+    hint = f"it places {listing(sorted({each for _, each in WORKLOADS}), 'and')}"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))

@@ -1,4 +1,4 @@
-"""StatefulSet and Deployment (apps/v1)."""
+"""Workloads of Kubernetes itself, JobSet and LeaderWorkerSet. StatefulSets (apps/v1) stand first."""
 
 from __future__ import annotations
 
@@ -28,17 +28,7 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
 
 
-def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """W501."""
-    message = (
-        f"{title(one)} makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, "
-        "and schedulers take each of its pods for a gang of its own"
-    )
-    hint = "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out"
-    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
-
-
-# Job and CronJob (batch/v1).
+# Job (batch/v1).
 
 TEMPLATE: Path = ("spec", "template")
 
@@ -60,14 +50,7 @@ def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield error("W504", (*one.route, *spec, key), message, hint=hint)
 
 
-def cron_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """W501."""
-    message = f"{title(one)} makes a new Job for each run, and what is written for one gang holds for one Job"
-    hint = "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out"
-    return Outcome(None, (error("W501", (*one.route, "kind"), message, hint=hint),))
-
-
-# A Pod alone: a gang of one.
+# A single Pod is a gang of one.
 
 
 def pod(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
@@ -118,18 +101,16 @@ LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
-    found = tuple(_leader_and_workers(one))
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
-    return templates("lws", one, found, _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
+    return templates("lws", one, tuple(_leader_and_workers(one)), _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
 
 
 def _leader_and_workers(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
     """In the order of the pods' numbers. Copies are gangs here."""
-    names = {"leaderTemplate": "leader", "workerTemplate": "worker"}
-    for key, called in names.items():
+    for key, called in {"leaderTemplate": "leader", "workerTemplate": "worker"}.items():
         if key == "workerTemplate" or mapping(one.data, *LWS_TEMPLATE, key):
-            found = slot(one, called, (*LWS_TEMPLATE, key))
-            yield found._replace(copies=1) if isinstance(found, TemplateSlot) else found
+            template_slot = slot(one, called, (*LWS_TEMPLATE, key))
+            yield template_slot._replace(copies=1) if isinstance(template_slot, TemplateSlot) else template_slot
 
 
 def _lws_in_order(one: Object) -> Iterator[Diagnostic]:

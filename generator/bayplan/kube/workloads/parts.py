@@ -35,18 +35,17 @@ def slot(
         return _missing(one, _deepest(one, (*path, "spec", "containers")))
     if not NAME.fullmatch(called):
         what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
-        message = f"a part of {title(one)} {what}"
         hint = "use lower-case letters, digits and dashes, 63 at most"
-        return error("W509", _deepest(one, path), message, hint=hint)
-    found = pods or amount(one.data, path)
-    if found.total is None or found.replicas is None or found.copies is None:
+        return error("W509", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
+    amounts = pods or amount(one.data, path)
+    if amounts.total is None or amounts.replicas is None or amounts.copies is None:
         return unknown(one, _bad_count(one, path))
-    return TemplateSlot(called, path, found.replicas, found.copies, copy_label, job)
+    return TemplateSlot(called, path, amounts.replicas, amounts.copies, copy_label, job)
 
 
-def numbered(found: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
+def numbered(template_slot: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
     """The slot, whose pods carry their number or do not."""
-    return found._replace(numbered=indexed) if isinstance(found, TemplateSlot) else found
+    return template_slot._replace(numbered=indexed) if isinstance(template_slot, TemplateSlot) else template_slot
 
 
 def _missing(one: Object, route: Route) -> Diagnostic:
@@ -62,8 +61,8 @@ def unknown(one: Object, route: Route) -> Diagnostic:
 
 def _deepest(one: Object, path: Path) -> Route:
     """The place of the path as far as there is anything."""
-    there = next(n for n in range(len(path), -1, -1) if n == 0 or get(one.data, *path[:n]) is not None)
-    return (*one.route, *path[:there])
+    length = next(n for n in range(len(path), -1, -1) if n == 0 or get(one.data, *path[:n]) is not None)
+    return (*one.route, *path[:length])
 
 
 def _bad_count(one: Object, path: Path) -> Route:
@@ -73,37 +72,37 @@ def _bad_count(one: Object, path: Path) -> Route:
 
 
 def _wrong(one: Object, path: Path) -> bool:
-    found = number_in(one.data, *path)
-    return get(one.data, *path) is not None and (found is None or found < 0)
+    number = number_in(one.data, *path)
+    return get(one.data, *path) is not None and (number is None or number < 0)
 
 
 def templates(
     kind: str,
     one: Object,
-    found: Iterable[TemplateSlot | Diagnostic],
+    readings: Iterable[TemplateSlot | Diagnostic],
     findings: Iterable[Diagnostic] = (),
     **more: object,
 ) -> Outcome[WorkloadTemplates]:
-    """The workload's pods. `said`: what else there is to say; `more`: `gangs` and `gang_label`."""
-    every = tuple(found)
+    """The workload's pods. `findings`: further diagnostics; `more`: `gangs` and `gang_label`."""
+    every = tuple(readings)
     wrong = [each for each in every if isinstance(each, Diagnostic)]
     if not every:
         wrong.append(_missing(one, (*one.route, "spec")))
     slots = tuple(each for each in every if isinstance(each, TemplateSlot) and each.total)
-    made = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
-    wrong += [*findings, *_named(one, made), *_many(made), *([] if wrong else _empty(made))]
-    return Outcome(None if has_errors(wrong) else made, tuple(dict.fromkeys(wrong)))
+    workload = WorkloadTemplates(kind, one, slots, **more)  # type: ignore[arg-type]
+    wrong += [*findings, *_named(one, workload), *_many(workload), *([] if wrong else _empty(workload))]
+    return Outcome(None if has_errors(wrong) else workload, tuple(dict.fromkeys(wrong)))
 
 
-def _named(one: Object, made: WorkloadTemplates) -> Iterator[Diagnostic]:
+def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W509 and W511."""
     seen: set[str] = set()
-    for each in made.slots:
+    for each in workload.slots:
         if each.name in seen:
             message = f'two parts of {title(one)} are called "{each.name}"'
             yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
         seen.add(each.name)
-    yield from _nameless(made.placed)
+    yield from _nameless(workload.placed)
 
 
 def _nameless(one: Object) -> Iterator[Diagnostic]:
@@ -122,30 +121,29 @@ def _nameless(one: Object) -> Iterator[Diagnostic]:
         yield error("W511", named(one), message, hint=hint)
 
 
-def _many(made: WorkloadTemplates) -> Iterator[Diagnostic]:
+def _many(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W309."""
-    total = made.gangs * sum(each.total for each in made.slots)
-    if made.gangs > MOST_GANGS:
-        message = f"{title(made.placed)} makes {made.gangs} gangs; the most that can be planned is {MOST_GANGS}"
-        yield error("W309", made.placed.route, message, hint="check its replicas")
-    elif total > MOST_PODS:
-        message = f"{title(made.placed)} makes {total} pods; the most that can be planned is {MOST_PODS}"
-        yield error("W309", made.placed.route, message, hint="check every replicas")
+    pods = workload.gangs * sum(each.total for each in workload.slots)
+    if workload.gangs > MOST_GANGS or pods > MOST_PODS:
+        gangs = workload.gangs > MOST_GANGS
+        what, most = (f"{workload.gangs} gangs", MOST_GANGS) if gangs else (f"{pods} pods", MOST_PODS)
+        message = f"{title(workload.placed)} makes {what}; the most that can be planned is {most}"
+        hint = "check its replicas" if gangs else "check every replicas"
+        yield error("W309", workload.placed.route, message, hint=hint)
 
 
-def _empty(made: WorkloadTemplates) -> Iterator[Diagnostic]:
+def _empty(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W505."""
-    if made.idle:
-        message = f"{title(made.object)} makes no pods, so there is nothing to place"
-        yield warning(
-            "W505", made.object.route, message, hint="it is placed once it has replicas, and bayplan runs again"
-        )
+    if workload.idle:
+        message = f"{title(workload.object)} makes no pods, so there is nothing to place"
+        hint = "it is placed once it has replicas, and bayplan runs again"
+        yield warning("W505", workload.object.route, message, hint=hint)
 
 
-Found = Sequence[TemplateSlot | Diagnostic]
+Slots = Sequence[TemplateSlot | Diagnostic]
 
 
-def fewer(one: Object, path: Path, slots: Found) -> Iterator[Diagnostic]:
+def fewer(one: Object, path: Path, slots: Slots) -> Iterator[Diagnostic]:
     """W506: a number at the path says that fewer pods are enough to start."""
     least, every = number_in(one.data, *path), sum(each.total for each in slots if isinstance(each, TemplateSlot))
     if least is not None and 0 < least < every:

@@ -8,7 +8,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, war
 from bayplan.kube.cards import meets
 from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.workloads import kubernetes
-from bayplan.kube.workloads.parts import GROWS, Found, Objects, fewer, numbered, one_by_one, slot, templates, unknown
+from bayplan.kube.workloads.parts import GROWS, Objects, Slots, fewer, numbered, one_by_one, slot, templates, unknown
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Object
 
@@ -38,11 +38,12 @@ def _replica_slots(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]
     """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
-        found = slot(one, each.lower(), ("spec", key, each, "template"))
-        yield numbered(found, get(one.data, "spec", "runLauncherAsWorker") is not True)  # it is 0, and workers follow
+        template_slot = slot(one, each.lower(), ("spec", key, each, "template"))
+        # a launcher that is a worker too has the number 0, and the workers follow
+        yield numbered(template_slot, get(one.data, "spec", "runLauncherAsWorker") is not True)
 
 
-def _elastic(one: Object, slots: Found) -> Iterator[Diagnostic]:
+def _elastic(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     """W506."""
     if get(one.data, "spec", "elasticPolicy"):
         message = f"{title(one)} is elastic; only its `replicas` are planned, as one gang"
@@ -81,9 +82,9 @@ def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield warning("W506", (*one.route, *spec, "enableInTreeAutoscaling"), message, hint=GROWS)
         return
     for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
-        least, asked = number_in(each, "minReplicas"), number_in(each, "replicas")
-        if least is not None and asked is not None and least < asked:
-            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {asked} are planned'
+        least, replicas = number_in(each, "minReplicas"), number_in(each, "replicas")
+        if least is not None and replicas is not None and least < replicas:
+            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {replicas} are planned'
             yield info("W506", (*one.route, *spec, "workerGroupSpecs", index, "minReplicas"), message)
 
 
@@ -104,7 +105,8 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
     """The podSets of the runtime, whose templates these are. W507: it is not there; W508: it is not its own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
-        message = f"the pods of {title(one)} are described by {_called(one)}, which is not among the manifests"
+        called, what = _reference(one)
+        message = f'the pods of {title(one)} are described by {called} "{what}", which is not among the manifests'
         hint = "read a TrainingRuntime of its own with it, or use a JobSet"
         return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
     wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
@@ -116,13 +118,8 @@ def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
 
 def _reference(one: Object) -> tuple[str, str]:
     """Kind and name, as the API server completes them."""
-    asked = text(one.data, "spec", "runtimeRef", "kind")
-    return asked or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
-
-
-def _called(one: Object) -> str:
-    called, what = _reference(one)
-    return f'{called} "{what}"'
+    kind_name = text(one.data, "spec", "runtimeRef", "kind")
+    return kind_name or "ClusterTrainingRuntime", text(one.data, "spec", "runtimeRef", "name")
 
 
 def _is_runtime(each: Object, one: Object) -> bool:
@@ -149,8 +146,7 @@ def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnost
 
 def _patched(one: Object) -> Iterator[Diagnostic]:
     """W508: what the TrainJob says of its pods is not in the runtime."""
-    own: list[Path] = [("spec", key) for key in PATCHES]
-    for path in (*own, ("spec", "trainer", "resourcesPerNode")):
+    for path in (*(("spec", key) for key in PATCHES), ("spec", "trainer", "resourcesPerNode")):
         if get(one.data, *path):
             message = f"{title(one)} changes its pods by `{path[-1]}`, and bayplan reads the runtime alone"
             yield error("W508", (*one.route, *path), message, hint="write it into the TrainingRuntime")
@@ -164,38 +160,23 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
         yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
 
 
-def _counted(found: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
+def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
     """The slot with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
-    if not isinstance(found, TemplateSlot) or found.job is None:
-        return found
-    places = _by_mpi if get(runtime.data, *MPI) is not None else _by_role
-    for holder, path in places(found, one, runtime):
+    if not isinstance(template_slot, TemplateSlot) or template_slot.job is None:
+        return template_slot
+    # The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch). With MPI
+    # the TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them, and the launcher's
+    # own are as many as the runtime says (plugins/mpi and core/trainingruntime.go).
+    trains = text(runtime.data, *template_slot.job, "metadata", "labels", STEP) == "trainer"
+    counted = template_slot.name == "node" if get(runtime.data, *MPI) is not None else trains
+    for holder, path in (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ())):
         if get(holder.data, *path) is not None:
             nodes = number_in(holder.data, *path)
             if nodes is None or nodes < 0:
                 return unknown(holder, (*holder.route, *path))
             led = path == ASKED and get(runtime.data, *MPI, "runLauncherAsNode") is True
-            return found._replace(replicas=max(nodes - 1, 1) if led else nodes)
-    return found
-
-
-Places = tuple[tuple[Object, Path], ...]
-
-
-def _by_role(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
-    """The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch)."""
-    return ((one, ASKED), (runtime, OFFERED)) if _trains(slot, runtime) else ()
-
-
-def _by_mpi(slot: TemplateSlot, one: Object, runtime: Object) -> Places:
-    """The TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them; the launcher's own
-    are as many as the runtime says (Trainer 2.2, plugins/mpi and core/trainingruntime.go)."""
-    asked: Places = ((one, ASKED),) if slot.name == "node" else ()
-    return (*asked, (runtime, OFFERED)) if _trains(slot, runtime) else asked
-
-
-def _trains(slot: TemplateSlot, runtime: Object) -> bool:
-    return slot.job is not None and text(runtime.data, *slot.job, "metadata", "labels", STEP) == "trainer"
+            return template_slot._replace(replicas=max(nodes - 1, 1) if led else nodes)
+    return template_slot
 
 
 # Volcano's Job (batch.volcano.sh): a podSet for each task.
@@ -215,7 +196,7 @@ def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
         yield slot(one, called, ("spec", "tasks", index, "template"), job=("spec", "tasks", index))
 
 
-def _fewer(one: Object, slots: Found) -> Iterator[Diagnostic]:
+def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     """W506: of the Job, else of its tasks, whose numbers are added up."""
     if get(one.data, "spec", "minAvailable"):
         yield from fewer(one, ("spec", "minAvailable"), slots)

@@ -37,15 +37,15 @@ def prove(plan: Plan) -> Fits | Impossible | Undecided:
     """Whether all replicas of all gangs fit the usable nodes of the topology."""
     witness: list[Stage] = []
     unknown: Undecided | None = None
-    for gangs, found in answers(plan):
-        if isinstance(found, NoRoom):
+    for gangs, answer in answers(plan):
+        if isinstance(answer, NoRoom):
             from bayplan.planning.fit.certificate import certify  # only now: success costs nothing
 
             return Impossible(certify(gangs, plan, search_space_of(plan)))
-        if isinstance(found, Unknown):
-            unknown = unknown or Undecided(found.why, found.hint)
+        if isinstance(answer, Unknown):
+            unknown = unknown or Undecided(answer.why, answer.hint)
         else:
-            witness.append(Stage(tuple(gang.name for gang in gangs), found.runs))
+            witness.append(Stage(tuple(gang.name for gang in gangs), answer.runs))
     return unknown or Fits(tuple(witness))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
@@ -13,51 +14,47 @@ from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, ca
 from bayplan.planning.fit.search import BUDGET, QUICK, surely_fits, surely_too_large
 from bayplan.planning.fit.witness import solve
 
-# Plans that ask a little less: coarser levels, fewer instances, fewer pods, only what must start.
+# Plans that request less: a coarser level, fewer instances, fewer pods, or only what must start.
+
+
+def at_route(route: Route, edit: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The edit, applied only to what stands at the route."""
+    return lambda each: edit(each) if each.route == route else each
 
 
 def requiring(plan: Plan, route: Route, level: str) -> Plan:
     """The units of that route require another level; "" is none."""
-    return edit_plan(
-        plan, unit=lambda each: each._replace(required=level, separate="") if each.route == route else each
-    )
+    return edit_plan(plan, unit=at_route(route, lambda unit: unit._replace(required=level, separate="")))
 
 
 def with_members(plan: Plan, route: Route, count: int) -> Plan:
     """The group of that route has only so many instances."""
-    return edit_plan(
-        plan, units=lambda each: each._replace(members=each.members[:count]) if each.route == route else each
-    )
+    return edit_plan(plan, units=at_route(route, lambda units: units._replace(members=units.members[:count])))
 
 
 def with_pods(plan: Plan, route: Route, count: int) -> Plan:
     """The podSet of that route has only so many pods an instance."""
-    return edit_plan(
-        plan, pods=lambda each: each._replace(replicas=min(count, each.replicas)) if each.route == route else each
-    )
+    return edit_plan(plan, pods=at_route(route, lambda pods: pods._replace(replicas=min(count, pods.replicas))))
 
 
 def with_size(plan: Plan, route: Route, size: int) -> Plan:
     """The group of that route is cut from its one podSet into instances of that many pods; the last may be smaller."""
 
     def cut(units: Units) -> Units:
-        if units.route != route:
-            return units
         first, total = units.members[0], sum(member.pods[0].replicas for member in units.members)
         sizes = [min(size, total - start) for start in range(0, total, size)]
         pods = [first.pods[0]._replace(name=f"{first.pods[0].name}-{i}", replicas=n) for i, n in enumerate(sizes)]
         members = tuple(first._replace(name=f"{units.name}-{i}", pods=(each,)) for i, each in enumerate(pods))
         return units._replace(minimum=len(members), members=members)
 
-    return edit_plan(plan, units=cut)
+    return edit_plan(plan, units=at_route(route, cut))
 
 
 def is_cut(units: Units) -> bool:
     """Whether `size` made the instances out of one podSet."""
     pods = [each for member in units.members for each in member.pods]
-    alone = all(len(member.pods) == 1 and not member.groups for member in units.members)
     return (
-        alone
+        all(len(member.pods) == 1 and not member.groups for member in units.members)
         and any(p.replicas != p.spec.replicas for p in pods)
         and sum(p.replicas for p in pods) == pods[0].spec.replicas
     )
@@ -159,12 +156,12 @@ def certify(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> Cer
     """The certificate for gangs that do not fit at once."""
     alone = next((gang for gang in gangs if len(gangs) == 1 or surely_too_large((gang,), plan, search_space)), None)
     inside = (_hopeless(alone, plan) or _inside(alone, plan, search_space)) if alone else None
-    found = inside or _together(gangs, plan, search_space)
+    certificate = inside or _together(gangs, plan, search_space)
     policy, channels = (
         surely_fits(plan, QUICK._replace(policy=False)),
         surely_fits(plan, QUICK._replace(channels=False)),
     )
-    return found._replace(policy=policy, channels=channels, changes=tuple(_changes(found, plan)))
+    return certificate._replace(policy=policy, channels=channels, changes=tuple(_changes(certificate, plan)))
 
 
 def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
@@ -205,30 +202,26 @@ def _together(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> C
     return _described(last, root, everything, plan)._replace(beside=others)
 
 
-def _described(gang: GangPlan, unit: Unit, asked: Problem, plan: Plan) -> Certificate:
+def _described(gang: GangPlan, unit: Unit, instance: Problem, plan: Plan) -> Certificate:
     """What a unit asks for in one domain against what the best domain holds."""
     level = unit.required or unit.separate
-    part = next((part for part in _parts(asked.root) if part.unit is unit), asked.root)
-    content = _vector(part, asked.width)
-    fronts = solve(asked, BUDGET)
-    depth = asked.types[part.item - len(asked.shapes)].depth if part.item >= 0 else 0
-    best, held, known = asked.space.root, (0,) * asked.width, True
-    for place, kind in _places(asked.space.root, depth):
+    part = next((part for part in _parts(instance.root) if part.unit is unit), instance.root)
+    content = _vector(part, instance.width)
+    fronts = solve(instance, BUDGET)
+    depth = instance.types[part.item - len(instance.shapes)].depth if part.item >= 0 else 0
+    best, held, complete = instance.space.root, (0,) * instance.width, True
+    for place, kind in _places(instance.space.root, depth):
         counted = fronts[kind].before if kind in fronts else ()
-        known = known and kind in fronts
-        vector = max((_held(v, content) for v in counted), key=lambda v: _weight(v, asked), default=held)
-        if _weight(vector, asked) > _weight(held, asked):
+        complete = complete and kind in fronts
+        vector = max((tuple(map(min, v, content)) for v in counted), key=lambda v: _weight(v, instance), default=held)
+        if _weight(vector, instance) > _weight(held, instance):
             best, held = place, vector
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
-    rows = tuple(_near(best, asked, plan))
-    lacking = tuple(_lacks(part, unit, held if known else None, asked, plan))
-    key = ("placement", "required") if unit.required else ("separate",) if unit.separate else ()
-    at: Route = (*unit.route, *key)
-    return Certificate(gang, unit, _group_name(gang, unit), unit.route, at, level, name, lacking, near=rows)
-
-
-def _group_name(gang: GangPlan, unit: Unit) -> str:
-    return next((each.name for each in _all_units(gang.root) for member in each.members if member is unit), "")
+    rows = tuple(_near(best, instance, plan))
+    lacking = tuple(_lacks(part, unit, held if complete else None, instance, plan))
+    at: Route = (*unit.route, *(("placement", "required") if unit.required else ("separate",) if unit.separate else ()))
+    group = next((each.name for each in _all_units(gang.root) for member in each.members if member is unit), "")
+    return Certificate(gang, unit, group, unit.route, at, level, name, lacking, near=rows)
 
 
 def _places(place: Place, depth: int | None) -> Iterator[tuple[Place, int]]:
@@ -251,27 +244,22 @@ def _vector(part: Part, width: int) -> Vector:
     return tuple(counts)
 
 
-def _held(vector: Vector, content: Vector) -> Vector:
-    return tuple(map(min, vector, content))
+def _weight(vector: Vector, instance: Problem) -> int:
+    return sum(count * _size(item, instance) for item, count in enumerate(vector) if count)
 
 
-def _weight(vector: Vector, asked: Problem) -> int:
-    return sum(count * _size(item, asked) for item, count in enumerate(vector) if count)
-
-
-def _size(item: int, asked: Problem) -> int:
+def _size(item: int, instance: Problem) -> int:
     """Pods of one item."""
-    if item < len(asked.shapes):
+    if item < len(instance.shapes):
         return 1
-    return sum(count * _size(each, asked) for each, count in asked.types[item - len(asked.shapes)].content)
+    return sum(count * _size(each, instance) for each, count in instance.types[item - len(instance.shapes)].content)
 
 
-def _shapes(item: int, asked: Problem) -> set[int]:
+def _shapes(item: int, instance: Problem) -> set[int]:
     """The pod shapes of an item."""
-    if item < len(asked.shapes):
+    if item < len(instance.shapes):
         return {item}
-    content = asked.types[item - len(asked.shapes)].content
-    return set().union(*(_shapes(each, asked) for each, _ in content))
+    return set().union(*(_shapes(each, instance) for each, _ in instance.types[item - len(instance.shapes)].content))
 
 
 def _names(part: Part, item: int) -> str:
@@ -280,8 +268,8 @@ def _names(part: Part, item: int) -> str:
     return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])])
 
 
-def _lacks(part: Part, unit: Unit, held: Vector | None, asked: Problem, plan: Plan) -> Iterator[Lack]:
-    content = _vector(part, asked.width)
+def _lacks(part: Part, unit: Unit, held: Vector | None, instance: Problem, plan: Plan) -> Iterator[Lack]:
+    content = _vector(part, instance.width)
     groups = {member.name: units.name for units in _all_units(unit) for member in units.members if member.name}
     for item in sorted((i for i, count in enumerate(content) if count), reverse=True):
         below = next((each for each in part.parts if each.item == item), None)
@@ -290,10 +278,11 @@ def _lacks(part: Part, unit: Unit, held: Vector | None, asked: Problem, plan: Pl
         level = (below.unit.required or below.unit.separate) if below else ""
         pool = plan.topology.pool(sample.pool)
         fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")
-        size = _size(item, asked)
-        each = fits if len(_shapes(item, asked)) == 1 else 0
+        each = fits if len(_shapes(item, instance)) == 1 else 0
         room = held[item] if held else None
-        yield Lack(name, below is not None, level, content[item], room, size, each, binding, sample.pool)
+        yield Lack(
+            name, below is not None, level, content[item], room, _size(item, instance), each, binding, sample.pool
+        )
 
 
 def _all_units(unit: Unit) -> Iterator[Units]:
@@ -301,12 +290,12 @@ def _all_units(unit: Unit) -> Iterator[Units]:
         yield from each.groups
 
 
-def _near(best: Place, asked: Problem, plan: Plan) -> Iterator[Near]:
+def _near(best: Place, instance: Problem, plan: Plan) -> Iterator[Near]:
     """The finest domains below the best one, those that lost most nodes first; at most 3."""
     rows = []
     values = tuple(value for _, value in best.path)
     for number, pool in enumerate(plan.topology.pools):
-        if asked.space.number(pool.name) < 0:
+        if instance.space.number(pool.name) < 0:
             continue
         labels = tuple(level.label for level in pool.levels)[: len(values)]
         out = {node: why for why, nodes in sorted(pool.unusable.items()) for node in nodes}
@@ -330,52 +319,48 @@ def _row(plan: Plan, number: int, row: int, out: Mapping[str, str]) -> Near:
     return Near(number, row, name, last.name if last else "pool", len(domain.nodes), usable, counts, ready - usable)
 
 
-def _changes(found: Certificate, plan: Plan) -> Iterator[Change]:
+def _changes(certificate: Certificate, plan: Plan) -> Iterator[Change]:
     """Changes that make the whole plan fit; each is proven before it is named."""
-    if found.pods is not None:
+    if certificate.pods is not None:
         return
-    for level in _coarser(found, plan):
-        if surely_fits(requiring(plan, found.route, level)):
-            yield Change("level", "", level, found.level)
+    for level in _coarser(certificate, plan):
+        if surely_fits(requiring(plan, certificate.route, level)):
+            yield Change("level", "", level, certificate.level)
             break
-    yield from _fewer(found, plan)
+    yield from _fewer(certificate, plan)
 
 
-def _coarser(found: Certificate, plan: Plan) -> Iterator[str]:
-    pool = plan.topology.pool(found.lacks[0].pool) if found.lacks else None
+def _coarser(certificate: Certificate, plan: Plan) -> Iterator[str]:
+    pool = plan.topology.pool(certificate.lacks[0].pool) if certificate.lacks else None
     names = [level.name for level in pool.levels] + ["host"] if pool else []
-    if found.level in names:
-        yield from reversed(names[: names.index(found.level)])
+    if certificate.level in names:
+        yield from reversed(names[: names.index(certificate.level)])
         yield ""
 
 
-def _fewer(found: Certificate, plan: Plan) -> Iterator[Change]:
+def _fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
     """One after the other, fewer copies of the gang, fewer instances of its groups, fewer pods."""
-    if found.beside:
-        yield from _beside(found, plan)
+    if certificate.beside:
+        name, copies = certificate.gang.gang.name, sum(gang.route == certificate.route for gang in plan.gangs)
+        yield from _change("copies", name, copies, partial(with_copies, plan, certificate.route))
+        others = [gang for gang in certificate.beside if gang.route != certificate.route]
+        if others and surely_fits(in_turn(plan, certificate.route, tuple(gang.name for gang in others))):
+            yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
         return
     above, unit = next(
         (above, u)
         for g in plan.gangs
         for above, u in _with_parents(g.root)
-        if (u.route, u.name) == (found.route, found.unit.name)
+        if (u.route, u.name) == (certificate.route, certificate.unit.name)
     )
     for units in unit.groups[:MOST]:
         yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route))
     if above and is_cut(above):
         full = max(pods.replicas for pods in all_pods(unit))
-        yield from _change("size", above.name, full, partial(with_size, plan, found.route))
+        yield from _change("size", above.name, full, partial(with_size, plan, certificate.route))
     elif unit.pods:
         pods = unit.pods[0]
         yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route))
-
-
-def _beside(found: Certificate, plan: Plan) -> Iterator[Change]:
-    name, copies = found.gang.gang.name, sum(gang.route == found.route for gang in plan.gangs)
-    yield from _change("copies", name, copies, partial(with_copies, plan, found.route))
-    others = [gang for gang in found.beside if gang.route != found.route]
-    if others and surely_fits(in_turn(plan, found.route, tuple(gang.name for gang in others))):
-        yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")
 
 
 def _change(what: str, name: str, full: int, changed: Callable[[int], Plan]) -> Iterator[Change]:

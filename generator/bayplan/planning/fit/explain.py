@@ -31,22 +31,18 @@ def refused(plan: Plan, why: Certificate) -> Diagnostic:
     if why.pods is not None:
         return _one_pod(plan, why.pods)
     message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
-    hint = _hint(why.changes)
+    hint = _or(tuple(_described(change) for change in why.changes[:3]))
     if why.channels:
         return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
     if why.policy:
-        return error(
-            "P555",
-            why.place,
-            f"{message}; with the nodes held back as spares it would fit",
-            hint=_or(("free a spare node or raise `plan` in the topology", hint)),
-            notes=_notes(why),
-        )
+        message, hint = f"{message}; with the nodes held back as spares it would fit", _or((SPARE_NODE, hint))
+        return error("P555", why.place, message, hint=hint, notes=_notes(why))
     code = "P554" if why.beside else "P551" if why.level else "P558"
     return error(code, why.place, message, hint=hint, notes=_notes(why))
 
 
 _CHANNEL = "a pod of a ComputeDomain takes the one IMEX channel of its node, so only one such pod runs on a node"
+SPARE_NODE = "free a spare node or raise `plan` in the topology"
 _WHOLE_NODE = "let each pod take all accelerators of its node, or set `computeDomain: never`"
 
 
@@ -67,9 +63,9 @@ def _others(why: Certificate) -> str:
 def _needs(why: Certificate) -> str:
     short = sorted(why.lacks, key=lambda lack: lack.held is None or lack.held >= lack.needed)
     more = [f"{len(short) - 3} more kinds"] if len(short) > 3 else []
-    asked = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
+    amounts = " and ".join([*(_amount(lack, lack.needed) for lack in short[:3]), *more])
     verb = "need" if why.beside else "needs"
-    return f"{verb} {asked}" + (f", in one {why.level}" if why.level else "")
+    return f"{verb} {amounts}" + (f", in one {why.level}" if why.level else "")
 
 
 def _amount(lack: Lack, count: int) -> str:
@@ -97,15 +93,11 @@ def _has(why: Certificate) -> str:
     return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
 
 
-def _hint(changes: tuple[Change, ...]) -> str:
-    return _or(tuple(_said(change) for change in changes[:3]))
-
-
 def _or(ways: tuple[str, ...]) -> str:
     return ", or ".join(way for way in ways if way)
 
 
-def _said(change: Change) -> str:
+def _described(change: Change) -> str:
     if change.what == "level":
         wanted = f'require "{change.value}" instead of "{change.instead}"'
         return wanted if change.value else f"drop `required: {change.instead}`"

@@ -119,11 +119,11 @@ class _FirstFit:
 
     def runs(self) -> Iterator[Run]:
         """Steps of one podSet instance with the same count become one run."""
-        found: dict[tuple[str, str, int, int], list[str]] = {}
+        grouped: dict[tuple[str, str, int, int], list[str]] = {}
         for step in self.steps:
             pool, name = self.names[step.node]
-            found.setdefault((step.gang, step.pods, pool, step.number), []).append(name)
-        for (gang, pods, pool, count), names in found.items():
+            grouped.setdefault((step.gang, step.pods, pool, step.number), []).append(name)
+        for (gang, pods, pool, count), names in grouped.items():
             yield Run(gang, pods, self.problem.space.pools[pool].name, tuple(names), count)
 
 

@@ -11,7 +11,7 @@ from bayplan.kube import pod, quantity
 from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
-from bayplan.model.topology import HOST_LEVEL, ClusterTopology, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 
 # What one pod asks of a node, and what one node offers: the only code that the search and the verifier share.
 #
@@ -27,7 +27,6 @@ DEFAULT_SLOTS = 110 * ONE
 
 OPEN = ("cpu", "memory", "ephemeral-storage")
 """Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
-
 
 BOUNDED = "at-most:"
 """Before what a node has a known number of, which follows: `at-most:1:port 80 of the node`."""
@@ -49,7 +48,10 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     cards = {accelerator(kind): amount for kind, amount in _cards(pods, pool, topology, requests).items()}
     marks = {CHANNEL: ONE if pods.compute_domain else 0, WHOLE: ONE if pods.spec.whole_node else 0}
     devices = {**fabrics.amounts(pods.spec, topology), **_slices(pods, topology)}
-    plain = {name: amount for name, amount in sorted(requests.items()) if name not in _own_names(topology)}
+    # what says how many cards a pod takes, and how much of each, is no amount of the node's own
+    parts = {name for kind in topology.accelerators.values() for name in accelerators.part_names(kind)}
+    parts |= _card_names(topology).keys()
+    plain = {name: amount for name, amount in sorted(requests.items()) if name not in parts}
     plain |= {name: max(amount * ONE, plain.get(name, 0)) for name, amount in sorted(devices.items())}
     bounded = fabrics.bounded(pods.spec, topology, pool, _master(pods))
     marks |= {BOUNDED + name: amount * ONE for name, amount in bounded.items()}
@@ -76,9 +78,9 @@ def room(offered: Mapping[str, int], name: str) -> int | None:
     return offered.get(name, None if name in OPEN else 0)
 
 
-def per_node(asked: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
+def per_node(requested: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
     """How many pods that ask this one empty node holds, and which resource says so (the first in `demand`'s order)."""
-    limits = [(has // amount, name) for name, amount in asked.items() if (has := room(offered, name)) is not None]
+    limits = [(has // amount, name) for name, amount in requested.items() if (has := room(offered, name)) is not None]
     return min(limits, key=lambda limit: limit[0])
 
 
@@ -87,27 +89,21 @@ def _cards(pods: Pods, pool: Pool, topology: ClusterTopology, requests: Mapping[
 
     Shares count as the part of a card that the podSet's accelerator says.
     """
-    asked = {kind: requests.get(name, 0) for name, kind in _card_names(topology).items()}
+    cards = {kind: requests.get(name, 0) for name, kind in _card_names(topology).items()}
     if pods.spec.accelerator:
         kind = pods.spec.accelerator.name
-        asked[kind] = max(asked.get(kind, 0), pods.spec.accelerator.per_pod * pods.spec.accelerator.portion)
+        cards[kind] = max(cards.get(kind, 0), pods.spec.accelerator.per_pod * pods.spec.accelerator.portion)
     if pods.spec.whole_node and pool.node.accelerator:
         kind = pool.node.accelerator
-        asked[kind] = max(asked.get(kind, 0), pool.node.accelerators * ONE)
-    return asked
+        cards[kind] = max(cards.get(kind, 0), pool.node.accelerators * ONE)
+    return cards
 
 
 def _slices(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     """Slices of cards that have a resource of their own."""
-    asked = pods.spec.accelerator
-    kind = topology.accelerators.get(asked.name) if asked else None
-    return accelerators.amounts(asked, kind) if asked and kind else {}
-
-
-def _own_names(topology: ClusterTopology) -> set[str]:
-    """What says how many cards a pod takes, and how much of each: no amount of the node's own."""
-    kinds = topology.accelerators.values()
-    return {*_card_names(topology), *(name for kind in kinds for name in accelerators.part_names(kind))}
+    accelerator = pods.spec.accelerator
+    kind = topology.accelerators.get(accelerator.name) if accelerator else None
+    return accelerators.amounts(accelerator, kind) if accelerator and kind else {}
 
 
 def _card_names(topology: ClusterTopology) -> dict[str, str]:
@@ -119,16 +115,17 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
     spec = pods.spec
     if not spec.template and not pool.template:
         return amounts(spec.resources)
-    made = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
-    steady, peak = _added(map(_requested, made.get("containers") or ())), dict[str, int]()
+    pod_spec = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
+    steady, peak = _added(map(_requested, pod_spec.get("containers") or ())), dict[str, int]()
     sidecars: dict[str, int] = {}
-    for container in made.get("initContainers") or ():
+    for container in pod_spec.get("initContainers") or ():
         if container.get("restartPolicy") == "Always":
             sidecars = _added((sidecars, _requested(container)))
         else:
             peak = _highest(peak, _added((sidecars, _requested(container))))
-    total = _highest(_added((steady, sidecars)), peak) | _requested(made)
-    return _added((total, amounts(made.get("overhead") or {})))
+    return _added(
+        (_highest(_added((steady, sidecars)), peak) | _requested(pod_spec), amounts(pod_spec.get("overhead") or {}))
+    )
 
 
 def _requested(owner: Mapping[str, Any]) -> dict[str, int]:
@@ -189,17 +186,13 @@ class Space(NamedTuple):
 
     def depth(self, pools: Iterable[int], level: str) -> int | None:
         """The depth at which nodes of all these pools share a domain of that level; None where they cannot."""
-        depths = {_level_depth(self.pools[pool], level) for pool in pools}
+        chosen = [self.pools[number] for number in pools]
+        depths = {pool.depth(level) + 1 if pool.level(level) else None for pool in chosen}
         return depths.pop() if len(depths) == 1 else None
 
     def host_depth(self, pool: int) -> int:
         """The depth of a pool's nodes."""
         return len(self.pools[pool].levels) + 1
-
-
-def _level_depth(pool: Pool, level: str) -> int | None:
-    names = [each.name for each in pool.levels] + [HOST_LEVEL]
-    return names.index(level) + 1 if level in names else None
 
 
 def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) -> Space:
@@ -215,8 +208,7 @@ def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) 
                 branch = branch.setdefault(step, {})
             branch[number] = nodes
     kinds: dict[Kind, int] = {}
-    root = _build_place(top, (), kinds)
-    return Space(pools, root, tuple(kinds))
+    return Space(pools, _build_place(top, (), kinds), tuple(kinds))
 
 
 def usable(pool: Pool, policy: bool = True) -> dict[tuple[str, ...], tuple[str, ...]]:
@@ -241,7 +233,7 @@ def _build_place(branch: Mapping[Any, Any], path: tuple[Step, ...], kinds: dict[
     return Place(path, children, hosts, kinds.setdefault(Kind(len(path), groups), len(kinds)))
 
 
-# The gangs as numbered items.
+# Gangs as a packing problem over numbered items.
 
 Vector = tuple[int, ...]
 Content = tuple[tuple[int, int], ...]  # item, how many of it: sorted
@@ -303,11 +295,11 @@ class Problem(NamedTuple):
 
     def families(self, depth: int) -> tuple[tuple[int, ...], ...]:
         """Items of which a domain of that depth may hold one in all."""
-        found: dict[tuple[str, ...], tuple[int, ...]] = {}
+        items: dict[tuple[str, ...], tuple[int, ...]] = {}
         for kind in self.types:
             if kind.apart == depth:
-                found[kind.family] = (*found.get(kind.family, ()), kind.item)
-        return tuple(found.values())
+                items[kind.family] = (*items.get(kind.family, ()), kind.item)
+        return tuple(items.values())
 
     def wanted(self, depth: int) -> Vector:
         """How much of each item is asked for by units that close above `depth`, and by the root."""
@@ -324,9 +316,9 @@ def problem(
     the loose one has none there is none.
     """
     together = tuple(gangs)
-    asked = _asked(together, topology, space, channels)
-    deciding = _deciding(asked.values(), space)
-    builder = _Builder(space, asked, deciding, loose)
+    demands = _demands(together, topology, space, channels)
+    deciding = _deciding(demands.values(), space)
+    builder = _Builder(space, demands, deciding, loose)
     root = builder.root(together)
     types = tuple(builder.types.values())
     shapes = tuple(Shape(item, pool, asks) for (pool, asks), item in builder.shapes.items())
@@ -334,11 +326,12 @@ def problem(
     totals = _totals(types, need)
     deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
     wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
-    nodes = tuple(_rooms(capacity(pool), deciding[i]) for i, pool in enumerate(space.pools))
+    offered = zip(map(capacity, space.pools), deciding, strict=True)
+    nodes = tuple(tuple(room(node, name) or 0 for name in names) for node, names in offered)
     return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
 
 
-Asked = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
+Demands = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
 
 
 def key(pods: Pods) -> tuple[int, str, bool]:
@@ -346,68 +339,60 @@ def key(pods: Pods) -> tuple[int, str, bool]:
     return (id(pods.spec), pods.pool, bool(pods.compute_domain))
 
 
-def _asked(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Asked:
-    found: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
+def _demands(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool) -> Demands:
+    demands: dict[tuple[int, str, bool], tuple[int, Mapping[str, int]]] = {}
     for gang in gangs:
         for pods in all_pods(gang.root):
-            if key(pods) not in found:
+            if key(pods) not in demands:
                 asks = demand(pods, topology)
                 if not channels:
                     asks.pop(CHANNEL, None)
-                found[key(pods)] = (space.number(pods.pool), asks)
-    return found
+                demands[key(pods)] = (space.number(pods.pool), asks)
+    return demands
 
 
-def _deciding(asked: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
+def _deciding(demands: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
     """For each pool the resources that can run out first.
 
     A resource never does if every pod asks at least as large a share of some other one.
     """
     by_pool: list[list[Mapping[str, int]]] = [[] for _ in space.pools]
-    for pool, asks in asked:
+    for pool, asks in demands:
         if asks not in by_pool[pool]:
             by_pool[pool].append(asks)
     return tuple(_pool_deciding(asks, capacity(pool)) for asks, pool in zip(by_pool, space.pools, strict=True))
 
 
-def _pool_deciding(asked: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
-    named = dict.fromkeys(name for asks in asked for name in asks)
+def _pool_deciding(demands: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
+    named = dict.fromkeys(name for asks in demands for name in asks)
     rooms = {name: has for name in named if (has := room(offered, name)) is not None}
     kept = list(rooms)
     for name in reversed(list(rooms)):
         others = (q for q in kept if q != name and rooms[q])
-        if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in asked) for q in others):
+        if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in demands) for q in others):
             kept.remove(name)
     return tuple(kept)
-
-
-def _picked(amounts: Mapping[str, int], names: tuple[str, ...]) -> Vector:
-    return tuple(amounts.get(name, 0) for name in names)
-
-
-def _rooms(offered: Mapping[str, int], names: tuple[str, ...]) -> Vector:
-    return tuple(room(offered, name) or 0 for name in names)
 
 
 class _Builder:
     """Numbers shapes, then units bottom-up. Units of one signature get one number."""
 
-    def __init__(self, space: Space, asked: Asked, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
+    def __init__(self, space: Space, demands: Demands, deciding: tuple[tuple[str, ...], ...], loose: bool) -> None:
         self.space = space
         self.loose = loose
         self.strict = False
         self.shapes: dict[tuple[int, Vector], int] = {}
         self.item: dict[tuple[int, str, bool], int] = {}
-        for which, (pool, asks) in asked.items():
-            shape = (pool, _picked(asks, deciding[pool]))
+        for which, (pool, asks) in demands.items():
+            shape = (pool, tuple(asks.get(name, 0) for name in deciding[pool]))
             self.item[which] = self.shapes.setdefault(shape, len(self.shapes))
         self.types: dict[tuple[object, ...], Type] = {}
 
     def root(self, gangs: tuple[GangPlan, ...]) -> Part:
         """Everything that runs together."""
-        found = [self.flat(gang.root, gang.name, 0) for gang in gangs]
-        parts = tuple(part for parts, _ in found for part in parts)
-        return Part(-1, "", Unit("", ()), parts, tuple(each for _, pods in found for each in pods))
+        flattened = [self.flat(gang.root, gang.name, 0) for gang in gangs]
+        parts = tuple(part for parts, _ in flattened for part in parts)
+        return Part(-1, "", Unit("", ()), parts, tuple(each for _, pods in flattened for each in pods))
 
     def flat(
         self, unit: Unit, gang: str, outer: int | None, family: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
-# Decide whether gangs that run together fit a space, and say where: fronts first, then first fit, then a solver.
+# Decide whether gangs that run together fit a space, and where: by Pareto fronts, then by first fit, then by a solver.
 
 SEARCH_LIMIT = 300_000
 BUDGET = 4_000_000
@@ -33,51 +33,51 @@ def search(
 
     A `quick` search leaves out what takes longer than a moment.
     """
-    asked = problem(gangs, topology, space, channels)
-    found = _decided(asked, witness, quick)
-    if not (asked.strict and isinstance(found, NoRoom)):
-        return found
+    instance = problem(gangs, topology, space, channels)
+    answer = _decided(instance, witness, quick)
+    if not (instance.strict and isinstance(answer, NoRoom)):
+        return answer
     loose = _decided(problem(gangs, topology, space, channels, loose=True), False, quick)
     return loose if isinstance(loose, NoRoom) else Unknown(FINER, COARSER)
 
 
-def _decided(asked: Problem, witness: bool, quick: bool) -> Answer:
-    found = _counted(asked, solve(asked, SEARCH_LIMIT), witness)
-    return _tried(asked, witness, quick) if found is None else found
+def _decided(instance: Problem, witness: bool, quick: bool) -> Answer:
+    answer = _counted(instance, solve(instance, SEARCH_LIMIT), witness)
+    return _tried(instance, witness, quick) if answer is None else answer
 
 
-def _counted(asked: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
+def _counted(instance: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
     """What the fronts say, if they reach the root."""
-    root = fronts.get(asked.space.root.kind)
+    root = fronts.get(instance.space.root.kind)
     if root is None:
         return None
-    if not any(covers(vector, asked.need) for vector in root.before):
+    if not any(covers(vector, instance.need) for vector in root.before):
         return NoRoom()
-    return Placed(placement(asked, fronts) if witness else ())
+    return Placed(placement(instance, fronts) if witness else ())
 
 
-def _tried(asked: Problem, witness: bool, quick: bool) -> Answer:
+def _tried(instance: Problem, witness: bool, quick: bool) -> Answer:
     from bayplan.planning.fit.greedy import first_fit
     from bayplan.planning.fit.solver import WHY, solved
 
-    if overdrawn(asked):
+    if overdrawn(instance):
         return NoRoom()
-    runs = first_fit(asked)
+    runs = first_fit(instance)
     if runs is not None:
         return Placed(runs)
     if quick:
         return Unknown(WHY)
-    fronts = solve(asked, BUDGET)
-    found = _counted(asked, fronts, witness)
-    return solved(asked, fronts) if found is None else found
+    fronts = solve(instance, BUDGET)
+    answer = _counted(instance, fronts, witness)
+    return solved(instance, fronts) if answer is None else answer
 
 
-def overdrawn(asked: Problem) -> bool:
+def overdrawn(instance: Problem) -> bool:
     """Whether all pods together ask more of some resource than all nodes of their pool have."""
-    for pool, offered in enumerate(asked.nodes):
-        nodes = _nodes(asked.space.root, pool)
+    for pool, offered in enumerate(instance.nodes):
+        nodes = _nodes(instance.space.root, pool)
         for i, has in enumerate(offered):
-            wanted = sum(shape.asks[i] * asked.totals[shape.item] for shape in asked.shapes if shape.pool == pool)
+            wanted = sum(shape.asks[i] * instance.totals[shape.item] for shape in instance.shapes if shape.pool == pool)
             if wanted > has * nodes:
                 return True
     return False
@@ -88,7 +88,7 @@ def _nodes(place: Place, pool: int) -> int:
     return here + sum(_nodes(child, pool) for child in place.children)
 
 
-# Check a placement against the plan, by the words of the contract and without a thought to how it was found.
+# Verify a placement against the plan, independently of the search that found it.
 #
 # Shares only `demand` and `capacity` with the search.
 
@@ -129,9 +129,9 @@ def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tup
 
 def _counts(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
     """Every pod is placed once, in its own pool; nothing else is."""
-    asked = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
-    yield from (f"{name} is placed but not asked for" for name in layout.runs if name not in asked)
-    for name, pods in asked.items():
+    expected = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
+    yield from (f"{name} is placed but not asked for" for name in layout.runs if name not in expected)
+    for name, pods in expected.items():
         runs = layout.runs.get(name, [])
         placed = sum(run.each * len(run.nodes) for run in runs)
         if placed != pods.replicas or any(run.each < 1 for run in runs):
@@ -164,8 +164,7 @@ def _loads(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
                 alone = ((spec, run.each),)
                 for node in run.nodes:
                     load[node] = (*load[node], *alone) if node in load else alone
-    judged = {(layout.where[node][0].name, held): node for node, held in load.items()}
-    for (_, held), node in judged.items():
+    for (_, held), node in {(layout.where[node][0].name, held): node for node, held in load.items()}.items():
         offered = capacity(layout.where[node][0])
         yield from (f'node "{node}" has too little {name}' for name in _over(offered, [(asks[s], n) for s, n in held]))
 
@@ -188,8 +187,8 @@ def _shared(gang: GangPlan, unit: Unit, layout: _Layout) -> Iterator[str]:
         yield f'{gang.name} "{unit.name}": pods in several domains of "{level}"'
     for units in unit.groups:
         for level in {member.separate for member in units.members if member.separate}:
-            found = [_domains(gang, member, level, layout) for member in units.members]
-            if sum(map(len, found)) > len(set().union(*found)):
+            domains = [_domains(gang, member, level, layout) for member in units.members]
+            if sum(map(len, domains)) > len(set().union(*domains)):
                 yield f'{gang.name} "{units.name}": instances share a domain of "{level}"'
 
 
@@ -206,7 +205,7 @@ def _domain(node: str, level: str, layout: _Layout) -> object:
     return path[: names.index(level) + 1] if level in names else ("no such level", node)
 
 
-# Which gangs run together: those that no chain of `dependsOn` puts one after the other.
+# Which gangs may run at the same time: those that no chain of `dependsOn` orders.
 
 MOST = 64
 """So many different sets at most; a workflow with more is proven as if everything ran at once."""
@@ -222,25 +221,24 @@ def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
     alike: dict[tuple[frozenset[str], frozenset[str]], list[str]] = {}
     for gang in gangs:
         alike.setdefault((before[gang.name], frozenset(after.get(gang.name, ()))), []).append(gang.name)
-    classes = tuple(tuple(names) for names in alike.values())
-    found: list[frozenset[str]] = []
-    for stage in _largest((), classes, (), before):
-        found.append(stage)
-        if len(found) > MOST:
+    largest: list[frozenset[str]] = []
+    for stage in _largest((), tuple(tuple(names) for names in alike.values()), (), before):
+        largest.append(stage)
+        if len(largest) > MOST:
             return ()
-    return tuple(tuple(gang for gang in gangs if gang.name in stage) for stage in found)
+    return tuple(tuple(gang for gang in gangs if gang.name in stage) for stage in largest)
 
 
 def _ancestors(gangs: tuple[GangPlan, ...]) -> dict[str, frozenset[str]]:
     """Gang -> all gangs that must complete before it."""
     after = {gang.name: gang.after for gang in gangs}
-    known: dict[str, frozenset[str]] = {}
+    ancestors: dict[str, frozenset[str]] = {}
 
     def walk(name: str, seen: tuple[str, ...]) -> frozenset[str]:
-        if name not in known:
+        if name not in ancestors:
             direct = [each for each in after.get(name, ()) if each not in seen]
-            known[name] = frozenset(direct).union(*(walk(each, (*seen, name)) for each in direct))
-        return known[name]
+            ancestors[name] = frozenset(direct).union(*(walk(each, (*seen, name)) for each in direct))
+        return ancestors[name]
 
     return {gang.name: walk(gang.name, ()) for gang in gangs}
 
@@ -295,22 +293,21 @@ def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterabl
 
 def search_space_of(plan: Plan, rules: Rules = FULL) -> Space:
     """The pools that the plan uses."""
-    used = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
-    return space(plan.topology, used, rules.policy)
+    return space(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}, rules.policy)
 
 
 def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
     """The answer for some gangs at once. A witness is verified, and a false one is a bug."""
-    found = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
-    if isinstance(found, Placed) and found.runs and rules == FULL:
-        wrong = next(faults(gangs, plan.topology, found.runs), "")
+    result = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
+    if isinstance(result, Placed) and result.runs and rules == FULL:
+        wrong = next(faults(gangs, plan.topology, result.runs), "")
         assert not wrong, f"unreachable: a placement that is none: {wrong}"
-    return found
+    return result
 
 
 def surely_fits(plan: Plan, rules: Rules = QUICK) -> bool:
     """Whether the plan surely fits."""
-    return all(isinstance(found, Placed) for _, found in answers(plan, rules, witness=False))
+    return all(isinstance(result, Placed) for _, result in answers(plan, rules, witness=False))
 
 
 def surely_too_large(gangs: Gangs, plan: Plan, search_space: Space) -> bool:

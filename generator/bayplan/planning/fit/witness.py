@@ -121,7 +121,7 @@ def _fillings(problem: Problem, pool: int, cap: Vector, meter: Meter) -> list[Ve
             most = min([cap[shape.item], *(f // a for f, a in zip(free, shape.asks, strict=True) if a)])
             for count in range(most if turn == len(shapes) else 0, most + 1):
                 left = tuple(f - count * a for f, a in zip(free, shape.asks, strict=True))
-                grown.append((_set(counts, shape.item, count), left))
+                grown.append(((*counts[: shape.item], count, *counts[shape.item + 1 :]), left))
             meter.spend(most + 1)
         open_ = grown
     return [counts for counts, _ in open_]
@@ -159,10 +159,6 @@ def _uses(types: tuple[Type, ...], item: int) -> bool:
     return any(item == each for kind in types for each, _ in kind.content)
 
 
-def _set(vector: Vector, item: int, amount: int) -> Vector:
-    return (*vector[:item], amount, *vector[item + 1 :])
-
-
 AMPLE = 1 << 60
 """Fronts that were found within their budget are never too long to split again."""
 
@@ -195,7 +191,6 @@ class Unknown(NamedTuple):
 
 
 Answer = Placed | NoRoom | Unknown
-
 
 Batch = tuple[str, str, int]  # gang, podSet instance, how many pods
 
@@ -297,14 +292,14 @@ class _Distributor:
 
     def shares(self, number: int, target: Vector) -> list[Vector]:
         """What each group of equal children takes."""
-        kind, sums, found = self.problem.space.kinds[number], self.solved[number].sums, list[Vector]()
+        kind, sums, shares = self.problem.space.kinds[number], self.solved[number].sums, list[Vector]()
         cap = self.problem.wanted(kind.depth + 1)
         for turn in range(len(kind.groups) - 1, -1, -1):
             child, count = kind.groups[turn]
             right = power(self.solved[child].out, count, cap, self.meter)
             target, share = halves(sums[turn], right, target, self.meter)
-            found.append(share)
-        return found[::-1]
+            shares.append(share)
+        return shares[::-1]
 
     def split(self, front: Front, count: int, target: Vector) -> tuple[tuple[Vector, int], ...]:
         """Shares of `count` equal domains, as (share, how many take it)."""
@@ -312,26 +307,24 @@ class _Distributor:
             return ((target, count),)
         if len(front) == 1:
             return tuple(_filled(front[0], count, target))
-        known = self.splits.get((front, count, target))
-        if known is None:
+        cached = self.splits.get((front, count, target))
+        if cached is None:
             small = count // 2
             fronts = [power(front, part, self.problem.totals, self.meter) for part in (small, count - small)]
             left, right = halves(fronts[0], fronts[1], target, self.meter)
             parts = (*self.split(front, small, left), *self.split(front, count - small, right))
-            known = self.splits[front, count, target] = _merged(parts)
-        return known
+            cached = self.splits[front, count, target] = _merged(parts)
+        return cached
 
     def on_nodes(
         self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Pending
     ) -> Iterator[Run]:
         start, depth, name = 0, self.problem.space.host_depth(pool), self.problem.space.pools[pool].name
         for piece, count in pieces:
-            closing = any(piece[kind.item] for kind in self.problem.closing(depth))
-            step = 1 if closing else count
+            step = 1 if any(piece[kind.item] for kind in self.problem.closing(depth)) else count
             for first in range(start, start + count if any(piece) else start, step):
                 held = bag.take(tuple(amount * step for amount in piece))
-                each = self.opened(depth, piece, held)
-                yield from _runs_of(name, names[first : first + step], each, held)
+                yield from _runs_of(name, names[first : first + step], self.opened(depth, piece, held), held)
             start += count
 
 

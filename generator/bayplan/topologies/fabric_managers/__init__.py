@@ -1,5 +1,4 @@
-"""Switches above nodes as pools. Nodes that hang equally deep make one pool, and each
-tier of switches one level.
+"""Pools from the switches above nodes: nodes at equal depth are one pool, and each tier of switches is one level.
 
 Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
 """
@@ -11,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label, free
@@ -40,10 +39,10 @@ def value(text: str) -> str:
 
 def fnv64a(text: str) -> int:
     """The hash of Topograph's long label values (Topograph 1.0, pkg/engines/k8s/labeler.go)."""
-    found = _BASIS
+    digest = _BASIS
     for byte in text.encode("utf-8", "surrogatepass"):
-        found = (found ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
-    return found
+        digest = (digest ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
+    return digest
 
 
 def stem(path: str) -> str:
@@ -86,10 +85,6 @@ def some(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-# Switches above nodes as pools: nodes that hang equally deep make one pool, and each tier of switches one level.
-#
-# Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
-
 POOL = "nodes"
 
 
@@ -126,43 +121,43 @@ class LevelNames(NamedTuple):
     groups: Mapping[str, Level] = {}
 
 
-def document(source: SourceFile, found: list[Diagnostic]) -> Any:
+def document(source: SourceFile, issues: list[Diagnostic]) -> Any:
     """The data of the file's first document; where there is none, found says why."""
     if source.documents:
         return source.documents[0].data
-    found += source.faults
+    issues += source.faults
     return None
 
 
-def listed(source: SourceFile, what: str, hint: str, found: list[Diagnostic]) -> list[dict[str, Any]]:
+def listed(source: SourceFile, what: str, hint: str, issues: list[Diagnostic]) -> list[dict[str, Any]]:
     """The data as a list of mappings; T530 where it is none: no list of `what`."""
-    data = document(source, found)
-    if has_errors(found):
+    data = document(source, issues)
+    if has_errors(issues):
         return []
     if isinstance(data, list) and all(isinstance(each, dict) for each in data):
         return data
-    found.append(error("T530", source.at(), f"this is no list of {what}", hint=hint))
+    issues.append(error("T530", source.at(), f"this is no list of {what}", hint=hint))
     return []
 
 
-def pools(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> tuple[Pool, ...]:
+def pools(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagnostic]) -> tuple[Pool, ...]:
     """The rows as pools, the largest first."""
-    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, naming, at, found))
-    kinds: dict[tuple[object, ...], list[Row]] = {}
-    for row in rows:
-        kinds.setdefault((row.pool, row.levels, len(row.switches), *sorted(row.groups)), []).append(row)
+    rows = rows if any(row.pool or row.levels for row in rows) else list(_deep(rows, naming, at, issues))
+    kinds = grouped(((row.pool, row.levels, len(row.switches), *sorted(row.groups)), row) for row in rows)
     ordered = list(kinds.values())
     if not any(row.pool for row in rows):
         ordered.sort(key=lambda each: -sum(len(row.nodes) for row in each))
-        found += _uneven(ordered, at)
+        issues += _uneven(ordered, at)
     renamed = RenamedNames("label value", [])
     taken: set[str] = set()
-    made = tuple(_pool(free(dns_label(each[0].pool) or POOL, taken), each, naming, renamed, found) for each in ordered)
-    found += renamed.reported(at)
-    return made
+    result = tuple(
+        _pool(free(dns_label(each[0].pool) or POOL, taken), each, naming, renamed, issues) for each in ordered
+    )
+    issues += renamed.reported(at)
+    return result
 
 
-def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagnostic]) -> Iterator[Row]:
+def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagnostic]) -> Iterator[Row]:
     """Rows of one depth: a leaf less deep than others repeats its name, as in a tree of Slurm. So a switch is on one
     level, whatever hangs below it. Nodes on a switch above others are left to a pool of their own, with its level."""
     inner = {switch for row in rows for switch in row.switches[:-1]}
@@ -176,7 +171,7 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, found: list[Diagno
         leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
         message = f'{len(leaves)} leaf switches stand less deep than others, such as "{leaves[0]}"'
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
-        found.append(warning("T534", shallow[0].route or at, message, hint=hint))
+        issues.append(warning("T534", shallow[0].route or at, message, hint=hint))
     for row, lacks in zip(rows, missing, strict=True):
         if lacks and row.switches[-1] in inner:
             heights = range(lacks + len(row.switches) - 1, lacks - 1, -1)
@@ -205,14 +200,14 @@ def _switches(row: Row) -> str:
     return "no switch" if not number else "1 switch" if number == 1 else f"{number} switches"
 
 
-def _pool(name: str, rows: Sequence[Row], naming: LevelNames, renamed: RenamedNames, found: list[Diagnostic]) -> Pool:
+def _pool(name: str, rows: Sequence[Row], naming: LevelNames, renamed: RenamedNames, issues: list[Diagnostic]) -> Pool:
     tiers = [_tier(rows, naming, number) for number in range(len(rows[0].switches))]
     partition: tuple[str, ...] = ()
     for key, level in naming.groups.items():
         if key in rows[0].groups:
             values = tuple(row.groups[key] for row in rows)
             partition = values if level.nvlink else partition
-            tiers = placed(tiers, Tier(level, values), rows[0].route, found)
+            tiers = placed(tiers, Tier(level, values), rows[0].route, issues)
     levels = tuple(_once(tier.level for tier in tiers))
     return Pool(name, NodeShape(), levels, tuple(_domains(rows, tiers, partition, renamed)))
 
@@ -244,7 +239,7 @@ def _once(levels: Iterable[Level]) -> Iterator[Level]:
         yield level._replace(name=name, label=label)
 
 
-def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnostic]) -> list[Tier]:
+def placed(tiers: Sequence[Tier], new: Tier, route: Route, issues: list[Diagnostic]) -> list[Tier]:
     """The tiers with another partition of the same rows where it nests: an equal tier becomes NVLink's, if it is that.
 
     A partition that no place is right for stands below the last tier that holds it whole, in place of what it crosses.
@@ -260,7 +255,7 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, found: list[Diagnosti
     if crossed:
         message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
         hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
-        found.append(warning("T543", route, message, hint=hint))
+        issues.append(warning("T543", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 
 
@@ -276,13 +271,11 @@ def _domains(
     """One domain for each path, its rows together, in the order of the first."""
     columns = [_values(tier, renamed) for tier in tiers]
     nvlink = next((n for n, tier in enumerate(tiers) if tier.level.nvlink), None)
-    made: dict[tuple[str, ...], list[int]] = {}
-    for number in range(len(rows)):
-        made.setdefault(tuple(column[number] for column in columns), []).append(number)
-    for path, numbers in made.items():
+    result = grouped((tuple(column[number] for column in columns), number) for number in range(len(rows)))
+    for path, numbers in result.items():
         declared = rows[numbers[0]].partition
-        known = partition[numbers[0]] if partition and nvlink is not None else ""
-        own = "" if nvlink is None or known in (path[nvlink], tiers[nvlink].values[numbers[0]]) else known
+        named = partition[numbers[0]] if partition and nvlink is not None else ""
+        own = "" if nvlink is None or named in (path[nvlink], tiers[nvlink].values[numbers[0]]) else named
         leaves = dict.fromkeys(leaf for number in numbers for leaf in rows[number].leaves)
         nodes = tuple(node for number in numbers for node in rows[number].nodes)
         yield Domain(path, nodes, _visible(own if declared is None else declared), tuple(leaves))
@@ -297,14 +290,14 @@ def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
     """Label values, unique like the names that they are made of."""
     if tier.shown:
         return tier.shown
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     taken: set[str] = set()
     for each in dict.fromkeys(tier.values):
         plain = value(each)
-        made[each] = plain if plain not in taken else f"x{fnv64a(each):x}"
-        taken.add(made[each])
-        renamed.note(each, made[each])
-    return tuple(made[each] for each in tier.values)
+        result[each] = plain if plain not in taken else f"x{fnv64a(each):x}"
+        taken.add(result[each])
+        renamed.note(each, result[each])
+    return tuple(result[each] for each in tier.values)
 
 
 def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
@@ -313,24 +306,19 @@ def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
     for row in rows:
         if row.switches:
             sizes[row.switches[0]] = sizes.get(row.switches[0], 0) + len(row.nodes)
-    if len(sizes) > 1:
-        yield from apart(list(sizes.items()), at)
+    return apart([*sizes.items()], at)
 
 
 def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
     """The same, for the top of each part and its number of nodes."""
-    shown = some([f"{name} with {size} nodes" for name, size in parts])
-    message = f"nothing links {len(parts)} parts of the fabric: {shown}"
-    hint = "a gang cannot span them; if it can, the source lacks the switches above"
-    yield warning("T540", at, message, hint=hint)
+    if len(parts) > 1:
+        shown = some([f"{name} with {size} nodes" for name, size in parts])
+        message = f"nothing links {len(parts)} parts of the fabric: {shown}"
+        hint = "a gang cannot span them; if it can, the source lacks the switches above"
+        yield warning("T540", at, message, hint=hint)
 
 
 def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
     """A warning that names the first of what is not in the result, and counts all."""
     if names:
         yield warning(code, at, f"left out: {len(names)} {why}: {some(names)}", hint=hint)
-
-
-def remark(code: str, at: Route, message: str, hint: str = "") -> Diagnostic:
-    """An info."""
-    return info(code, at, message, hint=hint)

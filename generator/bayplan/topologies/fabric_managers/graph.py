@@ -1,4 +1,4 @@
-"""What hangs on what in a fabric: hosts on switches, switches on switches."""
+"""The graph of a fabric, reduced to nested domains: hosts are linked to switches, and switches to switches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
-from bayplan.core.values import NamedTuple
-from bayplan.model.topology import Level
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
-from bayplan.topologies.grouping import PLACEHOLDER, natural, upwards
+from bayplan.topologies.grouping import natural, placeholder, upwards
 
 
 class Fabric(NamedTuple):
@@ -52,20 +51,16 @@ class Groups:
 
     def sets(self) -> dict[str, list[str]]:
         """What stands for each set -> its members."""
-        found: dict[str, list[str]] = {}
-        for member in self._parent:
-            found.setdefault(self.top(member), []).append(member)
-        return found
+        return grouped((self.top(member), member) for member in self._parent)
 
 
-# Few hosts whose cables join leaf switches that most hosts keep apart: a cable in the wrong switch, most likely.
-#
-# Leaf switches that share a host are one domain, so that a single such host would make one domain of two.
+# A few hosts may be cabled to leaf switches that no other host shares, most likely by mistake. Leaf switches that share
+# a host are one domain, so one such host would join two domains.
 
 Hosts = Mapping[str, Mapping[str, str]]
 
 
-def without_bridging_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+def without_bridging_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
     """The fabric without the links of these hosts that lead out of the group of leaf switches that they stay in."""
     groups = _rail_groups(fabric.hosts)
     unexpected = [host for host, own in fabric.hosts.items() if len({groups.top(each) for each in own.values()}) > 1]
@@ -74,7 +69,7 @@ def without_bridging_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -
         return fabric
     usual = Counter(device for own in fabric.hosts.values() for device in own)
     homes = {host: _home(fabric.hosts[host], groups, usual) for host in kept}
-    found.append(_report_bridges(homes, groups, fabric, at))
+    issues.append(_report_bridges(homes, groups, fabric, at))
     hosts = {
         host: {d: s for d, s in own.items() if host not in homes or groups.top(s) == groups.top(homes[host])}
         for host, own in fabric.hosts.items()
@@ -130,16 +125,14 @@ def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[st
             yield f'{device} on "{name}", not with "{own}"'
 
 
-# Fabrics that are no tree, reduced to nested domains: what hosts, switches and the links between them come to.
-#
-# A rail-optimised fabric has a leaf switch for each rail, and every host hangs on several of them. Leaf switches that
-# share a host cannot be told apart by a scheduler, so the components of that relation are the finest domains; the
-# switches above are joined wherever one domain below reaches several of them. (Volcano 1.15 does the first for UFM,
-# pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the same children,
+# A rail-optimised fabric has one leaf switch for each rail, and every host is linked to several of them. A scheduler
+# cannot distinguish leaf switches that share a host, so the connected components of that relation are the finest
+# domains. Switches above are merged where one domain below is linked to several of them. (Volcano 1.15 does the first
+# for UFM, pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the same children,
 # pkg/topology/merger.go.)
 
 LEVELS = ("leaf", "spine", "core")
-WORDS = LevelNames(tuple(Level(name, f"{PLACEHOLDER}/{name}", apply=True) for name in LEVELS))
+WORDS = LevelNames(tuple(map(placeholder, LEVELS)))
 UPPER = 4
 """A switch above others may have hosts of its own: that many times fewer than the switches below it."""
 
@@ -151,22 +144,21 @@ class Stage(NamedTuple):
     members: Mapping[str, Sequence[str]]
 
 
-def rows(fabric: Fabric, at: Route, found: list[Diagnostic]) -> list[Row]:
+def rows(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> list[Row]:
     """The hosts by the merged switches above them. Tiers that tell nothing apart are left out, and reported."""
-    fabric = without_bridging_hosts(_without_bridges(_without_upper_hosts(fabric, at, found), at, found), at, found)
+    fabric = without_bridging_hosts(_without_bridges(_without_upper_hosts(fabric, at, issues), at, issues), at, issues)
     stages = list(_stages(fabric))
     if not stages:
         return []
     below = _below(stages, fabric.links)
-    made: dict[str, list[str]] = {}
-    for host in sorted(fabric.hosts, key=natural):
-        made.setdefault(stages[0].group[next(iter(fabric.hosts[host].values()))], []).append(host)
-    paths = {leaf: upwards(leaf, below) for leaf in made}
-    found += (*_reported(stages, made, at), *_parts(fabric, paths, made, at))
-    kept = _kept(paths, stages, at, found)
-    found += _uneven_hosts(fabric, stages[0], made, at)
+    leaf_of = {host: stages[0].group[next(iter(adapters.values()))] for host, adapters in fabric.hosts.items()}
+    result = grouped((leaf_of[host], host) for host in sorted(fabric.hosts, key=natural))
+    paths = {leaf: upwards(leaf, below) for leaf in result}
+    issues += (*_reported(stages, result, at), *_parts(fabric, paths, result, at))
+    kept = _kept(paths, stages, at, issues)
+    issues += _uneven_hosts(fabric, stages[0], result, at)
     names = _Names(fabric.names)
-    ready = [_row(fabric, stages[0], kept[leaf], hosts, leaf, names) for leaf, hosts in made.items()]
+    ready = [_row(fabric, stages[0], kept[leaf], hosts, leaf, names) for leaf, hosts in result.items()]
     return sorted(ready, key=lambda row: tuple(map(natural, row.switches)))
 
 
@@ -222,7 +214,7 @@ def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[
 
 
 def _kept(
-    paths: Mapping[str, tuple[str, ...]], stages: Sequence[Stage], at: Route, found: list[Diagnostic]
+    paths: Mapping[str, tuple[str, ...]], stages: Sequence[Stage], at: Route, issues: list[Diagnostic]
 ) -> Mapping[str, tuple[str, ...]]:
     """The paths without tiers that hold the same nodes as the tier below, or all nodes there are."""
     tier = {top: n for n, stage in enumerate(stages) for top in stage.members}
@@ -236,7 +228,7 @@ def _kept(
     if useless:
         switches = sum(len(stages[n].group) for n in useless)
         message = f"switches above the leaves that make no level: {switches}; the nodes below hang on them alike"
-        found.append(info("T539", at, message, hint="a level must tell nodes apart"))
+        issues.append(info("T539", at, message, hint="a level must tell nodes apart"))
     return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
 
 
@@ -282,7 +274,7 @@ def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[st
         yield warning("T545", at, message, hint="look at their cables and adapters before they are planned on")
 
 
-def _without_upper_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
     """Hosts on a switch above the leaves (storage, management) would make one group of all that is below it."""
     sizes = Counter(switch for adapters in fabric.hosts.values() for switch in set(adapters.values()))
     upper: dict[str, int] = {}
@@ -300,12 +292,12 @@ def _without_upper_hosts(fabric: Fabric, at: Route, found: list[Diagnostic]) -> 
             f'left out: {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
         )
         hint = "storage and management hang there; describe them in a pool of their own if pods run on them"
-        found.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
+        issues.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
     gone = set(unexpected)
     return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})
 
 
-def _without_bridges(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabric:
+def _without_bridges(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
     """Without an adapter that alone makes one group of many, as that of a storage network does."""
     devices = Counter(device for adapters in fabric.hosts.values() for device in adapters)
     whole = _number(fabric.hosts)
@@ -319,13 +311,13 @@ def _without_bridges(fabric: Fabric, at: Route, found: list[Diagnostic]) -> Fabr
         return fabric
     message = f'the adapter "{device}" of {devices[device]} hosts joins {groups} groups of leaf switches into {whole}'
     hint = "it is taken for that of a storage network and left out; if it is a rail, the fabric is one domain"
-    found.append(warning("T544", at, message, hint=hint))
+    issues.append(warning("T544", at, message, hint=hint))
     return fabric._replace(hosts=_less(fabric.hosts, device))
 
 
 def _less(hosts: Mapping[str, Mapping[str, str]], device: str) -> dict[str, Mapping[str, str]]:
-    made = {host: {d: s for d, s in adapters.items() if d != device} for host, adapters in hosts.items()}
-    return {host: adapters for host, adapters in made.items() if adapters}
+    result = {host: {d: s for d, s in adapters.items() if d != device} for host, adapters in hosts.items()}
+    return {host: adapters for host, adapters in result.items() if adapters}
 
 
 def _number(hosts: Mapping[str, Mapping[str, str]]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
 from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import RenamedNames, graph, left_out, node_name, pools, some, stem
@@ -31,7 +31,7 @@ class Adapter(NamedTuple):
     description: str = ""
 
 
-class Found(NamedTuple):
+class FabricHosts(NamedTuple):
     """Hosts by node name, as `Fabric` wants them."""
 
     hosts: dict[str, dict[str, str]]
@@ -39,9 +39,9 @@ class Found(NamedTuple):
     aliases: dict[str, str]
 
 
-def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagnostic]) -> Found:
+def sort(adapters: Iterable[Adapter], options: ReadOptions, at: Route, issues: list[Diagnostic]) -> FabricHosts:
     """The adapters of each host that can be a node."""
-    made = Found({}, {}, {})
+    result = FabricHosts({}, {}, {})
     renamed = RenamedNames("node name", [])
     unnamed: list[Adapter] = []
     guids: dict[tuple[str, str], str] = {}
@@ -52,76 +52,76 @@ def sort(adapters: Iterable[Adapter], asked: Asked, at: Route, found: list[Diagn
             unnamed.append(each)
             continue
         if each.host != renamed.note(each.host, name):
-            made.aliases[each.host] = name
+            result.aliases[each.host] = name
         if guids.setdefault((name, each.device), each.guid) != each.guid:
             twice[name] = each
-        own = made.hosts.setdefault(name, {})
+        own = result.hosts.setdefault(name, {})
         own[each.device if each.device not in own else f"{each.device}/{len(own)}"] = each.switch
-        made.places.setdefault(name, each.route)
-    _report_unnamed(unnamed, at, found)
-    _report_twice(twice, made, found)
-    known = {*asked.nodes, *(labels.get(HOSTNAME_LABEL, "") for labels in asked.nodes.values())}
-    if not known.isdisjoint(made.hosts):
-        _keep(made, known, at, found)
+        result.places.setdefault(name, each.route)
+    _report_unnamed(unnamed, at, issues)
+    _report_twice(twice, result, issues)
+    node_names = {*options.nodes, *(labels.get(HOSTNAME_LABEL, "") for labels in options.nodes.values())}
+    if not node_names.isdisjoint(result.hosts):
+        _keep(result, node_names, at, issues)
     else:
-        _drop(made, at, found)
-    found += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in made.hosts]).reported(at)
-    return made
+        _drop(result, at, issues)
+    issues += renamed._replace(pairs=[pair for pair in renamed.pairs if pair[1] in result.hosts]).reported(at)
+    return result
 
 
-def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, found: list[Diagnostic]) -> None:
+def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, issues: list[Diagnostic]) -> None:
     """T545: hosts of which no adapter is linked to a switch."""
-    known = {each.host for each in adapters}
-    alone = [name for name in dict.fromkeys(names) if name not in known]
+    linked = {each.host for each in adapters}
+    alone = [name for name in dict.fromkeys(names) if name not in linked]
     hint = "look at their cables, or import them from another source"
-    found += left_out("T545", alone, "hosts without a link to a switch", at, hint)
+    issues += left_out("T545", alone, "hosts without a link to a switch", at, hint)
 
 
-def _report_unnamed(unnamed: list[Adapter], at: Route, found: list[Diagnostic]) -> None:
+def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic]) -> None:
     """T537: adapters of which nothing says whose they are."""
     if unnamed:
         descriptions = Counter(each.host or each.description for each in unnamed)
         names = [f'{number} x "{text}"' for text, number in descriptions.most_common()]
         hint = "name the hosts (the description of each adapter), or take them from another source"
         why = "adapters that name no host of their own"
-        found.append(
+        issues.append(
             warning("T537", unnamed[0].route or at, f"left out: {len(unnamed)} {why}: {some(names)}", hint=hint)
         )
 
 
-def _report_twice(twice: Mapping[str, Adapter], made: Found, found: list[Diagnostic]) -> None:
+def _report_twice(twice: Mapping[str, Adapter], result: FabricHosts, issues: list[Diagnostic]) -> None:
     """T531: a name that two machines have would tie their switches together."""
     for name, each in twice.items():
         message = f'left out: two adapters call themselves "{each.device}" of host "{name}"'
-        found.append(warning("T531", each.route, message, hint="name each host differently"))
-        del made.hosts[name], made.places[name]
+        issues.append(warning("T531", each.route, message, hint="name each host differently"))
+        del result.hosts[name], result.places[name]
 
 
-def _keep(made: Found, known: Container[str], at: Route, found: list[Diagnostic]) -> None:
+def _keep(result: FabricHosts, node_names: Container[str], at: Route, issues: list[Diagnostic]) -> None:
     """T538: hosts that another source does not know as nodes."""
-    strange = [name for name in made.hosts if name not in known]
-    found += left_out("T538", strange, "hosts of the fabric that are no nodes of the other source", at)
-    _remove(made, strange)
+    strange = [name for name in result.hosts if name not in node_names]
+    issues += left_out("T538", strange, "hosts of the fabric that are no nodes of the other source", at)
+    _remove(result, strange)
 
 
-def _drop(made: Found, at: Route, found: list[Diagnostic]) -> None:
+def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
     """T538: hosts that nobody knows as nodes, and that look like none. One that is called like its neighbours has lost
     its links, which T545 tells."""
-    sizes = Counter(map(len, made.hosts.values()))
+    sizes = Counter(map(len, result.hosts.values()))
     usual = max(sizes.items(), key=lambda each: (each[1], each[0]))[0] if sizes else 0
     few = usual // 2 if usual >= USUAL else 0
-    series = Counter(_series(name) for name, adapters in made.hosts.items() if len(adapters) > few)
-    poor = Counter(_series(name) for name, adapters in made.hosts.items() if len(adapters) <= few)
+    series = Counter(_series(name) for name, adapters in result.hosts.items() if len(adapters) > few)
+    poor = Counter(_series(name) for name, adapters in result.hosts.items() if len(adapters) <= few)
     ours = {each for each, number in poor.items() if number < series[each]}
     strange = [
         name
-        for name, adapters in made.hosts.items()
+        for name, adapters in result.hosts.items()
         if "ufm" in name or (len(adapters) <= few and _series(name) not in ours)
     ]
-    shown = [f"{name} ({len(made.hosts[name])} of {usual})" for name in strange]
+    shown = [f"{name} ({len(result.hosts[name])} of {usual})" for name in strange]
     why = "hosts that look like no compute nodes, by their name or their number of adapters"
-    found += left_out("T538", shown, why, made.places[strange[0]] if strange else at, KEEP)
-    _remove(made, strange)
+    issues += left_out("T538", shown, why, result.places[strange[0]] if strange else at, KEEP)
+    _remove(result, strange)
 
 
 def _series(name: str) -> str:
@@ -133,22 +133,22 @@ _NUMBER = re.compile(r"[0-9]+")
 KEEP = "storage and management look like this; import the Kubernetes nodes too, and hosts that are nodes stay"
 
 
-def _remove(made: Found, names: Iterable[str]) -> None:
+def _remove(result: FabricHosts, names: Iterable[str]) -> None:
     for name in names:
-        del made.hosts[name], made.places[name]
+        del result.hosts[name], result.places[name]
 
 
 def part(
-    source: SourceFile, asked: Asked, hosts: Found, fabric: Fabric, at: Route, found: list[Diagnostic]
+    source: SourceFile, options: ReadOptions, hosts: FabricHosts, fabric: Fabric, at: Route, issues: list[Diagnostic]
 ) -> Outcome[Part]:
     """The reduced fabric as a part of a cluster."""
-    rows = graph.rows(fabric, at, found)
+    rows = graph.rows(fabric, at, issues)
     if not rows:
         hint = "give the whole output of the fabric that the compute nodes hang on"
-        found.append(error("T530", at, "no host of it can be a node", hint=hint))
-        return Outcome(None, tuple(found))
-    topology = ClusterTopology(stem(source.name), pools(rows, graph.WORDS, at, found))
+        issues.append(error("T530", at, "no host of it can be a node", hint=hint))
+        return Outcome(None, tuple(issues))
+    topology = ClusterTopology(stem(source.name), pools(rows, graph.WORDS, at, issues))
     kept = {node for row in rows for node in row.nodes}
     places = {name: route for name, route in hosts.places.items() if name in kept}
     aliases = {other: name for other, name in hosts.aliases.items() if name in kept}
-    return Outcome(Part(native.planned(topology, asked.plan), places, aliases, source=source.name), tuple(found))
+    return Outcome(Part(native.planned(topology, options.plan), places, aliases, source=source.name), tuple(issues))

@@ -12,7 +12,7 @@ from itertools import chain
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers import some
 from bayplan.topologies.fabric_managers.graph import Fabric
@@ -50,19 +50,19 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.search(source.head))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    read = _read(source, found)
-    found += () if found else _missing(read, at)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    read = _read(source, issues)
+    issues += () if issues else _missing(read, at)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     start = (*at, AT, 1, 1)
-    hosts = fabric_hosts.sort(_adapters(read, at), asked, start, found)
+    hosts = fabric_hosts.sort(_adapters(read, at), options, start, issues)
     links = {name: [end for end, _ in ports if end in read.ports] for name, ports in read.ports.items()}
     names = {name: switch_name(read.names[name]) for name in read.ports}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
+    return fabric_hosts.part(source, options, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, issues)
 
 
 def switch_name(text: str) -> str:
@@ -87,7 +87,7 @@ def lines(source: SourceFile) -> Iterator[str]:
         yield from more
 
 
-def _read(source: SourceFile, found: list[Diagnostic]) -> Read:
+def _read(source: SourceFile, issues: list[Diagnostic]) -> Read:
     read = Read({}, {}, {})
     ports: list[tuple[str, int]] | None = None
     wrong: tuple[int, str] = (0, "")
@@ -105,7 +105,7 @@ def _read(source: SourceFile, found: list[Diagnostic]) -> Read:
         elif not _QUIET.match(line):
             wrong = wrong if wrong[0] else (number, line)
     if wrong[0]:
-        found.append(_unread(wrong[0], wrong[1], wrong[0] == number, source.at()))
+        issues.append(_unread(wrong[0], wrong[1], wrong[0] == number, source.at()))
     return read
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import items, number_in, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import document, some
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers.graph import Fabric
@@ -38,28 +38,28 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(source.head) and _WORDS.search(source.head))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    data = document(source, found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    data = document(source, issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     if not isinstance(data, list) or len(data) != 1 or not items(data, 0, "nodes"):
         message = "this is no list with one topology graph"
         hint = "give the answer for one premises: `[{links: [...], nodes: [...]}]`"
         return Outcome(None, (error("T530", at, message, hint=hint),))
     nodes = dict(_nodes(data[0], (*at, 0)))
-    links = list(_links(data[0], nodes, (*at, 0), found))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    links = list(_links(data[0], nodes, (*at, 0), issues))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     start = (*at, AT, 1, 1)
     adapters = list(_adapters(links, nodes))
-    fabric_hosts.unlinked((each.name for each in nodes.values() if each.tier == HOST_TIER), adapters, start, found)
-    hosts = fabric_hosts.sort(adapters, asked, start, found)
+    fabric_hosts.unlinked((each.name for each in nodes.values() if each.tier == HOST_TIER), adapters, start, issues)
+    hosts = fabric_hosts.sort(adapters, options, start, issues)
     between = _between(links, nodes)
     names = {key: node.name for key, node in nodes.items() if node.tier != HOST_TIER}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, between, names, hosts.places), start, found)
+    return fabric_hosts.part(source, options, hosts, Fabric(hosts.hosts, between, names, hosts.places), start, issues)
 
 
 def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:
@@ -74,7 +74,7 @@ def _nodes(data: Any, at: Route) -> Iterator[tuple[str, Node]]:
 Link = tuple[str, str, Mapping[str, Any], Route]
 
 
-def _links(data: Any, nodes: Mapping[str, Node], at: Route, found: list[Diagnostic]) -> Iterator[Link]:
+def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnostic]) -> Iterator[Link]:
     """The two ends of every link; T541 where one is not among the nodes."""
     strange: dict[str, Route] = {}
     for n, each in enumerate(items(data, "links")):
@@ -88,7 +88,7 @@ def _links(data: Any, nodes: Mapping[str, Node], at: Route, found: list[Diagnost
     if strange:
         shown = some([f'"{each}"' for each in strange])
         message = f"links lead to {len(strange)} nodes that are not listed: {shown}"
-        found.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
+        issues.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
 
 
 def _adapters(links: list[Link], nodes: Mapping[str, Node]) -> Iterator[Adapter]:
@@ -108,9 +108,5 @@ def _ends(link: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _between(links: list[Link], nodes: Mapping[str, Node]) -> dict[str, list[str]]:
-    made: dict[str, list[str]] = {}
-    for low, high, _, _ in links:
-        if HOST_TIER not in (nodes[low].tier, nodes[high].tier):
-            made.setdefault(low, []).append(high)
-            made.setdefault(high, []).append(low)
-    return made
+    ends = ((low, high) for low, high, _, _ in links if HOST_TIER not in (nodes[low].tier, nodes[high].tier))
+    return grouped(pair for low, high in ends for pair in ((low, high), (high, low)))

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import number_in, text
-from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.formats import Part, ReadOptions, SourceFile
+from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import (
     LevelNames,
@@ -23,9 +23,9 @@ from bayplan.topologies.fabric_managers import (
     some,
     stem,
 )
-from bayplan.topologies.grouping import CLIQUE, PLACEHOLDER, natural
+from bayplan.topologies.grouping import CLIQUE, natural, placeholder
 
-DOMAIN = Level("nvlink-domain", f"{PLACEHOLDER}/nvlink-domain", nvlink=True, apply=True)
+DOMAIN = placeholder("nvlink-domain", nvlink=True)
 WORDS = LevelNames((DOMAIN,))
 NOWHERE = re.compile(r"[0-]*")
 HEALTHY = frozenset({"", "HEALTHY", "UNKNOWN"})
@@ -49,33 +49,33 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(head)) and '"DomainUUID"' in head and '"Name"' in head
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One domain for each NVLink domain, its nodes by tray."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    data = listed(source, "compute nodes", "give what `/nmx/v1/compute-nodes` answers", found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    trays = list(_trays(data, at, found))
-    named = not any(own.get(CLIQUE) for own in asked.nodes.values())
+    data = listed(source, "compute nodes", "give what `/nmx/v1/compute-nodes` answers", issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    trays = list(_trays(data, at, issues))
+    named = not any(own.get(CLIQUE) for own in options.nodes.values())
     rows = list(_rows(trays, named))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     if not rows:
         hint = "NMX knows the domain of a node once its NVLink fabric is up"
-        found.append(error("T530", at, "no compute node of it has an NVLink domain", hint=hint))
-        return Outcome(None, tuple(found))
-    made = pools(rows, WORDS, at, found)
+        issues.append(error("T530", at, "no compute node of it has an NVLink domain", hint=hint))
+        return Outcome(None, tuple(issues))
+    result = pools(rows, WORDS, at, issues)
     unhealthy = [each for each in trays if each.health not in HEALTHY and not NOWHERE.fullmatch(each.domain)]
-    found += _report_unhealthy(unhealthy, at)
+    issues += _report_unhealthy(unhealthy, at)
     unusable = {"unhealthy": tuple(each.node for each in unhealthy)} if unhealthy else {}
-    topology = ClusterTopology(stem(source.name), tuple(pool._replace(unusable=unusable) for pool in made))
+    topology = ClusterTopology(stem(source.name), tuple(pool._replace(unusable=unusable) for pool in result))
     places = {each.node: each.route for each in trays if not NOWHERE.fullmatch(each.domain)}
     aliases = {each.name: each.node for each in trays if each.name != each.node and each.node in places}
-    return Outcome(Part(native.planned(topology, asked.plan), places, aliases, source=source.name), tuple(found))
+    return Outcome(Part(native.planned(topology, options.plan), places, aliases, source=source.name), tuple(issues))
 
 
-def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]) -> Iterator[Tray]:
+def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic]) -> Iterator[Tray]:
     renamed = RenamedNames("node name", [])
     nameless: list[str] = []
     homeless: list[str] = []
@@ -88,7 +88,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]
             continue
         if node in seen:
             message = f'compute node "{name}" is listed twice'
-            found.append(error("T531", (*at, n, "Name"), message, hint="a node is in one tray: remove one of them"))
+            issues.append(error("T531", (*at, n, "Name"), message, hint="a node is in one tray: remove one of them"))
             continue
         seen[node] = (*at, n)
         renamed.note(name, node)
@@ -96,18 +96,16 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, found: list[Diagnostic]
             homeless.append(name)
         chassis, tray = number_in(each, "LocationInfo", "ChassisID"), number_in(each, "LocationInfo", "TrayIndex")
         yield Tray(node, name, domain, text(each, "Health").upper(), (chassis or 0, tray or 0), (*at, n))
-    found += renamed.reported(at)
-    found += left_out("T537", nameless, "compute nodes whose name is no node's", at)
+    issues += renamed.reported(at)
+    issues += left_out("T537", nameless, "compute nodes whose name is no node's", at)
     hint = "their NVLink fabric is not up; import the Kubernetes nodes too where pods may run on them all the same"
-    found += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
+    issues += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
 
 
 def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
     """`named`: rows say their domain too, in case another source calls the same nodes otherwise."""
-    domains: dict[str, list[Tray]] = {}
-    for each in sorted(trays, key=lambda tray: (tray.place, natural(tray.node))):
-        if not NOWHERE.fullmatch(each.domain):
-            domains.setdefault(each.domain, []).append(each)
+    by_place = sorted(trays, key=lambda tray: (tray.place, natural(tray.node)))
+    domains = grouped((each.domain, each) for each in by_place if not NOWHERE.fullmatch(each.domain))
     for domain, own in sorted(domains.items()):
         yield Row((domain,), tuple(each.node for each in own), route=own[0].route, partition=domain if named else None)
 

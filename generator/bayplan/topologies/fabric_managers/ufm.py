@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, has_errors
+from bayplan.core.values import grouped
 from bayplan.kube.objects import text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.topologies.fabric_managers import hosts as fabric_hosts
 from bayplan.topologies.fabric_managers import listed
 from bayplan.topologies.fabric_managers.graph import Fabric
@@ -31,22 +32,22 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(head)) and '"peer_node_name"' in head and '"system_name"' in head
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]
     start = (*at, AT, 1, 1)
     adapters = list(_adapters(computers, at))
     hosts_named = (host for _, each in computers if (host := _host(each)))
-    fabric_hosts.unlinked(hosts_named, adapters, start, found)
-    hosts = fabric_hosts.sort(adapters, asked, start, found)
+    fabric_hosts.unlinked(hosts_named, adapters, start, issues)
+    hosts = fabric_hosts.sort(adapters, options, start, issues)
     links = _links([each for each in data if "switch" in text(each, "description").lower()])
     names = {each: switch_name(each) for adapters in hosts.hosts.values() for each in adapters.values()}
-    return fabric_hosts.part(source, asked, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, found)
+    return fabric_hosts.part(source, options, hosts, Fabric(hosts.hosts, links, names, hosts.places), start, issues)
 
 
 def _adapters(ports: Sequence[tuple[int, dict[str, Any]]], at: Route) -> Iterator[Adapter]:
@@ -67,11 +68,7 @@ def _host(port: dict[str, Any]) -> str:
 
 def _links(ports: Sequence[dict[str, Any]]) -> dict[str, list[str]]:
     """Both directions of every link between switches."""
-    links: dict[str, list[str]] = {}
-    known = {text(each, "system_name") for each in ports}
-    for each in ports:
-        own, peer = text(each, "system_name"), text(each, "peer_node_name")
-        if own and peer in known and own != peer:
-            links.setdefault(own, []).append(peer)
-            links.setdefault(peer, []).append(own)
-    return links
+    ends = [(text(each, "system_name"), text(each, "peer_node_name")) for each in ports]
+    switches = {own for own, _ in ends}
+    links = ((own, peer) for own, peer in ends if own and own != peer and peer in switches)
+    return grouped(pair for own, peer in links for pair in ((own, peer), (peer, own)))

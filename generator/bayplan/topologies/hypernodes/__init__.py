@@ -1,4 +1,4 @@
-"""HyperNodes that somebody wrote: what stands in them, and what is wrong with them as a tree.
+"""HyperNodes that users wrote: their fields, and what is wrong with them as a tree.
 
 Volcano's admission looks at one object at a time; the scheduler notices some of this, and then says so in its log alone
 (Volcano 1.15, pkg/scheduler/api/hyper_node_info.go). While one HyperNode is in a cycle or has a second parent, no
@@ -53,7 +53,7 @@ class ReadHyperNode(NamedTuple):
 Tree = Mapping[str, ReadHyperNode]
 
 
-def seen(each: Object) -> ReadHyperNode:
+def read_hyper_node(each: Object) -> ReadHyperNode:
     """What stands in a HyperNode."""
     data, members = each.data, (*each.route, "spec", "members")
     return ReadHyperNode(
@@ -71,16 +71,16 @@ def _member(data: Any, route: Route) -> Member:
     return Member(text(data, "type"), text(selector, "exactMatch", "name"), selector, route)
 
 
-def faults(found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
+def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
     """Everything wrong with the HyperNodes as a whole. `nodes`: their labels by name; None where nobody knows them."""
-    tree: Tree = {each.name: each for each in found}
-    for each in found:
+    tree: Tree = {each.name: each for each in hyper_nodes}
+    for each in hyper_nodes:
         yield from _members(each, nodes)
         yield from _children(each, tree)
-    yield from _parents(found)
+    yield from _parents(hyper_nodes)
     yield from _cycles(tree)
-    yield from _shared_nodes(found, tree)
-    yield from _tier_names(found)
+    yield from _shared_nodes(hyper_nodes)
+    yield from _tier_names(hyper_nodes)
     yield from _uneven(tree)
 
 
@@ -152,9 +152,9 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
             return None
         compiled = _compiled(pattern)
         return [name for name in nodes if compiled.search(name)]
-    wanted = mapping(member.selector, "labelMatch")
-    rules = items(wanted, "matchExpressions")
-    plain = mapping(wanted, "matchLabels")
+    selector = mapping(member.selector, "labelMatch")
+    rules = items(selector, "matchExpressions")
+    plain = mapping(selector, "matchLabels")
     if not plain and not rules:
         return []
     return [name for name, own in nodes.items() if _selected(own, plain, rules)]
@@ -201,19 +201,25 @@ def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
             yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)
 
 
-def _parents(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M721: no HyperNode is a member of two."""
+def _in_two(hyper_nodes: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[Member, str, str, Route]]:
+    """Members of a kind that another HyperNode has too, with both HyperNodes and the place of the other member."""
     first: dict[str, tuple[ReadHyperNode, Member]] = {}
-    for each in found:
-        for member in each.of(HYPER_NODE):
-            parent, at = first.setdefault(member.name, (each, member))
+    for each in hyper_nodes:
+        for member in each.of(kind):
+            parent, other = first.setdefault(member.name, (each, member))
             if parent is not each:
-                message = (
-                    f'HyperNode "{member.name}" is a member of "{each.name}" and of "{parent.name}"; until that ends,'
-                    " Volcano schedules no workload with a topology"
-                )
-                notes = (Note("the other parent", at.route),)
-                yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
+                yield member, each.name, parent.name, other.route
+
+
+def _parents(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+    """M721: no HyperNode is a member of two."""
+    for member, one, other, route in _in_two(hyper_nodes, HYPER_NODE):
+        message = (
+            f'HyperNode "{member.name}" is a member of "{one}" and of "{other}"; until that ends,'
+            " Volcano schedules no workload with a topology"
+        )
+        notes = (Note("the other parent", route),)
+        yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
 
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
@@ -248,23 +254,18 @@ def _below(name: str, tree: Tree) -> Iterator[str]:
         stack += new
 
 
-def _shared_nodes(found: Sequence[ReadHyperNode], tree: Tree) -> Iterator[Diagnostic]:
+def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M724: a node is a member of one HyperNode."""
-    first: dict[str, tuple[ReadHyperNode, Member]] = {}
-    for each in found:
-        for member in each.of(NODE):
-            other, at = first.setdefault(member.name, (each, member))
-            if other is not each:
-                message = f'the node "{member.name}" is a member of HyperNode "{each.name}" and of "{other.name}"'
-                notes = (Note("the other one", at.route),)
-                hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
-                yield error("M724", member.route, message, hint=hint, notes=notes)
+    for member, one, other, route in _in_two(hyper_nodes, NODE):
+        message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
+        hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
+        yield error("M724", member.route, message, hint=hint, notes=(Note("the other one", route),))
 
 
-def _tier_names(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M727: a tier name stands for one tier."""
     first: dict[str, ReadHyperNode] = {}
-    for each in found:
+    for each in hyper_nodes:
         other = first.setdefault(each.tier_name, each) if each.tier_name else each
         if other.tier != each.tier:
             message = (

@@ -1,22 +1,21 @@
-"""Members of HyperNodes that are selected by labels or patterns -> the nodes that another source tells of."""
+"""A topology from HyperNodes. Nodes that a member selects by labels or a pattern come from another source."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import is_kind, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
-from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_dns_subdomain
-from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import PLACEHOLDER, dns_label, natural
+from bayplan.topologies import native
+from bayplan.topologies.grouping import PLACEHOLDER, dns_label, kube_objects, natural
 from bayplan.topologies.hypernodes import (
     GROUP,
     HYPER_NODE,
@@ -30,16 +29,16 @@ from bayplan.topologies.hypernodes import (
     Tree,
     faults,
     matches,
-    seen,
+    read_hyper_node,
     unreadable,
 )
 
 
-def keys(found: Iterable[ReadHyperNode]) -> frozenset[str]:
+def keys(hyper_nodes: Iterable[ReadHyperNode]) -> frozenset[str]:
     """The labels that members are selected by; that of the host name where any are, so that all nodes are told."""
-    unnamed = [member for each in found for member in each.members if member.kind == NODE and not member.name]
-    wanted = {key for member in unnamed for key in _of(member)}
-    return frozenset((*wanted, HOSTNAME_LABEL) if unnamed else ())
+    unnamed = [member for each in hyper_nodes for member in each.members if member.kind == NODE and not member.name]
+    labels = {key for member in unnamed for key in _of(member)}
+    return frozenset((*labels, HOSTNAME_LABEL) if unnamed else ())
 
 
 def _of(member: Member) -> Iterator[str]:
@@ -48,7 +47,7 @@ def _of(member: Member) -> Iterator[str]:
     yield from (text(rule, "key") for rule in items(match, "matchExpressions") if text(rule, "key"))
 
 
-class Known(NamedTuple):
+class NodeIndex(NamedTuple):
     """The nodes, ways to look them up, and how many more may be tried on patterns."""
 
     nodes: Mapping[str, Labels]
@@ -65,52 +64,52 @@ MOST_TRIES = 20_000_000
 
 
 def expanded(
-    found: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
+    hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
 ) -> tuple[list[ReadHyperNode], list[Diagnostic]]:
     """The HyperNodes with a member for each node that they select; T567 for members that select none."""
-    if not nodes or not keys(found):
-        return list(found), []
+    if not nodes or not keys(hyper_nodes):
+        return list(hyper_nodes), []
     index: dict[tuple[str, str], dict[str, Labels]] = {}
     for name, own in nodes.items():
         for pair in own.items():
             index.setdefault(pair, {})[name] = own
-    known = Known(nodes, sorted(nodes), index, [MOST_TRIES])
+    known = NodeIndex(nodes, sorted(nodes), index, [MOST_TRIES])
     reported: list[Diagnostic] = []
-    made = [each._replace(members=tuple(_members(each, known, reported))) for each in found]
+    result = [each._replace(members=tuple(_members(each, known, reported))) for each in hyper_nodes]
     if len(reported) > MOST_REPORTED:
         message = f"none of the {len(nodes)} nodes is one that {len(reported) - MOST_REPORTED} more members select"
         reported[MOST_REPORTED:] = [
             warning("T567", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
         ]
-    return made, reported
+    return result, reported
 
 
-def _members(each: ReadHyperNode, known: Known, reported: list[Diagnostic]) -> Iterator[Member]:
+def _members(each: ReadHyperNode, index: NodeIndex, reported: list[Diagnostic]) -> Iterator[Member]:
     for member in each.members:
-        chosen = _chosen(member, known) if member.kind == NODE and not member.name else None
+        chosen = _selected_nodes(member, index) if member.kind == NODE and not member.name else None
         if chosen is None:
             yield member
             continue
         if not chosen:
-            message = f'none of the {len(known.nodes)} nodes is one that HyperNode "{each.name}" selects here'
+            message = f'none of the {len(index.nodes)} nodes is one that HyperNode "{each.name}" selects here'
             reported.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
         yield from (member._replace(name=name) for name in sorted(chosen, key=natural))
 
 
-def _chosen(member: Member, known: Known) -> list[str] | None:
+def _selected_nodes(member: Member, index: NodeIndex) -> list[str] | None:
     """The nodes; None where they cannot be told."""
     pattern = text(member.selector, "regexMatch", "pattern")
     if pattern and (unreadable(pattern) or _OTHERWISE.search(pattern)):
         return None
     if pattern:
-        names = _beginning(_PLAIN.match(pattern), known.names)
-        known.tries[0] -= len(names)
-        return matches(member, {name: known.nodes[name] for name in names}) if known.tries[0] > 0 else None
+        names = _beginning(_PLAIN.match(pattern), index.names)
+        index.tries[0] -= len(names)
+        return matches(member, {name: index.nodes[name] for name in names}) if index.tries[0] > 0 else None
     plain = mapping(member.selector, "labelMatch", "matchLabels")
     pairs = [(key, value) for key, value in plain.items() if isinstance(key, str) and isinstance(value, str)]
     if len(pairs) < len(plain):
         return []
-    return matches(member, min((known.holders.get(pair, {}) for pair in pairs), key=len, default=known.nodes))
+    return matches(member, min((index.holders.get(pair, {}) for pair in pairs), key=len, default=index.nodes))
 
 
 _OTHERWISE = re.compile(r"\[:|\\[pPQEC]|\(\?[a-zA-Z]*[sUm-]")
@@ -120,14 +119,14 @@ _PLAIN = re.compile(r"\^((?:[a-z0-9-](?![?*+{|]))*)(?![^|]*\|)")
 """The letters that every name begins with that a pattern matches: what follows them may not be left out."""
 
 
-def _beginning(found: re.Match[str] | None, names: Sequence[str]) -> Sequence[str]:
+def _beginning(match: re.Match[str] | None, names: Sequence[str]) -> Sequence[str]:
     """The names that begin with some letters."""
-    if found is None or not found[1]:
+    if match is None or not match[1]:
         return names
-    return names[bisect_left(names, found[1]) : bisect_right(names, f"{found[1]}\U0010ffff")]
+    return names[bisect_left(names, match[1]) : bisect_right(names, f"{match[1]}\U0010ffff")]
 
 
-# A tree of HyperNodes as a native ClusterTopology: each path from a root to a leaf is a line of domains.
+# The tree of HyperNodes as one pool: each path from a root to a leaf is a domain.
 
 Chain = tuple[ReadHyperNode, ...]
 """HyperNodes from a root down to a leaf."""
@@ -138,41 +137,43 @@ def sniff(source: SourceFile) -> bool:
     return any(True for _ in _hyper_nodes(source))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The topology, or why the HyperNodes are none."""
     objects = list(_hyper_nodes(source))
-    written = [seen(each) for each in objects]
-    found, reported = expanded(written, asked.nodes)
-    made = native.part(
-        _made(objects, found, (*_broken(written), *faults(written, None), *reported), bool(asked.nodes)), source, asked
+    written = [read_hyper_node(each) for each in objects]
+    hyper_nodes, reported = expanded(written, options.nodes)
+    result = native.part(
+        _read(objects, hyper_nodes, (*_broken(written), *faults(written, None), *reported), bool(options.nodes)),
+        source,
+        options,
     )
-    if made.value is None:
-        return made
-    places = {member.name: member.route for each in found for member in each.of(NODE)}
-    return Outcome(made.value._replace(places=places), made.diagnostics)
+    if result.value is None:
+        return result
+    places = {member.name: member.route for each in hyper_nodes for member in each.of(NODE)}
+    return Outcome(result.value._replace(places=places), result.diagnostics)
 
 
 def needed_labels(source: SourceFile) -> frozenset[str]:
     """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
-    return keys(seen(each) for each in _hyper_nodes(source))
+    return keys(read_hyper_node(each) for each in _hyper_nodes(source))
 
 
-def _made(
-    objects: Sequence[Object], found: Sequence[ReadHyperNode], wrong: tuple[Diagnostic, ...], given: bool
-) -> Outcome[dict[str, Any]]:
-    tree: Tree = {each.name: each for each in found}
+def _read(
+    objects: Sequence[Object], hyper_nodes: Sequence[ReadHyperNode], wrong: tuple[Diagnostic, ...], nodes_known: bool
+) -> Outcome[ClusterTopology]:
+    tree: Tree = {each.name: each for each in hyper_nodes}
     chains = [] if has_errors(wrong) else list(_chains(tree))
-    wrong += (*_uneven(chains), *_unnamed(found, given), *_no_nodes(found))
+    wrong += (*_uneven(chains), *_unnamed(hyper_nodes, nodes_known), *_no_nodes(hyper_nodes))
     if has_errors(wrong):
         return Outcome(None, wrong)
     name = next((text(each.data, "metadata", "labels", TOPOLOGY) for each in objects), "")
-    return Outcome(_document(name or "hypernodes", chains), wrong)
+    return Outcome(_topology(name or "hypernodes", chains), wrong)
 
 
-def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+def _broken(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T454: what the API server would refuse, or would take for one object."""
     first: dict[str, ReadHyperNode] = {}
-    for each in found:
+    for each in hyper_nodes:
         if not each.name or each.tier is None or each.tier < 0:
             message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
             yield error("T454", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
@@ -191,11 +192,7 @@ def _broken(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
-    for number, document in enumerate(source.documents):
-        at = source.at(number)
-        inside = (((*at, "items", i), each) for i, each in enumerate(items(document.data, "items")))
-        listed: list[tuple[Route, Any]] = [(at, document.data), *inside]
-        yield from (Object(route, data) for route, data in listed if is_kind(data, GROUP, "HyperNode"))
+    return (each for each in kube_objects(source) if is_kind(each.data, GROUP, "HyperNode"))
 
 
 def _chains(tree: Tree) -> Iterator[Chain]:
@@ -232,15 +229,15 @@ ONE_BY_ONE = (
 )
 
 
-def _unnamed(found: Sequence[ReadHyperNode], given: bool) -> Iterator[Diagnostic]:
+def _unnamed(hyper_nodes: Sequence[ReadHyperNode], nodes_known: bool) -> Iterator[Diagnostic]:
     """Members that only the cluster can tell. `given`: the nodes are known, and a pattern is not one to try on them."""
     unnamed = [
         (each, one)
-        for each in found
+        for each in hyper_nodes
         for one in each.members
         if one.kind == NODE and not one.name and not unreadable(text(one.selector, "regexMatch", "pattern"))
     ]
-    hint = ONE_BY_ONE if given else "give the nodes beside: `kubectl get nodes -o json`"
+    hint = ONE_BY_ONE if nodes_known else "give the nodes beside: `kubectl get nodes -o json`"
     for each, member in unnamed[:MOST_REPORTED]:
         message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
         yield warning("T452", member.route, message, hint=hint)
@@ -249,23 +246,20 @@ def _unnamed(found: Sequence[ReadHyperNode], given: bool) -> Iterator[Diagnostic
         yield warning("T452", unnamed[MOST_REPORTED][1].route, message, hint=hint)
 
 
-def _no_nodes(found: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
+def _no_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """T537: members that no node can be."""
-    for each in found:
+    for each in hyper_nodes:
         for member in each.of(NODE):
             if not is_dns_subdomain(member.name):
                 message = f'HyperNode "{each.name}" names {shorten(member.name)}, which no node can be called'
                 yield error("T537", member.route, message, hint="write the name that `kubectl get nodes` prints")
 
 
-def _document(name: str, chains: Sequence[Chain]) -> dict[str, Any]:
-    domains = [
-        {"path": "/".join(_values(chain)), "nodes": hostlist.compress(member.name for member in chain[-1].of(NODE))}
-        for chain in chains
-        if any(chain[-1].of(NODE))
-    ]
-    pool = {"name": "nodes", "node": {}, "levels": list(_levels(chains[0])) if chains else [], "domains": domains}
-    return native.document(name, {"defaults": {"scheduler": "volcano"}, "pools": [pool]})
+def _topology(name: str, chains: Sequence[Chain]) -> ClusterTopology:
+    leaves = ((chain, tuple(member.name for member in chain[-1].of(NODE))) for chain in chains)
+    domains = tuple(Domain(_values(chain), nodes) for chain, nodes in leaves if nodes)
+    pool = Pool("nodes", native.UNDESCRIBED, tuple(_levels(chains[0])) if chains else (), domains)
+    return ClusterTopology(name, (pool,), defaults={"scheduler": "volcano"})
 
 
 def _values(chain: Chain) -> tuple[str, ...]:
@@ -274,12 +268,7 @@ def _values(chain: Chain) -> tuple[str, ...]:
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
-def _unlabelled(each: ReadHyperNode) -> dict[str, Any]:
-    """A level whose label no node carries."""
-    return {"label": f"{PLACEHOLDER}/tier-{each.tier}", "apply": True}
-
-
-def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
+def _levels(chain: Chain) -> Iterator[Level]:
     """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
     taken: set[str] = set()
     for each in chain:
@@ -287,4 +276,4 @@ def _levels(chain: Chain) -> Iterator[Mapping[str, Any]]:
         name = dns_label(text(each.annotations, LEVEL) or label.rpartition("/")[2])
         unique = name if name and name not in (*taken, "host") else f"tier-{each.tier}"
         taken.add(unique)
-        yield {"name": unique, "label": label} if label else {**_unlabelled(each), "name": unique}
+        yield Level(unique, label or f"{PLACEHOLDER}/tier-{each.tier}", apply=not label)

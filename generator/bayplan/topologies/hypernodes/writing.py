@@ -1,4 +1,4 @@
-"""HyperNodes (topology.volcano.sh/v1alpha1): one object for each domain, from the finest level up; written and read.
+"""HyperNodes (topology.volcano.sh/v1alpha1): one object for each domain, from the finest level up.
 
 Volcano 1.14 and 1.15, staging/.../topology/v1alpha1/hypernode_types.go and pkg/scheduler/api/hyper_node_info.go. Tier 1
 is the finest level. Members are named exactly: of HyperNodes the scheduler knows no other way, of nodes each other way
@@ -43,26 +43,26 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The HyperNodes of a topology, coarse ones first; or how Volcano is to discover them."""
     if topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
         return (_discovery(topology),)
-    found = tree(topology)
-    called = names(found)
-    return tuple(_document(topology, key, each, called) for key, each in found.items())
+    domains = tree(topology)
+    object_names = names(domains)
+    return tuple(_document(topology, key, each, object_names) for key, each in domains.items())
 
 
 def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
     """Every domain that has usable nodes, in the order of names. All pools with levels have the same number of them."""
-    found: dict[Key, HyperNode] = {}
+    domains: dict[Key, HyperNode] = {}
     for pool in topology.pools:
         unusable = {name for names in pool.unusable.values() for name in names}
         for domain in sorted(pool.domains, key=place) if pool.levels else ():
             usable = [node for node in domain.nodes if node not in unusable]
             key = tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
             for depth, level in enumerate(pool.levels if usable else (), 1):
-                each = found.setdefault(key[:depth], HyperNode(level.name, len(pool.levels) - depth + 1, {}, []))
+                each = domains.setdefault(key[:depth], HyperNode(level.name, len(pool.levels) - depth + 1, {}, []))
                 if depth < len(key):
                     each.below[key[: depth + 1]] = None
                 else:
                     each.nodes.extend(usable)
-    return found
+    return domains
 
 
 def place(domain: Domain) -> tuple[Any, ...]:
@@ -72,17 +72,13 @@ def place(domain: Domain) -> tuple[Any, ...]:
 
 def names(domains: Mapping[Key, Any]) -> dict[Key, str]:
     """A DNS-1123 name for each domain, made of its values. Where two would meet, both end in a hash of the original."""
-    plain = {key: ".".join(_part(value) for _, value in key) for key in domains}
-    twice = {name for name, count in Counter(plain.values()).items() if count > 1}
-    return {key: name if _fits(name) and name not in twice else _hashed(name, key) for key, name in plain.items()}
-
-
-def _part(value: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", value.lower()).strip("-") or "x"
-
-
-def _fits(name: str) -> bool:
-    return len(name) <= LONGEST
+    plain = {
+        key: ".".join(re.sub("[^a-z0-9]+", "-", value.lower()).strip("-") or "x" for _, value in key) for key in domains
+    }
+    uses = Counter(plain.values())
+    return {
+        key: name if len(name) <= LONGEST and uses[name] == 1 else _hashed(name, key) for key, name in plain.items()
+    }
 
 
 def _hashed(name: str, key: Key) -> str:
@@ -90,12 +86,12 @@ def _hashed(name: str, key: Key) -> str:
     return f"{name[: LONGEST - 9].rstrip('-.')}-{crc32(whole.encode()):08x}"
 
 
-def _document(topology: ClusterTopology, key: Key, each: HyperNode, called: Mapping[Key, str]) -> Manifest:
+def _document(topology: ClusterTopology, key: Key, each: HyperNode, object_names: Mapping[Key, str]) -> Manifest:
     return {
         "apiVersion": API_VERSION,
         "kind": "HyperNode",
         "metadata": {
-            "name": called[key],
+            "name": object_names[key],
             **({"labels": {TOPOLOGY: topology.name}} if len(topology.name) <= LONGEST_LABEL else {}),
             "annotations": {LEVEL: each.level, PATH: "/".join(value for _, value in key)},
         },
@@ -103,7 +99,7 @@ def _document(topology: ClusterTopology, key: Key, each: HyperNode, called: Mapp
             "tier": each.tier,
             "tierName": key[-1][0],
             "members": [
-                *(_member("HyperNode", called[child]) for child in each.below),
+                *(_member("HyperNode", object_names[child]) for child in each.below),
                 *(_member("Node", node) for node in each.nodes),
             ],
         },

@@ -1,4 +1,4 @@
-"""Nodes, counted by what is the same of them: 100,000 nodes are some thousand groups, and all else looks at groups.
+"""Equal nodes are counted as one group: 100,000 nodes are some thousand groups, and later stages read only groups.
 
 A node says two things: what it offers (allocatable amounts, taints, state) and its labels. Of the labels only those
 are kept that somebody asks for; which of them a node has is told by its *form*, the keys of all its labels.
@@ -11,9 +11,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any
 
-from bayplan.core.diagnostics import Route
+from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
+from bayplan.topologies.grouping import least
 
 Taint = tuple[str, str, str]
 """Key, value, effect."""
@@ -62,7 +63,7 @@ class LabelKeys(NamedTuple):
     host: int
 
 
-class KnownOffer(NamedTuple):
+class NumberedOffer(NamedTuple):
     """An offer that was met before, by number."""
 
     number: int
@@ -85,7 +86,7 @@ class NodeCounter:
         self.wanted = wanted - {HOSTNAME_LABEL}
         self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
-        self.known: dict[Hashable, KnownOffer] = {}
+        self.known: dict[Hashable, NumberedOffer] = {}
         self.kinds: dict[Hashable, int] = {}
         self.picked: dict[tuple[str, ...], int] = {}
         self.groups: dict[tuple[int, int, tuple[str, ...]], OpenGroup] = {}
@@ -105,17 +106,17 @@ class NodeCounter:
             found = self.forms[keys] = LabelKeys(kind, wanted, _picker(places), host)
         return found
 
-    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> KnownOffer:
+    def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> NumberedOffer:
         """The offer that was said in these words; made where they are new."""
         found = self.known.get(spelled)
         if found is None:
-            made = make()
-            kind = self.kinds.setdefault(made.kind, len(self.kinds))
-            found = self.known[spelled] = KnownOffer(len(self.offers), kind)
-            self.offers.append(made)
+            result = make()
+            kind = self.kinds.setdefault(result.kind, len(self.kinds))
+            found = self.known[spelled] = NumberedOffer(len(self.offers), kind)
+            self.offers.append(result)
         return found
 
-    def add(self, name: str, place: Route, offer: KnownOffer, form: LabelKeys, values: Sequence[str]) -> None:
+    def add(self, name: str, place: Route, offer: NumberedOffer, form: LabelKeys, values: Sequence[str]) -> None:
         """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
         if not name:
             raise ValueError("it has no name")
@@ -138,16 +139,36 @@ class NodeCounter:
         """What was counted."""
         alike = tuple(map(self._group, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
-        return AllNodes(alike, self.places, self.hosts, self._aliases(), keys, tuple(self.twice))
-
-    def _aliases(self) -> Aliases:
-        """Names that nodes have besides: the short host name, the provider's id and its last part, and what is told."""
-        return Aliases(self.called, self.places, self.hosts)
+        aliases = Aliases(self.called, self.places, self.hosts)
+        return AllNodes(alike, self.places, self.hosts, aliases, keys, tuple(self.twice))
 
     def _group(self, group: OpenGroup) -> NodeGroup:
         offers = [self.offers[number] for number in group.offers]
         offer = offers[0] if len(offers) == 1 else offers[0]._replace(amounts=least(each.amounts for each in offers))
         return NodeGroup(offer, dict(zip(group.wanted, group.values, strict=True)), tuple(group.names))
+
+
+class Report(NamedTuple):
+    """What is wrong with nodes: each finding stands at the place of the first node that it names."""
+
+    places: Mapping[str, Route]
+    diagnostics: list[Diagnostic]
+
+    def error(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what must be corrected."""
+        self.diagnostics.append(error(code, self.places[names[0]], message, hint=hint))
+
+    def warning(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what may be wrong."""
+        self.diagnostics.append(warning(code, self.places[names[0]], message, hint=hint))
+
+    def info(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
+        """Reports what the user may not expect."""
+        self.diagnostics.append(info(code, self.places[names[0]], message, hint=hint))
+
+    def has_errors(self, since: int = 0) -> bool:
+        """Whether there are errors, those before a number of findings not counted."""
+        return has_errors(self.diagnostics[since:])
 
 
 def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
@@ -158,16 +179,6 @@ def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
 def size(groups: Iterable[NodeGroup]) -> int:
     """How many nodes they are."""
     return sum(len(each.names) for each in groups)
-
-
-def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The amounts that each of them has."""
-    several = {id(amounts): amounts for amounts in offers}
-    first, *rest = several.values()
-    found = dict(first)
-    for amounts in rest:
-        found = {key: min(amount, amounts[key]) for key, amount in found.items() if key in amounts}
-    return found
 
 
 def _devices(amounts: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -191,12 +202,12 @@ class Aliases(Mapping[str, str]):
         self._called, self._nodes, self._hosts = called, nodes, hosts
 
     @cached_property
-    def _found(self) -> dict[str, str]:
-        found: dict[str, str] = {}
+    def _by_alias(self) -> dict[str, str]:
+        names: dict[str, str] = {}
         for alias, name in self._pairs():
-            if found.setdefault(alias, name) != name:
-                found[alias] = ""
-        return {alias: name for alias, name in found.items() if alias and name and alias not in self._nodes}
+            if names.setdefault(alias, name) != name:
+                names[alias] = ""
+        return {alias: name for alias, name in names.items() if alias and name and alias not in self._nodes}
 
     def _pairs(self) -> Iterator[tuple[str, str]]:
         for name, provider, *others in self._called:
@@ -205,10 +216,10 @@ class Aliases(Mapping[str, str]):
         yield from ((host, name) for name, host in self._hosts.items())
 
     def __getitem__(self, alias: str) -> str:
-        return self._found[alias]
+        return self._by_alias[alias]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._by_alias)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._by_alias)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import AcceleratorKind
 from bayplan.topologies import grouping
 from bayplan.topologies.kubernetes_nodes import NodeGroup, Taint, size
@@ -176,9 +175,7 @@ def kind_of(product: str) -> str:
 
 def kinds_of(products: Iterable[str]) -> dict[str, str]:
     """Product -> kind; two products of one kind go by their whole names."""
-    short: dict[str, list[str]] = {}
-    for product in sorted(set(products)):
-        short.setdefault(kind_of(product), []).append(product)
+    short = grouped((kind_of(product), product) for product in sorted(set(products)))
     used: set[str] = set()
     return {
         product: grouping.free(kind if len(held) == 1 else grouping.dns_label(product) or kind, used)
@@ -205,8 +202,10 @@ def built_in(group: NodeGroup) -> dict[str, int]:
     offer, resource = group.offer, resource_of(group)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
     parts = _parts(group) if resource else {}
-    cut = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
-    cards = _labelled(group) if resource == NVIDIA and not cut else 0  # of parts, the label counts what they are of
+    partitioned = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
+    cards = (
+        _labelled(group) if resource == NVIDIA and not partitioned else 0
+    )  # of parts, the label counts what they are of
     whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
     if strange := unmodelled(group):
@@ -216,14 +215,14 @@ def built_in(group: NodeGroup) -> dict[str, int]:
 
 def short_of(group: NodeGroup, wanted: Mapping[str, int]) -> dict[str, int]:
     """Devices of which the node can give less than its like -> how many it can."""
-    given = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
-    return {key: amount for key, amount in given.items() if amount < wanted[key]}
+    allocatable = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
+    return {key: amount for key, amount in allocatable.items() if amount < wanted[key]}
 
 
 def shared(group: NodeGroup) -> int:
     """More of them to allocate than there are: shares of GPUs."""
-    given, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
-    return given if 0 < cards < given else 0
+    allocatable, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
+    return allocatable if 0 < cards < allocatable else 0
 
 
 def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str, str]:
@@ -249,13 +248,6 @@ def tolerated(groups: Sequence[NodeGroup]) -> tuple[Taint, ...]:
 def holding(taints: Iterable[Taint]) -> list[Taint]:
     """Those that keep pods off for another reason than a passing state."""
     return [taint for taint in taints if taint[2] in _HOLDING and not taint[0].startswith(_PASSING)]
-
-
-def toleration(taint: Taint) -> dict[str, Any]:
-    """A toleration of the taint."""
-    key, value, effect = taint
-    how = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-    return {"key": key, **how, "effect": effect}
 
 
 def is_control(group: NodeGroup) -> bool:

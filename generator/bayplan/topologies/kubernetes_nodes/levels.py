@@ -1,15 +1,15 @@
-"""How nodes are spoken of."""
+"""Levels from the labels of Kubernetes nodes: presets by platform, and whether the labels form a tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.topology import HOST_LEVEL, Level
 from bayplan.topologies.grouping import CLIQUE
-from bayplan.topologies.kubernetes_nodes import NodeGroup, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import NodeGroup, Report, nodes_of, size
 
 
 def named(names: Sequence[str]) -> str:
@@ -32,10 +32,10 @@ def as_said(names: Sequence[str]) -> str:
     return f"as {named(names)} {'says' if len(names) == 1 else 'say'}"
 
 
-# Whose node labels say where a node hangs, and what they are called: one row a platform, each level named.
+# The topology labels of each platform, one row for each, with a name for each level.
 #
-# Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so nothing is sorted
-# by them. Labels that name a single host (GKE's gce-topology-host, OKE's rdma.host_id) are no levels.
+# Numbers in keys run in both directions (AWS: 1 is the top; Nebius, Topograph: 0 is the bottom), so the order of rows
+# counts. Labels of a single host (GKE's gce-topology-host, OKE's rdma.host_id) are not levels.
 
 
 class Tier(NamedTuple):
@@ -105,8 +105,6 @@ PLACES = ("generic", "clique")
 LABELS = frozenset(tier.label for tiers in PRESETS.values() for tier in tiers) | {CLIQUE}
 
 
-# Which labels of some nodes are their levels, and whether they are a tree: each domain in one place.
-
 Path = tuple[str, ...]
 LABEL_THEM = "label them, leave the level out with --level, or the nodes with --exclude-incomplete"
 MOST = 10
@@ -134,6 +132,11 @@ class Tree(NamedTuple):
 
     levels: tuple[Level, ...]
     rows: tuple[Row, ...]
+
+
+K = TypeVar("K")
+Places = Mapping[Path, list[NodeGroup]]
+"""Where a domain stands -> the nodes that say so."""
 
 
 def preset_of(groups: Iterable[NodeGroup]) -> tuple[str, ...]:
@@ -170,26 +173,17 @@ def rows_of(groups: Iterable[NodeGroup], tiers: Sequence[Tier]) -> tuple[Row, ..
     return tuple(Row(path, each) for path, each in paths if all(path))
 
 
-def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Judged:
-    """The tree of these levels, without those that every node has for itself; None where it is no tree."""
-    found: list[Diagnostic] = []
+def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, report: Report) -> Tree:
+    """The tree of these levels, without those that every node has for itself."""
     while tiers and _one_node_each(rows):
-        tier, names = tiers[-1], {name for row in rows for name in row.group.names}
-        found.append(_one_each(tier, rows, len(tiers) == 1 and {row.path[-1] for row in rows} == names, where, places))
+        _report_one_each(tiers, rows, where, report)
         tiers, rows = tiers[:-1], joined(rows, len(tiers) - 1)
-    upside_down = list(_order(rows, tiers, where, places))
+    upside_down = _report_order(rows, tiers, where, report)
     levels = [Level(tier.name, tier.label) for tier in tiers]
     for depth in range(1, len(tiers)) if not upside_down else ():
-        if _repeat(rows, depth, tiers, where, places, found):
+        if _repeat(rows, depth, tiers, where, report):
             levels[depth] = levels[depth]._replace(unique="parent")
-    return Judged(Tree(tuple(levels), rows), (*found, *upside_down))
-
-
-class Judged(NamedTuple):
-    """A tree and what is to be said of it."""
-
-    tree: Tree
-    found: tuple[Diagnostic, ...]
+    return Tree(tuple(levels), rows)
 
 
 def joined(rows: Iterable[Row], depth: int) -> tuple[Row, ...]:
@@ -206,18 +200,20 @@ def _one_node_each(rows: Sequence[Row]) -> bool:
     )
 
 
-def _one_each(tier: Tier, rows: Sequence[Row], names: bool, where: str, places: Mapping[str, Route]) -> Diagnostic:
-    place = places[rows[0].group.names[0]]
+def _report_one_each(tiers: Sequence[Tier], rows: Sequence[Row], where: str, report: Report) -> None:
+    """T509."""
+    label, names = tiers[-1].label, rows[0].group.names
     hint = f'every pool ends in the level "{HOST_LEVEL}" by itself'
-    if names:
-        message = f'the only level of {where}, "{tier.label}", holds the names of the nodes'
-        return error("T509", place, message, hint=f"leave it out: {hint}")
-    message = f'every node of {where} has its own "{tier.label}", so it is left out'
-    return warning("T509", place, message, hint=hint)
+    if len(tiers) == 1 and {row.path[-1] for row in rows} == {name for row in rows for name in row.group.names}:
+        message = f'the only level of {where}, "{label}", holds the names of the nodes'
+        report.error("T509", names, message, hint=f"leave it out: {hint}")
+    else:
+        report.warning("T509", names, f'every node of {where} has its own "{label}", so it is left out', hint=hint)
 
 
-def _order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
-    """T508: a value of the coarser level says what the finer one is."""
+def _report_order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, report: Report) -> bool:
+    """T508, and whether there is any: a value of the coarser level says what the finer one is."""
+    before = len(report.diagnostics)
     for depth in range(1, len(tiers)):
         coarse, fine = len({row.path[depth - 1] for row in rows}), len({row.path[depth] for row in rows})
         if fine < coarse and len({row.path[depth - 1 : depth + 1] for row in rows}) == coarse:
@@ -226,22 +222,14 @@ def _order(rows: Sequence[Row], tiers: Sequence[Tier], where: str, places: Mappi
                 f'{where} has {count(fine, "value")} of "{other.label}" and {coarse} of "{one.label}", which is to be'
                 " the coarser one"
             )
-            place = places[rows[0].group.names[0]]
-            yield error("T508", place, message, hint=f'name "{other.label}" first: levels go from coarse to fine')
+            hint = f'name "{other.label}" first: levels go from coarse to fine'
+            report.error("T508", rows[0].group.names, message, hint=hint)
+    return len(report.diagnostics) > before
 
 
-def _repeat(
-    rows: Sequence[Row],
-    depth: int,
-    tiers: Sequence[Tier],
-    where: str,
-    places: Mapping[str, Route],
-    found: list[Diagnostic],
-) -> bool:
+def _repeat(rows: Sequence[Row], depth: int, tiers: Sequence[Tier], where: str, report: Report) -> bool:
     """Whether the values of a level repeat under other parents; T505 where they rather are mistakes."""
-    parents: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in rows:
-        parents.setdefault(row.path[depth], {}).setdefault(row.path[:depth], []).append(row.group)
+    parents = placed((row.path[depth], row.path[:depth], row.group) for row in rows)
     several = {value: held for value, held in parents.items() if len(held) > 1}
     tier = tiers[depth]
     if not several or tier.repeats:
@@ -249,61 +237,50 @@ def _repeat(
     structural = len(several) > 2 or all(map(even, several.values()))
     if structural and 2 * len(several) >= len(parents):
         message = f'the values of "{tier.label}" repeat under other parents in {where}: {listing(several, "and", 3)}'
-        place = places[rows[0].group.names[0]]
-        found.append(info("T506", place, message, hint="the level is marked `unique: parent`"))
+        report.info("T506", rows[0].group.names, message, hint="the level is marked `unique: parent`")
         return True
-    found += (_suspects(tier, value, held, tiers[:depth], places) for value, held in list(several.items())[:MOST])
+    for value, held in list(several.items())[:MOST]:
+        few, many = minority(held)
+        above = next(level for level, pair in enumerate(zip(few, many, strict=True)) if pair[0] != pair[1])
+        report_two_places(tier, value, tiers[above].name, tiers[above].label, above, held, report)
     return False
 
 
-def _suspects(
-    tier: Tier,
-    value: str,
-    parents: Mapping[Path, Sequence[NodeGroup]],
-    above: Sequence[Tier],
-    places: Mapping[str, Route],
-) -> Diagnostic:
-    """T505: those who are few are named."""
-    few, many = minority(parents)
-    depth = next(depth for depth, pair in enumerate(zip(few, many, strict=True)) if pair[0] != pair[1])
-    return in_two_places(tier, value, above[depth].name, above[depth].label, (many[depth], few[depth]), parents, places)
-
-
-def in_two_places(
-    tier: Tier,
-    value: str,
-    level: str,
-    label: str,
-    named: tuple[str, str],
-    parents: Mapping[Path, Sequence[NodeGroup]],
-    places: Mapping[str, Route],
-) -> Diagnostic:
-    """T505: a domain lies in the first of the domains named, as most say, and in the second."""
+def report_two_places(
+    tier: Tier, value: str, level: str, label: str, depth: int, parents: Places, report: Report
+) -> None:
+    """T505: a domain lies in one domain of a coarser level, as most of its nodes say, and in another."""
     few, many = minority(parents)
     names = nodes_of(parents[few])
     most = count(size(parents[many]), "node")
     message = (
-        f'{tier.name} "{value}" lies in {level} "{named[0]}", as {most} say, and in "{named[1]}", {as_said(names)}'
+        f'{tier.name} "{value}" lies in {level} "{many[depth]}", as {most} say, and in "{few[depth]}", {as_said(names)}'
     )
     hint = f'correct the label "{label}" or "{tier.label}" of {"this node" if len(names) == 1 else "these nodes"}'
-    return error("T505", places[names[0]], message, hint=hint)
+    report.error("T505", names, message, hint=hint)
 
 
-def minority(parents: Mapping[Path, Sequence[NodeGroup]]) -> tuple[Path, Path]:
+def placed(groups: Iterable[tuple[K, Path, NodeGroup]]) -> dict[K, Places]:
+    """Domain -> where it stands -> the nodes that say so."""
+    by_domain = grouped((domain, (path, group)) for domain, path, group in groups)
+    return {domain: grouped(pairs) for domain, pairs in by_domain.items()}
+
+
+def minority(parents: Places) -> tuple[Path, Path]:
     """The place that the fewest nodes name, and the one that the most name."""
     sizes = sorted((size(held), path) for path, held in parents.items())
     return sizes[0][1], sizes[-1][1]
 
 
-def even(parents: Mapping[Path, Sequence[NodeGroup]]) -> bool:
+def even(parents: Places) -> bool:
     """Whether no place has less than half the nodes of another: then it is no mistake of a few."""
     sizes = [size(held) for held in parents.values()]
     return 2 * min(sizes) >= max(sizes)
 
 
-def incomplete(
-    groups: Sequence[NodeGroup], tiers: Sequence[Tier], where: str, places: Mapping[str, Route], excluded: bool
-) -> Iterator[Diagnostic]:
+def report_incomplete(
+    groups: Sequence[NodeGroup], tiers: Sequence[Tier], where: str, excluded: bool, report: Report
+) -> None:
     """T503, or T504 where they are to be left out: nodes that lack a label that others have."""
     reported: set[str] = set()
     for tier in tiers if groups else ():
@@ -311,8 +288,8 @@ def incomplete(
         new = [name for name in lacking if name not in reported and tier.label != CLIQUE]
         reported.update(new)
         if new and excluded:
-            yield info("T504", places[new[0]], f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
+            report.info("T504", new, f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
         elif new:
             having = nodes_of(each for each in groups if each.labels.get(tier.label))
             others = f', unlike "{having[0]}" and others of {where}' if having else ""
-            yield error("T503", places[new[0]], f'{has(new)} no label "{tier.label}"{others}', hint=LABEL_THEM)
+            report.error("T503", new, f'{has(new)} no label "{tier.label}"{others}', hint=LABEL_THEM)

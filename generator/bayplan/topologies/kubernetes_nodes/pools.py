@@ -1,16 +1,16 @@
-"""Which nodes of a pool cannot be used, and why: not ready, cordoned, unhealthy, or reserved for others."""
+"""Pools from nodes in a tree: their shapes, and which nodes are not ready, cordoned, unhealthy or reserved."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.values import grouped
 from bayplan.kube import quantity
-from bayplan.model.formats import Asked
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import AcceleratorKind, Domain, NodeShape, Pool
 from bayplan.topologies import grouping
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Taint, hardware, least, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, Taint, hardware, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import Path, Row, has, named
 from bayplan.topologies.kubernetes_nodes.trees import FamilyTree
 
@@ -26,15 +26,15 @@ def states(
     unlinked: frozenset[str],
 ) -> dict[str, str]:
     """Node -> reason. `silent`: no node at all says whether it is ready."""
-    found: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for each in groups:
         reason = state(each, no_ready) or ("unhealthy" if hardware.short_of(each, devices) else "")
         reason = reason or ("reserved" if _extra(each, tolerated) else "")
         if reason:
-            found |= dict.fromkeys(each.names, reason)
+            reasons |= dict.fromkeys(each.names, reason)
         if unlinked and reason in ("", "reserved"):
-            found |= {name: "unhealthy" for name in each.names if name in unlinked}
-    return found
+            reasons |= {name: "unhealthy" for name in each.names if name in unlinked}
+    return reasons
 
 
 def state(group: NodeGroup, no_ready: bool) -> str:
@@ -55,40 +55,33 @@ def report_states(
     devices: Mapping[str, int],
     tolerated: Sequence[Taint],
     no_ready: bool,
-    places: Mapping[str, Route],
-) -> Iterator[Diagnostic]:
+    report: Report,
+) -> None:
     """Why nodes are not used that call themselves ready: one finding for all of one reason."""
-    short_of: dict[tuple[str, int], list[NodeGroup]] = {}
-    extra: dict[Taint, list[NodeGroup]] = {}
-    for each in groups:
-        if state(each, no_ready):
-            continue
-        for key, given in list(hardware.short_of(each, devices).items())[:1]:
-            short_of.setdefault((key, given), []).append(each)
-        for taint in _extra(each, tolerated)[:1]:
-            extra.setdefault(taint, []).append(each)
-    yield from (
-        _short_of(key, given, devices[key], nodes_of(held), places) for (key, given), held in sorted(short_of.items())
-    )
-    yield from (_reserved(taint, nodes_of(held), places) for taint, held in sorted(extra.items()))
+    ready = [each for each in groups if not state(each, no_ready)]
+    short_of = grouped((first, each) for each in ready for first in list(hardware.short_of(each, devices).items())[:1])
+    extra = grouped((taint, each) for each in ready for taint in _extra(each, tolerated)[:1])
+    for (key, allocatable), held in sorted(short_of.items()):
+        _report_short(key, allocatable, devices[key], nodes_of(held), report)
+    for taint, held in sorted(extra.items()):
+        names, (key, value, effect) = nodes_of(held), taint
+        message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
+        report.info("T524", names, message, hint="counted as reserved")
 
 
-def _short_of(key: str, given: int, wanted: int, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
+def _report_short(key: str, allocatable: int, wanted: int, names: Sequence[str], report: Report) -> None:
     if key in hardware.CARDS:
-        message = f'{has(names)} {wanted} GPUs and can give {given}: "{key}" is {given} in status.allocatable'
+        message = (
+            f'{has(names)} {wanted} GPUs and can give {allocatable}: "{key}" is {allocatable} in status.allocatable'
+        )
         hint = "counted as unhealthy: pods for the whole node do not fit"
-        return warning("T513", places[names[0]], message, hint=hint)
-    message = f'{has(names)} {given} of "{key}" in status.allocatable, the nodes beside {wanted}'
-    return warning("T523", places[names[0]], message, hint="counted as unhealthy: look at the cards and their driver")
+        report.warning("T513", names, message, hint=hint)
+    else:
+        message = f'{has(names)} {allocatable} of "{key}" in status.allocatable, the nodes beside {wanted}'
+        report.warning("T523", names, message, hint="counted as unhealthy: look at the cards and their driver")
 
 
-def _reserved(taint: Taint, names: Sequence[str], places: Mapping[str, Route]) -> Diagnostic:
-    key, value, effect = taint
-    message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
-    return info("T524", places[names[0]], message, hint="counted as reserved")
-
-
-# Pools out of nodes that hang on a tree: one for each equipment, with the least of what its nodes offer.
+# One pool for each set of devices, with the smallest amounts that its nodes offer.
 
 MOST_PODS = 10_000_000
 """Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
@@ -96,24 +89,22 @@ Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
-def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, found: list[Diagnostic]) -> tuple[Pool, ...]:
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> tuple[Pool, ...]:
     """All pools, sorted by name; several of one stock are numbered."""
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
-    made = [
-        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), found)
+    result = [
+        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), report)
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
-    return tuple(sorted(made, key=lambda pool: natural(pool.name)))
+    return tuple(sorted(result, key=lambda pool: natural(pool.name)))
 
 
 def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
     """Rows by their equipment. A few that have less than their neighbours are broken, and no equipment of its own."""
-    held: dict[tuple[tuple[str, int], ...], list[Row]] = {}
-    for row in rows:
-        held.setdefault(tuple(sorted(hardware.built_in(row.group).items())), []).append(row)
+    held = grouped((tuple(sorted(hardware.built_in(row.group).items())), row) for row in rows)
     kept: list[tuple[Devices, list[Row]]] = []
     for devices in sorted(held, key=lambda devices: (-_size(held[devices]), devices)):
         own = held[devices]
@@ -140,7 +131,7 @@ def _pool(
     rows: Sequence[Row],
     name: str,
     counted: tuple[AllNodes, Sequence[NodeGroup]],
-    found: list[Diagnostic],
+    report: Report,
 ) -> Pool:
     """A pool; `counted`: all nodes, and those of them that are in no pool."""
     family, groups, all_nodes = grown.family, [row.group for row in rows], counted[0]
@@ -149,17 +140,19 @@ def _pool(
     countable = (
         devices if has_plugin(grown) else {key: n for key, n in devices.items() if key != family.machine.resource}
     )
-    found += report_states(groups, countable, taints, no_ready, all_nodes.places)
+    report_states(groups, countable, taints, no_ready, report)
     reasons = states(groups, countable, taints, no_ready, grown.unlinked)
     usable = [each for each in groups if each.names[0] not in reasons] or groups
     node = NodeShape(
         family.kind,
         devices.get(family.machine.resource, 0),
         _resources(usable, family.machine.resource),
-        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, found),
-        tuple(map(hardware.toleration, taints)),
+        (family.frame.node.node_selector if family.frame else {}) or _selector(groups, name, *counted, report),
+        tuple(grouping.toleration(*taint) for taint in taints),
     )
-    return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), _by_reason(reasons))
+    by_reason = grouped((reason, node_name) for node_name, reason in reasons.items())
+    unusable = {reason: tuple(in_order(names)) for reason, names in sorted(by_reason.items())}
+    return Pool(name, node, grown.tree.levels, tuple(_domains(rows, grown.partitions)), unusable)
 
 
 def has_plugin(grown: FamilyTree) -> bool:
@@ -173,7 +166,7 @@ def _offered(group: NodeGroup) -> str:
 
 
 def _selector(
-    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], found: list[Diagnostic]
+    groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], report: Report
 ) -> dict[str, str]:
     """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
     own = {each.names[0] for each in groups}
@@ -181,20 +174,20 @@ def _selector(
     if exact := hardware.selector(groups, others):
         return exact
     out = {each.names[0] for each in away}
-    made = hardware.selector(groups, (each for each in others if each.names[0] not in out))
+    result = hardware.selector(groups, (each for each in others if each.names[0] not in out))
     offered = {_offered(each) for each in groups}
-    also = [each for each in away if made.items() <= each.labels.items() and _offered(each) in offered]
-    if made and also and not has_errors(found):
-        (key, value), names = next(iter(made.items())), nodes_of(also)
+    also = [each for each in away if result.items() <= each.labels.items() and _offered(each) in offered]
+    if result and also and not report.has_errors():
+        (key, value), names = next(iter(result.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
         hint = "pods may be put on them: label them as the others are, or cordon them"
-        found.append(warning("T591", all_nodes.places[names[0]], message, hint=hint))
-    return made
+        report.warning("T591", names, message, hint=hint)
+    return result
 
 
 def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
     """What is left of the least amounts without the GPUs, which are counted apart."""
-    amounts = least(each.offer.amounts for each in groups)
+    amounts = grouping.least(each.offer.amounts for each in groups)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
         for key, amount in sorted(amounts.items())
@@ -203,20 +196,11 @@ def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
 
 
 def _domains(rows: Iterable[Row], partitions: Mapping[Path, str]) -> Iterator[Domain]:
-    held: dict[Path, list[str]] = {}
-    for row in rows:
-        held.setdefault(row.path, []).extend(row.group.names)
+    held = grouped((row.path, name) for row in rows for name in row.group.names)
     columns = [in_order(set(values)) for values in zip(*held, strict=True)]
     tiers = [{value: tier for tier, value in enumerate(column)} for column in columns]
     for path in sorted(held, key=lambda path: [tier[value] for tier, value in zip(tiers, path, strict=True)]):
         yield Domain(path, tuple(in_order(held[path])), partitions.get(path, ""))
-
-
-def _by_reason(reasons: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    held: dict[str, list[str]] = {}
-    for name, reason in reasons.items():
-        held.setdefault(reason, []).append(name)
-    return {reason: tuple(in_order(names)) for reason, names in sorted(held.items())}
 
 
 _NUMBERS = re.compile(r"([0-9]+)")
@@ -246,25 +230,23 @@ def _one_number(listed: Sequence[str]) -> bool:
     return len(numbers) == len(listed) and all(each.isdecimal() and each[0] != "0" for each in numbers)
 
 
-def accelerators(
-    grown: Sequence[FamilyTree], places: Mapping[str, Route], found: list[Diagnostic]
-) -> dict[str, AcceleratorKind]:
+def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, AcceleratorKind]:
     """How the GPUs of each stock are asked for, by kind."""
-    made: dict[str, AcceleratorKind] = {}
+    result: dict[str, AcceleratorKind] = {}
     for each in grown:
         kind, resource, by_plugin = each.family.kind, each.family.machine.resource, has_plugin(each)
-        if kind and (by_plugin or kind not in made):
-            made[kind] = hardware.accelerator(kind, resource, by_plugin)
+        if kind and (by_plugin or kind not in result):
+            result[kind] = hardware.accelerator(kind, resource, by_plugin)
         if kind and hardware.is_part(each.family.machine.product):
-            found.append(_part(each, places))
+            _report_part(each, report)
         if kind and not by_plugin:
             message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
-            place = places[nodes_of(each.family.groups)[0]]
-            found.append(info("T525", place, message, hint="if they should not be, is the device plugin running?"))
-    return dict(sorted(made.items()))
+            hint = "if they should not be, is the device plugin running?"
+            report.info("T525", nodes_of(each.family.groups), message, hint=hint)
+    return dict(sorted(result.items()))
 
 
-def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
+def _report_part(grown: FamilyTree, report: Report) -> None:
     """T528: who needs whole GPUs must not get these."""
     family = grown.family
     offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
@@ -273,13 +255,11 @@ def _part(grown: FamilyTree, places: Mapping[str, Route]) -> Diagnostic:
         f' the accelerator "{family.kind}" ({family.machine.product.strip("-")})'
     )
     hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
-    return info("T528", places[nodes_of(family.groups)[0]], message, hint=hint)
+    report.info("T528", nodes_of(family.groups), message, hint=hint)
 
 
-# What is left free of a node: pods of DaemonSets ask for CPU and memory out of what is allocatable.
-#
-# How much, no list of nodes tells. A pod for the whole node (`wholeNode`) asks for all that the file says, so it stays
-# Pending where nothing is left free.
+# Headroom: pods of DaemonSets request CPU and memory from what is allocatable, and no list of nodes says how much. A
+# pod for the whole node (`wholeNode`) requests all that the file declares, so it stays Pending without headroom.
 
 KINDS = ("cpu", "memory")
 
@@ -293,20 +273,18 @@ def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
     return {key: amount - headroom.get(key, 0) for key, amount in pool.node.resources.items()}
 
 
-def report_headroom(pools: Sequence[Pool], asked: Asked, places: Mapping[str, Route]) -> list[Diagnostic]:
+def report_headroom(pools: Sequence[Pool], options: ReadOptions, report: Report) -> None:
     """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
-    found, headroom = [], asked.headroom
-    known = {frame.name for frame in asked.frames if set(KINDS) & frame.node.resources.keys()}
+    headroom = options.headroom
+    described = {frame.name for frame in options.frames if set(KINDS) & frame.node.resources.keys()}
     for pool in pools:
-        place = places[pool.domains[0].nodes[0]]
         for key in [key for key in headroom if 0 <= pool.node.resources.get(key, -1) <= headroom[key]]:
             amounts = quantity.show(headroom[key]), quantity.show(pool.node.resources[key])
             message = f'a headroom of {amounts[0]} {key} is all that nodes of pool "{pool.name}" have, {amounts[1]}'
-            found.append(error("T592", place, message, hint="leave less free with --headroom"))
-    new = (pool for pool in pools if pool.node.accelerator and pool.name not in known)
+            report.error("T592", pool.domains[0].nodes, message, hint="leave less free with --headroom")
+    new = (pool for pool in pools if pool.node.accelerator and pool.name not in described)
     gpus = next((pool for pool in new if set(KINDS) & pool.node.resources.keys()), None)
     if gpus and not headroom:
         message = "`cpu` and `memory` are all that nodes can allocate, and the pods of DaemonSets need some of it"
         hint = "pods with `wholeNode` would stay Pending: leave room with, say, --headroom cpu=4,memory=32Gi"
-        found.append(info("T592", places[gpus.domains[0].nodes[0]], message, hint=hint))
-    return found
+        report.info("T592", gpus.domains[0].nodes, message, hint=hint)

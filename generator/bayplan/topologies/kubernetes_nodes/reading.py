@@ -1,4 +1,4 @@
-"""Kubernetes nodes as text, read one at a time: `kubectl get nodes` as JSON, or a slim extract of a line a node."""
+"""Kubernetes nodes as text, read one at a time: `kubectl get nodes` as JSON, or an extract with one line a node."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.core.diagnostics import AT, Diagnostic, Route, error
 from bayplan.core.phrases import count
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, is_kind, items, mapping, text
-from bayplan.topologies.kubernetes_nodes import KnownOffer, LabelKeys, NodeCounter, Offer, Taint
+from bayplan.topologies.kubernetes_nodes import LabelKeys, NodeCounter, NumberedOffer, Offer, Taint
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 """The label by which slurm-bridge knows a node (SlinkyProject/slurm-bridge 1.2, internal/wellknown)."""
@@ -21,8 +21,8 @@ INSTANCE = "topograph.run/instance"
 ADDRESSES = ("Hostname", "InternalDNS")
 """Addresses of a node that are names of it."""
 
-_KNOWN: dict[str, int] = {}  # spelling -> thousandths: few spellings stand for all nodes
-_MOST_KNOWN = 100_000
+_AMOUNTS: dict[str, int] = {}  # spelling -> thousandths: few spellings stand for all nodes
+_MOST_AMOUNTS = 100_000
 
 
 def amounts_of(declared: Mapping[Any, Any]) -> dict[str, int]:
@@ -32,15 +32,15 @@ def amounts_of(declared: Mapping[Any, Any]) -> dict[str, int]:
 
 def _amount(key: str, value: Any) -> int:
     spelled = value if isinstance(value, str) else str(value)
-    found = _KNOWN.get(spelled)
-    if found is None:
+    amount = _AMOUNTS.get(spelled)
+    if amount is None:
         try:
-            found = quantity.parse(spelled)
+            amount = quantity.parse(spelled)
         except ValueError:
             raise ValueError(f'"{spelled[:40]}" is no amount of "{key[:80]}"') from None
-        if len(_KNOWN) < _MOST_KNOWN:
-            _KNOWN[spelled] = found
-    return found
+        if len(_AMOUNTS) < _MOST_AMOUNTS:
+            _AMOUNTS[spelled] = amount
+    return amount
 
 
 def taints_of(declared: Any) -> tuple[Taint, ...]:
@@ -55,8 +55,8 @@ def add(counter: NodeCounter, place: Route, data: Any) -> None:
     spec, status = mapping(data, "spec"), mapping(data, "status")
     state = spec.get("unschedulable") is True, _ready(status)
     devices = {key: value for key, value in mapping(status, "capacity").items() if "/" in str(key)}
-    given = mapping(status, "allocatable"), devices, items(spec, "taints")
-    offer = counter.offer((*state, *map(repr, given)), lambda: _offer_of(*state, *given))
+    offered = mapping(status, "allocatable"), devices, items(spec, "taints")
+    offer = counter.offer((*state, *map(repr, offered)), lambda: _offer_of(*state, *offered))
     counter.add(name, place, offer, counter.form(tuple(labels)), tuple(labels.values()))
     addresses = (text(each, "address") for each in items(status, "addresses") if get(each, "type") in ADDRESSES)
     instance = text(data, "metadata", "annotations", INSTANCE)
@@ -77,7 +77,7 @@ def _offer_of(cordoned: bool, ready: str, allocatable: Any, devices: Any, taints
     return Offer(cordoned, ready, amounts_of(allocatable), amounts_of(devices), taints_of(taints))
 
 
-# Node objects out of a text of JSON that comes in pieces: one at a time, never all of them in memory.
+# Node objects from JSON that is read in pieces: one object at a time, never all of them in memory.
 #
 # `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a Node, a list of
 # Nodes, or several of these one after the other.
@@ -215,9 +215,9 @@ class _Pieces:
 
     def take(self, character: str) -> None:
         """Steps over the character, which must come next."""
-        found = self.peek()
-        if found != character:
-            raise self.wrong(f"{character} is expected, not {found}" if found else "the text ends too early")
+        actual = self.peek()
+        if actual != character:
+            raise self.wrong(f"{character} is expected, not {actual}" if actual else "the text ends too early")
         self.position += 1
 
     def value(self) -> Any:
@@ -264,16 +264,15 @@ class _Pieces:
         return size > 0
 
 
-# The slim extract of `kubectl get nodes`: a line a node, of its name, what it offers, and its labels.
+# The extract of `kubectl get nodes`: one line a node, with its name, what it offers, and its labels.
 #
-#     kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"	"}{.spec.unschedulable}{"	"}
-#     {.status.conditions[?(@.type=="Ready")].status}{"	"}{.status.allocatable}{"	"}{.metadata.labels}{"	"}
-#     {.spec.taints}{"	"}{.spec.providerID}{"
-# "}{end}'
+#     kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.spec.unschedulable}{"\t"}
+#     {.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.allocatable}{"\t"}{.metadata.labels}{"\t"}
+#     {.spec.taints}{"\t"}{.spec.providerID}{"\n"}{end}'
 #
 # The last two columns may be missing. kubectl prints maps and lists as JSON (client-go util/jsonpath, PrintResults).
-# Labels are a flat map of texts, so a line of them is cut at its quotes: without the values there remains its form,
-# which is understood once and met again on thousands of lines.
+# Labels are a flat map of strings, so a line is split at its quotes. What remains without the values is the form of the
+# labels, which is parsed once for all lines that share it.
 
 COLUMNS = 5
 """At least."""
@@ -290,7 +289,7 @@ def is_extract(head: str) -> bool:
 
 def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
     """Counts the nodes; yields an error for every line that is none."""
-    offers: dict[tuple[str, ...], KnownOffer] = {}
+    offers: dict[tuple[str, ...], NumberedOffer] = {}
     forms: dict[tuple[str, ...], LabelKeys] = {}
     add, subject, wrong, more = counter.add, at[0], 0, -1
     for number, line in enumerate(_lines(chunks), 1):

@@ -1,4 +1,4 @@
-"""What no API server would have taken: labels, taints and resources against the syntax that a topology file has too."""
+"""Pools from Kubernetes nodes: `kubectl get nodes -o json`, the same as YAML, or an extract with one line a node."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
 from bayplan.kube.objects import get, is_kind, items, mapping, text
-from bayplan.model.formats import HEAD, Asked, Part, SourceFile
+from bayplan.model.formats import HEAD, Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.schemas import LABEL_VALUE, is_label_key
-from bayplan.topologies import native
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, reading, trees
+from bayplan.topologies import grouping, native
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeCounter, NodeGroup, Report, reading, trees
 from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
-from bayplan.topologies.kubernetes_nodes import pools as room
 from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
@@ -27,12 +26,15 @@ MOST_CARDS = 1024
 
 def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
     """T526 for every kind of node that has such a thing among what is written to the file."""
-    reported, good, known = 0, {""}, set[int]()
+    reported, good, checked = 0, {""}, set[int]()
     for each in all_nodes.groups:
         declared = [key for key, value in each.labels.items() if value not in good and key in keys]
-        found = [*(_label(each, key, good) for key in declared), *(_offer(each) if id(each.offer) not in known else ())]
-        known.add(id(each.offer))
-        for what in filter(None, found):
+        faulty = [
+            *(_label(each, key, good) for key in declared),
+            *(_offer(each) if id(each.offer) not in checked else ()),
+        ]
+        checked.add(id(each.offer))
+        for what in filter(None, faulty):
             reported += 1
             if reported <= MOST:
                 name = each.names[0]
@@ -62,13 +64,10 @@ def _offer(group: NodeGroup) -> Iterator[str]:
             yield f'{amounts[key] // 1000} of "{key}", more than {MOST_CARDS} or less than none'
 
 
-# Kubernetes nodes -> pools: `kubectl get nodes -o json`, the same as YAML, or a slim extract of a line a node.
-
-
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
 _NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
-_TOLD = 20
+MOST_REPORTED = 20
 
 
 def sniff(source: SourceFile) -> bool:
@@ -100,38 +99,38 @@ def _is_json(head: str) -> bool:
     return head.lstrip()[:1] in ("{", "[")
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools that the nodes make."""
-    counter = NodeCounter(_wanted(asked))
-    found = list(_read(source, counter))
+    counter = NodeCounter(_wanted(options))
+    issues = list(_read(source, counter))
     all_nodes = counter.all_nodes()
-    found += (*_listed(all_nodes, asked), *faults(all_nodes, _wanted(asked._replace(labels=frozenset()))))
-    if not all_nodes.places and not found:
+    issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
+    if not all_nodes.places and not issues:
         hint = "did kubectl list it with a selector (-l) that no node meets? Write it with `kubectl get nodes -o json`"
-        found.append(error("T516", source.at(), "there is no node in the file", hint=hint))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    families = trees.families(all_nodes, asked.frames, found)
-    grown = [trees.family_tree(family, all_nodes.places, asked, found) for family in families]
-    grown = trees.without_lost(grown, all_nodes.places, asked, found)
-    pools = nodes_pools.pools(grown, all_nodes, found)
-    accelerators = nodes_pools.accelerators(grown, all_nodes.places, found)
-    if not has_errors(found):
-        found += room.report_headroom(pools, asked, all_nodes.places)
-        pools = room.less_headroom(pools, asked.headroom)
-    if not pools and not has_errors(found):
-        found.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), asked.plan)
-    return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, asked)), tuple(found))
+        issues.append(error("T516", source.at(), "there is no node in the file", hint=hint))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    report = Report(all_nodes.places, issues)
+    grown = [trees.family_tree(each, options, report) for each in trees.families(all_nodes, options.frames, report)]
+    grown = trees.without_lost(grown, options, report)
+    pools = nodes_pools.pools(grown, all_nodes, report)
+    accelerators = nodes_pools.accelerators(grown, report)
+    if not has_errors(issues):
+        nodes_pools.report_headroom(pools, options, report)
+        pools = nodes_pools.less_headroom(pools, options.headroom)
+    if not pools and not has_errors(issues):
+        issues.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), options.plan)
+    return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, options)), tuple(issues))
 
 
-def _wanted(asked: Asked) -> frozenset[str]:
+def _wanted(options: ReadOptions) -> frozenset[str]:
     """The labels that somebody looks at."""
-    levels = (*asked.levels, *(level for frame in asked.frames for level in frame.levels))
-    selectors = (key for frame in asked.frames for key in frame.node.node_selector)
-    return LABELS | SHAPE_LABELS | asked.labels | {level.label for level in levels} | frozenset(selectors)
+    levels = (*options.levels, *(level for frame in options.frames for level in frame.levels))
+    selectors = (key for frame in options.frames for key in frame.node.node_selector)
+    return LABELS | SHAPE_LABELS | options.labels | {level.label for level in levels} | frozenset(selectors)
 
 
 def _read(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
@@ -165,25 +164,29 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
                     yield reading.unread(each, problem, place)
 
 
-def _listed(all_nodes: AllNodes, asked: Asked) -> Iterator[Diagnostic]:
+def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:
     """What is wrong with the list of nodes, or with what is asked of it."""
-    for name, place in all_nodes.twice[:_TOLD]:
+    for name, place in all_nodes.twice[:MOST_REPORTED]:
         notes = (Note("the first is here", all_nodes.places[name]),)
         yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
-    if len(all_nodes.twice) > _TOLD:
-        yield error("T502", all_nodes.twice[_TOLD][1], f"{len(all_nodes.twice) - _TOLD} more nodes are listed twice")
+    if len(all_nodes.twice) > MOST_REPORTED:
+        yield error(
+            "T502",
+            all_nodes.twice[MOST_REPORTED][1],
+            f"{len(all_nodes.twice) - MOST_REPORTED} more nodes are listed twice",
+        )
     if not all_nodes.places:
         return
     first = next(iter(all_nodes.places.values()))
     carried = {key for each in all_nodes.groups for key, value in each.labels.items() if value}
-    if asked.preset and asked.preset not in PRESETS:
+    if options.preset and options.preset not in PRESETS:
         yield error(
-            "T517", first, f'there is no preset "{asked.preset}"', hint=suggest(asked.preset, PRESETS, "presets")
+            "T517", first, f'there is no preset "{options.preset}"', hint=suggest(options.preset, PRESETS, "presets")
         )
-    elif asked.preset and not any(tier.label in carried for tier in PRESETS[asked.preset]):
-        wanted = listing((tier.label for tier in PRESETS[asked.preset][-4:]), "or")
-        yield error("T517", first, f'no node carries a label of "{asked.preset}"', hint=f"such as {wanted}")
-    for level in asked.levels:
+    elif options.preset and not any(tier.label in carried for tier in PRESETS[options.preset]):
+        wanted = listing((tier.label for tier in PRESETS[options.preset][-4:]), "or")
+        yield error("T517", first, f'no node carries a label of "{options.preset}"', hint=f"such as {wanted}")
+    for level in options.levels:
         if level.label == HOSTNAME_LABEL:
             message = f'the level "{level.name}" ("{HOSTNAME_LABEL}") is implied: every pool ends in it'
             yield error("T517", first, message, hint="leave this --level out")
@@ -200,18 +203,18 @@ def _listed(all_nodes: AllNodes, asked: Asked) -> Iterator[Diagnostic]:
 def _name(source: SourceFile) -> str:
     """The file's, where that says something."""
     stem = re.sub(r"(\.[A-Za-z0-9]+)+$", "", source.name.replace("\\", "/").rpartition("/")[2])
-    declared = re.sub(r"[^a-z0-9]+", "-", stem.lower())[:63].strip("-")
+    declared = grouping.dns_label(stem)
     return "cluster" if declared in ("", "nodes") or stem.startswith("<") else declared
 
 
-def _labels(all_nodes: AllNodes, asked: Asked) -> dict[str, dict[str, str]]:
+def _labels(all_nodes: AllNodes, options: ReadOptions) -> dict[str, dict[str, str]]:
     """Node -> the labels that were asked for."""
-    if not asked.labels:
+    if not options.labels:
         return {}
-    found: dict[str, dict[str, str]] = {}
+    by_node: dict[str, dict[str, str]] = {}
     for each in all_nodes.groups:
-        shared = {key: each.labels[key] for key in asked.labels if key in each.labels}
-        found |= dict.fromkeys(each.names, shared)
-    if HOSTNAME_LABEL in asked.labels:
-        return {name: {**held, HOSTNAME_LABEL: all_nodes.hosts.get(name, name)} for name, held in found.items()}
-    return found
+        shared = {key: each.labels[key] for key in options.labels if key in each.labels}
+        by_node |= dict.fromkeys(each.names, shared)
+    if HOSTNAME_LABEL in options.labels:
+        return {name: {**held, HOSTNAME_LABEL: all_nodes.hosts.get(name, name)} for name, held in by_node.items()}
+    return by_node

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
-from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked
-from bayplan.model.topology import Level, NodeShape, Pool
+from bayplan.core.values import NamedTuple, grouped
+from bayplan.model.formats import ReadOptions
+from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import CLIQUE
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, hardware, levels, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, size
 from bayplan.topologies.kubernetes_nodes.levels import (
     MOST,
     PLACES,
-    Judged,
     Path,
+    Places,
     Row,
     Tier,
     Tiers,
@@ -27,8 +26,9 @@ from bayplan.topologies.kubernetes_nodes.levels import (
     as_said,
     even,
     has,
-    in_two_places,
     minority,
+    placed,
+    report_two_places,
 )
 
 
@@ -42,79 +42,65 @@ class Family(NamedTuple):
     frame: Pool | None = None
 
 
-def families(all_nodes: AllNodes, frames: Sequence[Pool], found: list[Diagnostic]) -> list[Family]:
-    """All workers. What is none is left out, and told of."""
+def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> list[Family]:
+    """All workers. What is none is left out, and reported."""
     cards = any(map(hardware.resource_of, all_nodes.groups)) or any(map(hardware.unmodelled, all_nodes.groups))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in all_nodes.groups]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _no_worker(each, cards)]
     kept = workers or sorted_in  # a cluster of one node for everything
-    found += _left_out(
-        [each for each, frame in sorted_in if not frame and _no_worker(each, cards)] if workers else (),
-        all_nodes.places,
-    )
-    made = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
-    kinds = hardware.kinds_of(machine.product for _, _, machine in made if machine.resource)
+    if workers:
+        _report_left_out([each for each, frame in sorted_in if not frame and _no_worker(each, cards)], report)
+    result = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
+    kinds = hardware.kinds_of(machine.product for _, _, machine in result if machine.resource)
     taken = {frame.name: frame for _, frame in kept if frame}
-    names = _names({machine for _, frame, machine in made if not frame}, kinds, taken)
-    found += _unmodelled([each for each, _ in kept], all_nodes.places)
-    found += _nameless([each for each, _ in kept], all_nodes.places)
-    held: dict[str, dict[hardware.Machine, list[NodeGroup]]] = {}
-    for each, frame, machine in made:
-        held.setdefault(frame.name if frame else names[machine], {}).setdefault(machine, []).append(each)
-    return [
-        _family(name, machines, kinds, taken.get(name), all_nodes.places, found)
-        for name, machines in sorted(held.items())
-    ]
+    names = _names({machine for _, frame, machine in result if not frame}, kinds, taken)
+    _report_unmodelled([each for each, _ in kept], report)
+    _report_nameless([each for each, _ in kept], report)
+    pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in result)
+    return [_family(name, grouped(pairs), kinds, taken.get(name), report) for name, pairs in sorted(pools.items())]
 
 
 def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
     """The first pool whose selector takes the nodes; one without a selector takes what has its GPUs."""
     for frame in frames:
-        wanted = frame.node.node_selector
-        if wanted and all(group.labels.get(key) == value for key, value in wanted.items()):
+        selector = frame.node.node_selector
+        if selector and all(group.labels.get(key) == value for key, value in selector.items()):
             return frame
     resource = hardware.resource_of(group)
     if not resource or hardware.is_control(group):
         return None
-    kind, cards = hardware.kind_of(hardware.product_of(group)), hardware.built_in(group)[resource]
-    return next((each for each in frames if not each.node.node_selector and _fits(each.node, kind, cards)), None)
-
-
-def _fits(node: NodeShape, kind: str, cards: int) -> bool:
-    return node.accelerator in ("", kind) and node.accelerators in (0, cards)
+    kinds = ("", hardware.kind_of(hardware.product_of(group)))
+    counts = (0, hardware.built_in(group)[resource])
+    fits = (each for each in frames if each.node.accelerator in kinds and each.node.accelerators in counts)
+    return next((each for each in fits if not each.node.node_selector), None)
 
 
 def _no_worker(group: NodeGroup, cards: bool) -> bool:
     return hardware.is_control(group) or (cards and not hardware.resource_of(group) and not hardware.unmodelled(group))
 
 
-def _left_out(groups: Sequence[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
+    """T515."""
     control = nodes_of(filter(hardware.is_control, groups))
     plain = nodes_of(each for each in groups if not hardware.is_control(each))
     for names, why in ((control, "of the control plane"), (plain, "without GPUs, unlike others")):
         if names:
-            yield info("T515", places[names[0]], f"{are(names)} {why}: {len(names)} left out")
+            report.info("T515", names, f"{are(names)} {why}: {len(names)} left out")
 
 
-def _unmodelled(groups: Iterable[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_unmodelled(groups: Iterable[NodeGroup], report: Report) -> None:
     """T590: accelerators for which there is no kind."""
-    held: dict[str, list[NodeGroup]] = {}
-    for each in groups:
-        if strange := hardware.unmodelled(each):
-            held.setdefault(strange, []).append(each)
-    for resource, own in sorted(held.items()):
+    unmodelled = grouped((strange, each) for each in groups if (strange := hardware.unmodelled(each)))
+    for resource, own in sorted(unmodelled.items()):
         names = nodes_of(own)
         message = f'{has(names)} "{resource}", which is not known as an accelerator: it is written under `resources`'
         hint = "workloads ask for it there, and no pod asks for it by `accelerator` or with `wholeNode`"
-        yield warning("T590", places[names[0]], message, hint=hint)
+        report.warning("T590", names, message, hint=hint)
 
 
-def _nameless(groups: Iterable[NodeGroup], places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_nameless(groups: Iterable[NodeGroup], report: Report) -> None:
     """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
-    by_name: dict[bool, list[NodeGroup]] = {}
-    for each in groups:
-        if hardware.resource_of(each):
-            by_name.setdefault(bool(hardware.labelled(each)), []).append(each)
+    by_name = grouped((bool(hardware.labelled(each)), each) for each in groups if hardware.resource_of(each))
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
         resource = hardware.resource_of(by_name[False][0])
@@ -125,7 +111,7 @@ def _nameless(groups: Iterable[NodeGroup], places: Mapping[str, Route]) -> Itera
             f" with {listing(products, 'and', 3)}: a pool apart"
         )
         hint = "does GPU feature discovery run on them? If their GPUs are the same, they need the label too"
-        yield warning("T527", places[names[0]], message, hint=hint)
+        report.warning("T527", names, message, hint=hint)
 
 
 def _neighbours(nameless: Sequence[NodeGroup], named: Sequence[NodeGroup]) -> list[NodeGroup]:
@@ -151,8 +137,7 @@ def _family(
     machines: Mapping[hardware.Machine, list[NodeGroup]],
     kinds: Mapping[str, str],
     frame: Pool | None,
-    places: Mapping[str, Route],
-    found: list[Diagnostic],
+    report: Report,
 ) -> Family:
     """The nodes of one pool. Only a frame can bring several makes together."""
     first, *others = sorted(machines, key=lambda machine: (not machine.resource, -size(machines[machine]), machine))
@@ -161,12 +146,12 @@ def _family(
         few = nodes_of(machines[other])
         if first.resource and not other.resource:
             message = f'{are(few)} without GPUs, and the selector of pool "{name}" takes them'
-            found.append(warning("T515", places[few[0]], message, hint="left out: select by a label of GPU nodes"))
+            report.warning("T515", few, message, hint="left out: select by a label of GPU nodes")
         else:
             kinds_of = _machine_name(first), _machine_name(other)
             message = f'pool "{name}" takes {kinds_of[0]}, such as "{many}", and {kinds_of[1]}, such as "{few[0]}"'
             hint = "give each kind of node a pool, with a `nodeSelector` of its own"
-            found.append(error("T514", places[few[0]], message, hint=hint))
+            report.error("T514", few, message, hint=hint)
     kind = (frame.node.accelerator if frame else "") or kinds.get(first.product, "") if first.resource else ""
     return Family(name, first, kind, tuple(machines[first]), frame)
 
@@ -177,7 +162,7 @@ def _machine_name(machine: hardware.Machine) -> str:
     )
 
 
-# NVLink partitions: what the cliques of nodes say, against the levels that racks have.
+# NVLink partitions: the cliques of nodes, compared with the levels.
 
 ZERO = "00000000-0000-0000-0000-000000000000"
 """The ClusterUUID of GPUs whose fabric is not up."""
@@ -197,28 +182,27 @@ def lacking(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
     return without if 2 * size(without) <= size(groups) else []
 
 
-def with_accelerators(tree: Tree, beside: Sequence[Tier], where: str, places: Mapping[str, Route]) -> Judged:
+def with_accelerators(tree: Tree, beside: Sequence[Tier], where: str, report: Report) -> Tree:
     """The tree with the levels of accelerators in their places: below the switches, above them, or instead of some."""
-    found: list[Diagnostic] = []
     for tier in beside:
-        tree = _placed(tree, tier, where, places, found)
-    return Judged(tree, tuple(found))
+        tree = _placed(tree, tier, where, report)
+    return tree
 
 
-def _placed(tree: Tree, tier: Tier, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Tree:
+def _placed(tree: Tree, tier: Tier, where: str, report: Report) -> Tree:
     pairs = [(row.group.labels[tier.label], row.path) for row in tree.rows]
     values, depth = {value for value, _ in pairs}, len(tree.levels)
     while depth and len({(value, path[:depth]) for value, path in pairs}) > len(values):
         depth -= 1
     below = tree.levels[depth:]
-    if below and _few(tree, tier, depth, places, found):
+    if below and _few(tree, tier, depth, report):
         return tree
     nested = len(set(pairs)) == len({path for _, path in pairs})  # whatever lies below has one rack each
     if not nested and below:
         names = listing([level.name for level in below], "and")
         message = f'"{tier.name}" ("{tier.label}") does not nest with {names} in {where}: {names} left out'
-        place = places[tree.rows[0].group.names[0]]
-        found.append(warning("T510", place, message, hint="schedulers hold only what nests; --level chooses others"))
+        hint = "schedulers hold only what nests; --level chooses others"
+        report.warning("T510", tree.rows[0].group.names, message, hint=hint)
     keep = len(tree.levels) if nested else depth
     rows = tuple(
         Row((*path[:depth], value, *path[depth:keep]), row.group)
@@ -227,15 +211,12 @@ def _placed(tree: Tree, tier: Tier, where: str, places: Mapping[str, Route], fou
     return Tree((*tree.levels[:depth], Level(tier.name, tier.label), *tree.levels[depth:keep]), rows)
 
 
-def _few(tree: Tree, tier: Tier, depth: int, places: Mapping[str, Route], found: list[Diagnostic]) -> bool:
+def _few(tree: Tree, tier: Tier, depth: int, report: Report) -> bool:
     """T505: a few nodes only say that a rack lies in two places."""
-    above: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in tree.rows:
-        above.setdefault(row.group.labels[tier.label], {}).setdefault(row.path[: depth + 1], []).append(row.group)
+    above = placed((row.group.labels[tier.label], row.path[: depth + 1], row.group) for row in tree.rows)
     wrong = {value: held for value, held in above.items() if len(held) > 1 and not even(held)}
     for value, held in list(wrong.items())[:MOST]:
-        (few, many), level = minority(held), tree.levels[depth]
-        found.append(in_two_places(tier, value, level.name, level.label, (many[-1], few[-1]), held, places))
+        report_two_places(tier, value, tree.levels[depth].name, tree.levels[depth].label, depth, held, report)
     return bool(wrong)
 
 
@@ -243,24 +224,21 @@ class NvlinkTree(NamedTuple):
     """A tree whose level of NVLink is marked; `partitions`: path -> the clique that its nodes name."""
 
     tree: Tree
-    partitions: Mapping[Path, str]
-    found: tuple[Diagnostic, ...]
+    partitions: Mapping[Path, str] = {}
 
 
-def with_nvlink(
-    tree: Tree, candidates: Sequence[int], extend: bool, where: str, places: Mapping[str, Route]
-) -> NvlinkTree:
+def with_nvlink(tree: Tree, candidates: Sequence[int], extend: bool, where: str, report: Report) -> NvlinkTree:
     """Marks the level whose domains are the cliques; else one more level below the racks that cliques divide evenly."""
     rows = [row for row in tree.rows if clique(row.group)]
     if not rows:
-        return NvlinkTree(_marked(tree, candidates[0]) if candidates else tree, {}, ())
+        return NvlinkTree(_marked(tree, candidates[0]) if candidates else tree)
     for depth in candidates:
         if matches(tree, depth):
             of = {row.path[: depth + 1]: clique(row.group) for row in rows}
-            return NvlinkTree(_marked(tree, depth), _named(tree, of, depth), ())
+            return NvlinkTree(_marked(tree, depth), _named(tree, of, depth))
     if not candidates:
-        return NvlinkTree(tree, {}, ())
-    return _divided(tree, rows, candidates[0], extend, where, places)
+        return NvlinkTree(tree)
+    return _divided(tree, rows, candidates[0], extend, where, report)
 
 
 def matches(tree: Tree, depth: int) -> bool:
@@ -282,34 +260,28 @@ def _named(tree: Tree, of: Mapping[Path, str], depth: int) -> dict[Path, str]:
     return {row.path: of[row.path[: depth + 1]] for row in tree.rows if row.path[: depth + 1] in of}
 
 
-def _divided(
-    tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: str, places: Mapping[str, Route]
-) -> NvlinkTree:
+def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: str, report: Report) -> NvlinkTree:
     """More than one clique in a rack: a level of their own if they are equal parts, as in racks of 2 x 36 GPUs."""
-    level, place = tree.levels[depth], places[rows[0].group.names[0]]
-    found = (*_uneven(tree, depth, level, places), *_spread(rows, depth, level, places))
-    if found:
-        return NvlinkTree(tree, {}, found)
+    level, names, before = tree.levels[depth], rows[0].group.names, len(report.diagnostics)
+    _report_uneven(tree, depth, level, report)
+    _report_spread(rows, depth, level, report)
+    if len(report.diagnostics) > before:
+        return NvlinkTree(tree)
     most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
     message = f"each {level.name} of {where} holds up to {most} NVLink partitions of equal size"
     if not extend:
-        return NvlinkTree(tree, {}, (warning("T522", place, message, hint=f'name "{CLIQUE}" as the finest level'),))
-    declared = info("T522", place, message, hint=f'the level "clique" ("{CLIQUE}") stands for them')
+        report.warning("T522", names, message, hint=f'name "{CLIQUE}" as the finest level')
+        return NvlinkTree(tree)
+    report.info("T522", names, message, hint=f'the level "clique" ("{CLIQUE}") stands for them')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))
-    return NvlinkTree(
-        Tree(levels, tuple(Row((*row.path, clique(row.group)), row.group) for row in rows)), {}, (declared,)
-    )
+    return NvlinkTree(Tree(levels, tuple(Row((*row.path, clique(row.group)), row.group) for row in rows)))
 
 
-def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None:
     """T520: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
-    unknown = Counter[Path]()
-    held: dict[Path, dict[Path, list[NodeGroup]]] = {}
-    for row in tree.rows:
-        if own := clique(row.group):
-            held.setdefault(row.path[: depth + 1], {}).setdefault((own,), []).append(row.group)
-        else:
-            unknown[row.path[: depth + 1]] += len(row.group.names)
+    unknown = Counter(row.path[: depth + 1] for row in tree.rows if not clique(row.group) for _ in row.group.names)
+    linked = (row for row in tree.rows if clique(row.group))
+    held = placed((row.path[: depth + 1], (clique(row.group),), row.group) for row in linked)
     wrong = [path for path, cliques in held.items() if _difference(cliques) > unknown[path]]
     for path in wrong[:MOST]:
         few, many = minority(held[path])
@@ -319,19 +291,17 @@ def _uneven(tree: Tree, depth: int, level: Level, places: Mapping[str, Route]) -
             f' and "{few[0]}", {as_said(names)}'
         )
         hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong? Parts of equal size would become a level'
-        yield error("T520", places[names[0]], message, hint=hint)
+        report.error("T520", names, message, hint=hint)
 
 
-def _difference(parts: Mapping[Path, Sequence[NodeGroup]]) -> int:
+def _difference(parts: Places) -> int:
     sizes = [size(each) for each in parts.values()]
     return max(sizes) - min(sizes)
 
 
-def _spread(rows: Sequence[Row], depth: int, level: Level, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_spread(rows: Sequence[Row], depth: int, level: Level, report: Report) -> None:
     """T521: a clique in two racks."""
-    held: dict[str, dict[Path, list[NodeGroup]]] = {}
-    for row in rows:
-        held.setdefault(clique(row.group), {}).setdefault(row.path[: depth + 1], []).append(row.group)
+    held = placed((clique(row.group), row.path[: depth + 1], row.group) for row in rows)
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
         few, many = minority(paths)
@@ -341,14 +311,11 @@ def _spread(rows: Sequence[Row], depth: int, level: Level, places: Mapping[str, 
             f' and in "{few[-1]}", {as_said(names)}'
         )
         hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong?'
-        yield error("T521", places[names[0]], message, hint=hint)
-
-
-# Each stock of nodes on its tree: levels from labels, NVLink partitions, and nodes that hang nowhere.
+        report.error("T521", names, message, hint=hint)
 
 
 class FamilyTree(NamedTuple):
-    """A stock on its tree. `partitions`: path -> NVLink partition; `sick`: nodes without the one of their siblings."""
+    """A family on its tree. `partitions`: path -> NVLink partition; `unlinked`: nodes without their siblings' one."""
 
     family: Family
     tree: Tree
@@ -357,51 +324,50 @@ class FamilyTree(NamedTuple):
     flat: bool = False  # nothing says where nodes with GPUs are
 
 
-def family_tree(family: Family, places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]) -> FamilyTree:
-    """The tree of a stock, and what is to be said of it."""
+def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
+    """The tree of a family."""
     where = f'pool "{family.name}"'
-    tiers = _tiers(family, asked, where, places, found)
+    tiers = _tiers(family, options, where, report)
     every = (*tiers.tree, *tiers.beside)
-    found += levels.incomplete(family.groups, every, where, places, asked.exclude_incomplete)
+    levels.report_incomplete(family.groups, every, where, options.exclude_incomplete, report)
     rows = levels.rows_of([each for each in family.groups if _complete(each, every)], tiers.tree)
-    tree, declared = levels.tree_of(rows, tiers.tree, where, places)
-    found += declared
-    if not has_errors(declared):
-        tree, declared = with_accelerators(tree, tiers.beside, where, places)
-        found += declared
-    made = NvlinkTree(tree, {}, ())
-    if not has_errors(declared):
-        made = with_nvlink(tree, _candidates(family, tiers, tree, asked), not tiers.given, where, places)
-        found += made.found
+    before = len(report.diagnostics)
+    tree = levels.tree_of(rows, tiers.tree, where, report)
+    if not report.has_errors(before):
+        tree = with_accelerators(tree, tiers.beside, where, report)
+    result = NvlinkTree(tree)
+    if not report.has_errors(before):
+        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.given, where, report)
     unlinked = nodes_of(lacking(family.groups))
-    found += _report_unlinked(unlinked, {name for row in made.tree.rows for name in row.group.names}, where, places)
-    found += _hashes(made.tree, where, places)
+    _report_unlinked(unlinked, {name for row in result.tree.rows for name in row.group.names}, where, report)
+    _report_hashes(result.tree, where, report)
     flat = not every and bool(family.machine.resource) and size(family.groups) > 1
-    return FamilyTree(family, made.tree, made.partitions, frozenset(unlinked), flat)
+    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat)
 
 
-def without_lost(
-    grown: Sequence[FamilyTree], places: Mapping[str, Route], asked: Asked, found: list[Diagnostic]
-) -> list[FamilyTree]:
+def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
     """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
-    others have both; other flat pools are told of (T518)."""
+    others have both; other flat pools are reported (T518)."""
     treed = [each for each in grown if each.tree.levels and each.family.machine.resource]
     lost = [each for each in grown if treed and _lost(each)]
     for each in lost:
         like = next((one for one in treed if one.family.machine.resource == each.family.machine.resource), treed[0])
-        found.append(_nowhere(nodes_of(each.family.groups), like, places, asked.exclude_incomplete))
+        _report_lost(nodes_of(each.family.groups), like, options.exclude_incomplete, report)
     kept = [each for each in grown if each not in lost]
-    found += (_flat(each.family, f'pool "{each.family.name}"', places) for each in kept if each.flat)
+    for each in kept:
+        if each.flat:
+            _report_flat(each.family, report)
     return kept
 
 
-def _nowhere(names: Sequence[str], like: FamilyTree, places: Mapping[str, Route], excluded: bool) -> Diagnostic:
+def _report_lost(names: Sequence[str], like: FamilyTree, excluded: bool, report: Report) -> None:
     label, other = like.tree.levels[-1].label, nodes_of(like.family.groups)[0]
     if excluded:
         message = f'{has(names)} no label "{label}", and none of GPUs: {len(names)} left out'
-        return info("T504", places[names[0]], message)
-    message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.family.name}"'
-    return error("T503", places[names[0]], message, hint=levels.LABEL_THEM)
+        report.info("T504", names, message)
+    else:
+        message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.family.name}"'
+        report.error("T503", names, message, hint=levels.LABEL_THEM)
 
 
 def _lost(grown: FamilyTree) -> bool:
@@ -416,19 +382,18 @@ def _complete(group: NodeGroup, tiers: Sequence[Tier]) -> bool:
     return all(clique(group) if tier.label == CLIQUE else group.labels.get(tier.label) for tier in tiers)
 
 
-def _tiers(family: Family, asked: Asked, where: str, places: Mapping[str, Route], found: list[Diagnostic]) -> Tiers:
+def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> Tiers:
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
         return levels.given_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
-    if asked.levels:
-        return levels.given_tiers([each for each in asked.levels if each.label in carried])
-    names = (asked.preset,) if asked.preset else levels.preset_of(family.groups)
+    if options.levels:
+        return levels.given_tiers([each for each in options.levels if each.label in carried])
+    names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
         message = f'nodes of {where} have labels of {listing(networks, "and")}; those of "{networks[0]}" are levels'
-        first = nodes_of(family.groups)[0]
-        found.append(info("T519", places[first], message, hint=f"for others: --preset {networks[1]}"))
+        report.info("T519", nodes_of(family.groups), message, hint=f"for others: --preset {networks[1]}")
     tiers = levels.preset_tiers(names[0] if names else "", family.groups)
     if tiers.beside or not any(map(clique, family.groups)):
         return tiers
@@ -436,11 +401,11 @@ def _tiers(family: Family, asked: Asked, where: str, places: Mapping[str, Route]
     return tiers._replace(beside=(Tier(name, CLIQUE, accelerator=True),))
 
 
-def _candidates(family: Family, tiers: Tiers, tree: Tree, asked: Asked) -> list[int]:
+def _candidates(family: Family, tiers: Tiers, tree: Tree, options: ReadOptions) -> list[int]:
     """Depths of levels that may be those of NVLink, coarse to fine."""
     if tiers.given:
-        given = family.frame.levels if family.frame and family.frame.levels else asked.levels
-        marked = {each.label for each in given if each.nvlink} | {CLIQUE}
+        named = family.frame.levels if family.frame and family.frame.levels else options.levels
+        marked = {each.label for each in named if each.nvlink} | {CLIQUE}
         return _depths(tree, marked) or _finest(tree)
     with_nvlink = any(map(clique, family.groups)) or hardware.kind_of(family.machine.product) in (
         grouping.NAMELESS,
@@ -459,9 +424,7 @@ def _finest(tree: Tree) -> list[int]:
     return [depth] if len({row.path for row in tree.rows}) > 1 and matches(tree, depth) else []
 
 
-def _report_unlinked(
-    names: Sequence[str], in_tree: set[str], where: str, places: Mapping[str, Route]
-) -> Iterator[Diagnostic]:
+def _report_unlinked(names: Sequence[str], in_tree: set[str], where: str, report: Report) -> None:
     """T507: their fabric is down, or nobody has looked yet."""
     for some, then in (
         ([name for name in names if name in in_tree], "counted as unhealthy"),
@@ -470,13 +433,13 @@ def _report_unlinked(
         if some:
             message = f"{are(some)} in no NVLink partition, unlike others of {where}: {len(some)} {then}"
             hint = f'look at the GPU fabric of the node, and at its label "{CLIQUE}"'
-            yield warning("T507", places[some[0]], message, hint=hint)
+            report.warning("T507", some, message, hint=hint)
 
 
 _HASH = re.compile(r"x[0-9a-f]{16}")
 
 
-def _hashes(tree: Tree, where: str, places: Mapping[str, Route]) -> Iterator[Diagnostic]:
+def _report_hashes(tree: Tree, where: str, report: Report) -> None:
     """T512: what is too long for a label, Topograph writes as a hash (v1.0, pkg/engines/k8s/labeler.go)."""
     for depth, level in enumerate(tree.levels):
         row = next((row for row in tree.rows if _HASH.fullmatch(row.path[depth])), None)
@@ -484,10 +447,11 @@ def _hashes(tree: Tree, where: str, places: Mapping[str, Route]) -> Iterator[Dia
             message = (
                 f'"{row.path[depth]}" and the like in "{level.label}" of {where} stand for names too long for labels'
             )
-            yield info("T512", places[row.group.names[0]], message, hint="another source may know the names")
+            report.info("T512", row.group.names, message, hint="another source may know the names")
 
 
-def _flat(family: Family, where: str, places: Mapping[str, Route]) -> Diagnostic:
+def _report_flat(family: Family, report: Report) -> None:
+    where = f'pool "{family.name}"'
     message = f"{where} is flat: its nodes have no label that says where in a network they are, and no NVLink clique"
     hint = "name a label with --level, or give a second source that knows the network: Topograph, Slurm, UFM"
-    return warning("T518", places[nodes_of(family.groups)[0]], message, hint=hint)
+    report.warning("T518", nodes_of(family.groups), message, hint=hint)

@@ -15,7 +15,7 @@ from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
-from bayplan.topologies.alignment import Alignment, Path, Relation, align
+from bayplan.topologies.alignment import Alignment, Path, Relation, align, relation
 from bayplan.topologies.grouping import NAMELESS, free
 
 Pairs = Mapping[tuple[Path, Path], str]
@@ -79,26 +79,26 @@ class MergedLevels(NamedTuple):
         return next((self.inferred[key] for key in keys if key in self.inferred), None)
 
 
-def merge_levels(aligned: Alignment, found: list[Diagnostic], sides: Sides) -> MergedLevels | None:
+def merge_levels(aligned: Alignment, issues: list[Diagnostic], sides: Sides) -> MergedLevels | None:
     """The levels of both pools; None where they cross (T442)."""
     mine, theirs, pairs = aligned.before.levels, aligned.after.levels, aligned.nodes
-    related = {(i, j): aligned.relation(i, j) for i in range(len(mine)) for j in range(len(theirs))}
+    related = {(i, j): relation(aligned.shared, i, j) for i in range(len(mine)) for j in range(len(theirs))}
     entries = [MergedLevel(level, depth, None) for depth, level in enumerate(mine)]
     for depth, level in enumerate(theirs):
         same = next((number for number, entry in enumerate(entries) if _same_label(entry, level)), None)
         if same is not None:
-            found += _unlike_values(entries[same], depth, pairs, sides)
-            entries[same] = _merged_level(entries[same], level, depth, found)._replace(shared=True)
+            issues += _unlike_values(entries[same], depth, pairs, sides)
+            entries[same] = _merged_level(entries[same], level, depth, issues)._replace(shared=True)
             continue
         twin = _equal_level(entries, level, depth, related)
         if twin is not None:
-            entries[twin] = _merged_level(entries[twin], level, depth, found)
+            entries[twin] = _merged_level(entries[twin], level, depth, issues)
         elif any(entry.one is not None and related[entry.one, depth].equal for entry in entries):
             continue  # the other source has two levels that cut alike
         else:
             crossing = next((r for r in entries if r.one is not None and related[r.one, depth].crossing), None)
             if crossing is not None:
-                found.append(_crossing(level, crossing, depth, pairs, sides))
+                issues.append(_crossing(level, crossing, depth, pairs, sides))
                 return None
             place = sum(_above(entry, depth, related) for entry in entries)
             entries.insert(place, MergedLevel(level, None, depth, theirs=True))
@@ -140,12 +140,12 @@ def _equal_level(entries: Sequence[MergedLevel], level: Level, depth: int, relat
     return next((n for n in alike if entries[n].level.name == level.name), alike[-1] if alike else None)
 
 
-def _merged_level(entry: MergedLevel, level: Level, depth: int, found: list[Diagnostic]) -> MergedLevel:
+def _merged_level(entry: MergedLevel, level: Level, depth: int, issues: list[Diagnostic]) -> MergedLevel:
     """A level of both sources. A label that nodes carry counts more than one that they are to get."""
     mine = entry.level
     if mine.plan and level.plan and mine.plan != level.plan:
         message = f'of a "{mine.name}" {mine.plan} nodes are planned in one source and {level.plan} in another'
-        found.append(error("T438", (), message, hint="correct one of them, or leave one out"))
+        issues.append(error("T438", (), message, hint="correct one of them, or leave one out"))
     theirs = mine.apply and not level.apply
     source = level._replace(name=mine.name) if theirs else mine
     return MergedLevel(
@@ -161,24 +161,24 @@ def _plan_of_finest(entries: Sequence[MergedLevel]) -> tuple[MergedLevel, ...]:
 
 def _inferred(entries: Sequence[MergedLevel], related: Related, pairs: Pairs) -> dict[tuple[int, bool, Path], str]:
     """What the place in one source says of the value in the other, where that is the finer one."""
-    made: dict[tuple[int, bool, Path], str] = {}
+    result: dict[tuple[int, bool, Path], str] = {}
     for number, entry in enumerate(entries):
         for one, two in pairs:
             if not entry.theirs and entry.one is not None:
                 ends = [j for j in range(len(two)) if related[entry.one, j].coarser]
-                made.update({(number, True, two[: j + 1]): one[entry.one] for j in ends})
+                result.update({(number, True, two[: j + 1]): one[entry.one] for j in ends})
             elif entry.theirs and entry.other is not None:
                 ends = [i for i in range(len(one)) if related[i, entry.other].finer]
-                made.update({(number, False, one[: i + 1]): two[entry.other] for i in ends})
-    return made
+                result.update({(number, False, one[: i + 1]): two[entry.other] for i in ends})
+    return result
 
 
 def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -> Diagnostic:
     """T442, with two nodes of either level that the other one parts."""
     assert entry.one is not None
-    cut = [(one[: entry.one + 1], two[: depth + 1], node) for (one, two), node in pairs.items()]
-    together = _apart([(one, two, node) for one, two, node in cut])
-    apart = _apart([(two, one, node) for one, two, node in cut])
+    placed = [(one[: entry.one + 1], two[: depth + 1], node) for (one, two), node in pairs.items()]
+    together = _apart([(one, two, node) for one, two, node in placed])
+    apart = _apart([(two, one, node) for one, two, node in placed])
     mine, theirs = entry.level.name, level.name
     message = (
         f'nodes {together[0]} and {together[1]} share the {mine} "{together[2]}" in {sides.one.source} and no {theirs}'
@@ -190,16 +190,16 @@ def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides:
     return error("T442", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
 
 
-def _apart(cut: Sequence[tuple[Path, Path, str]]) -> tuple[str, str, str]:
+def _apart(placed: Sequence[tuple[Path, Path, str]]) -> tuple[str, str, str]:
     """Two nodes in one domain of the first cut that the second one parts, and that domain: the rarest part first."""
     parts: dict[Path, Counter[Path]] = {}
-    for one, two, _ in cut:
+    for one, two, _ in placed:
         parts.setdefault(one, Counter())[two] += 1
     domain, held = next((one, held) for one, held in parts.items() if len(held) > 1)
     rare, often = min(held, key=lambda two: held[two]), max(held, key=lambda two: held[two])
     if rare == often:
         rare, often = list(held)[:2]
-    named = {two: node for one, two, node in reversed(cut) if one == domain}
+    named = {two: node for one, two, node in reversed(placed) if one == domain}
     return named[rare], named[often], domain[-1]
 
 
@@ -207,7 +207,7 @@ Row = Domain | None
 
 
 def merge_pools(
-    mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, found: list[Diagnostic]
+    mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, issues: list[Diagnostic]
 ) -> Iterator[Pool]:
     """The pools of both: those that share nodes, and those that are cut from one cloth. T439: there are neither."""
     sides = Sides(one, other)
@@ -218,10 +218,10 @@ def merge_pools(
             place = next((n for n, each in enumerate(mine) if not met[n] and _same_kind(each, pool)), None)
             met = [[number] if n == place else numbers for n, numbers in enumerate(met)]
     if not any(met):
-        found.append(_nothing_shared(mine, theirs, sides))
+        issues.append(_nothing_shared(mine, theirs, sides))
     names: set[str] = set()
     for pool, numbers in zip(mine, met, strict=True):
-        for each in _merged_with(pool, [theirs[n] for n in numbers], home, found, sides):
+        for each in _merged_with(pool, [theirs[n] for n in numbers], home, issues, sides):
             yield _unique(each, names)
     for number, pool in enumerate(theirs):
         if not any(number in numbers for numbers in met):
@@ -252,21 +252,21 @@ def _merged_with(
     pool: Pool,
     others: Sequence[Pool],
     home: Mapping[str, int],
-    found: list[Diagnostic],
+    issues: list[Diagnostic],
     sides: Sides,
 ) -> Iterator[Pool]:
     """The pool with what another says of its nodes; in pieces where several others do."""
     if not others:
         yield pool
     elif len(others) == 1:
-        yield merge_pool(pool, others[0], found, sides)
+        yield merge_pool(pool, others[0], issues, sides)
     else:
         for other in others:
             own = set(other.nodes())
             piece = restrict(pool, lambda node, own=own: node in own)
-            known = other.node.described and not pool.node.described
-            name = other.name if known else f"{pool.name}-{other.name}"[:63].strip("-")
-            yield merge_pool(piece, other, found, sides)._replace(name=name)
+            described = other.node.described and not pool.node.described
+            name = other.name if described else f"{pool.name}-{other.name}"[:63].strip("-")
+            yield merge_pool(piece, other, issues, sides)._replace(name=name)
         rest = restrict(pool, lambda node: node not in home)
         if rest.domains:
             yield rest
@@ -280,23 +280,23 @@ def restrict(pool: Pool, keep: Any) -> Pool:
     return pool._replace(domains=tuple(each for each in domains if each.nodes), unusable=kept)
 
 
-def merge_pool(pool: Pool, other: Pool, found: list[Diagnostic], sides: Sides) -> Pool:
+def merge_pool(pool: Pool, other: Pool, issues: list[Diagnostic], sides: Sides) -> Pool:
     """One pool out of two that share nodes."""
     aligned = align(pool, other)
-    levels = merge_levels(aligned, found, sides)
+    levels = merge_levels(aligned, issues, sides)
     if levels is None:
         return pool
     shown = sides.notes(next(iter(aligned.nodes.values()), ""))
-    before = len(found)
-    domains = tuple(_merged_domains(aligned, levels, found, sides))
+    before = len(issues)
+    domains = tuple(_merged_domains(aligned, levels, issues, sides))
     lacking = [node for node in aligned.left if node not in aligned.right] if aligned.nodes and other.levels else []
-    if lacking and not any(each.code == "T440" for each in found[before:]):
-        found.append(_missing(lacking, sides))
+    if lacking and not any(each.code == "T440" for each in issues[before:]):
+        issues.append(_missing(lacking, sides))
     placed = {node for domain in domains for node in domain.nodes}
     unusable = {node: why for each in (other, pool) for why, names in each.unusable.items() for node in names}
     reasons = sorted(set(unusable.values()))
     return pool._replace(
-        node=merge_shapes(pool.node, other.node, f'pool "{pool.name}"', shown, found),
+        node=merge_shapes(pool.node, other.node, f'pool "{pool.name}"', shown, issues),
         levels=levels.levels,
         domains=domains,
         unusable={why: tuple(node for node, w in unusable.items() if w == why and node in placed) for why in reasons},
@@ -305,7 +305,7 @@ def merge_pool(pool: Pool, other: Pool, found: list[Diagnostic], sides: Sides) -
 
 
 def _merged_domains(
-    aligned: Alignment, levels: MergedLevels, found: list[Diagnostic], sides: Sides
+    aligned: Alignment, levels: MergedLevels, issues: list[Diagnostic], sides: Sides
 ) -> Iterator[Domain]:
     """A row for each path, in the order of the first source; in that of Slurm, where order has a meaning."""
     rows, others = aligned.left, aligned.right
@@ -321,14 +321,19 @@ def _merged_domains(
             continue
         held.setdefault(path, []).append(node)
         speakers = declared.setdefault(path, [])
-        speakers += [each for each in (row, also) if each and not any(each is known for known in speakers)]
+        speakers += [each for each in (row, also) if each and not any(each is speaker for speaker in speakers)]
     if lost:
-        found.append(_unplaced(lost, rows, sides))
+        issues.append(_unplaced(lost, rows, sides))
     added = [node for node in others if node not in rows and node not in lost]
     if added and len(added) < len(others):
-        found.append(_added(added, sides))
+        issues.append(_added(added, sides))
     for path, names_ in held.items():
-        yield Domain(path, tuple(names_), _partition(declared[path], names_, found, sides), _leaves(declared[path]))
+        yield Domain(
+            path,
+            tuple(names_),
+            _partition(declared[path], names_, issues, sides),
+            next((row.leaves for row in declared[path] if row.leaves), ()),
+        )
 
 
 def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> Diagnostic:
@@ -365,21 +370,17 @@ def _named(names: Sequence[str]) -> str:
     return verb.format(listing(names, "and", most=3))
 
 
-def _partition(rows: Iterable[Domain], names: Sequence[str], found: list[Diagnostic], sides: Sides) -> str:
+def _partition(rows: Iterable[Domain], names: Sequence[str], issues: list[Diagnostic], sides: Sides) -> str:
     """The NVLink partition that any of them names."""
     named = list(dict.fromkeys(row.nvlink_domain for row in rows if row.nvlink_domain))
     if len(named) > 1:
         message = f'node {names[0]} is in NVLink partition "{named[0]}", and in "{named[1]}" as another source says'
-        found.append(error("T438", (), message, hint="correct one source", notes=sides.notes(names[0])))
+        issues.append(error("T438", (), message, hint="correct one source", notes=sides.notes(names[0])))
     return named[0] if named else ""
 
 
-def _leaves(rows: Iterable[Domain]) -> tuple[str, ...]:
-    return next((row.leaves for row in rows if row.leaves), ())
-
-
 def merge_shapes(
-    one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...], found: list[Diagnostic]
+    one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...], issues: list[Diagnostic]
 ) -> NodeShape:
     """What nodes offer, as both say. Cards must agree; of CPUs and memory the first to speak counts: what Kubernetes
     gives to pods is less than what a node has."""
@@ -389,11 +390,11 @@ def merge_shapes(
     ):
         if mine and theirs and mine != theirs and NAMELESS not in (mine, theirs):
             message = f'the nodes of {whose} have {key} "{mine}" in one source and "{theirs}" in another'
-            found.append(error("T438", (), message, hint="correct one of them, or leave one out", notes=notes))
+            issues.append(error("T438", (), message, hint="correct one of them, or leave one out", notes=notes))
     tolerations = (*one.tolerations, *(each for each in other.tolerations if each not in one.tolerations))
-    known = one.accelerator if one.accelerator != NAMELESS else other.accelerator
+    named = one.accelerator if one.accelerator != NAMELESS else other.accelerator
     return NodeShape(
-        known or one.accelerator or other.accelerator,
+        named or one.accelerator or other.accelerator,
         one.accelerators or other.accelerators,
         dict(sorted({**other.resources, **one.resources}.items())),
         dict(sorted({**other.node_selector, **one.node_selector}.items())),
@@ -404,5 +405,5 @@ def merge_shapes(
 
 def _fabrics(*declared: tuple[str, ...] | None) -> tuple[str, ...] | None:
     """The fabrics that nodes hang on, as any source says; None where none does."""
-    given = [each for each in declared if each is not None]
-    return tuple(dict.fromkeys(name for each in given for name in each)) if given else None
+    lists = [each for each in declared if each is not None]
+    return tuple(dict.fromkeys(name for each in lists for name in each)) if lists else None

@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.fabrics import NETWORKED, network_of, pools_of, selectors_of
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import RESOURCE
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Fabric, Rail
@@ -33,8 +33,8 @@ def _whereabouts(fabric: Fabric, rail: Rail, _: ClusterTopology) -> Made:
     return {
         "type": "whereabouts",
         "range": rail.subnet,
-        **given(range_start=own.range_start, range_end=own.range_end, exclude=list(_whole(own.exclude))),
-        **given(gateway=rail.gateway),
+        **non_empty(range_start=own.range_start, range_end=own.range_end, exclude=list(_whole(own.exclude))),
+        **non_empty(gateway=rail.gateway),
     }
 
 
@@ -47,7 +47,7 @@ def _whole(texts: tuple[str, ...]) -> Iterator[str]:
 
 def _host_local(fabric: Fabric, rail: Rail, _: ClusterTopology) -> Made:
     own = fabric.ipam
-    span = given(rangeStart=own.range_start, rangeEnd=own.range_end, gateway=rail.gateway)
+    span = non_empty(rangeStart=own.range_start, rangeEnd=own.range_end, gateway=rail.gateway)
     return {"type": "host-local", "ranges": [[{"subnet": rail.subnet, **span}]]}
 
 
@@ -73,7 +73,7 @@ def json_text(data: Any) -> str:
     return f"{json.dumps(data, indent=2)}\n" if data else ""
 
 
-# Pools of nv-ipam: an IPPool cuts one subnet into blocks, a CIDRPool gives every node a subnet of its own.
+# Pools of nv-ipam: an IPPool divides one subnet into blocks; a CIDRPool gives each node its own subnet.
 
 POOL_API = "nv-ipam.nvidia.com/v1alpha1"
 NAMESPACE = "nvidia-network-operator"
@@ -87,10 +87,10 @@ def operator_namespace(fabric: Fabric) -> str:
 
 def firsts(fabric: Fabric, key: str) -> tuple[Rail, ...]:
     """The first rail with each value of a key, in their order."""
-    found: dict[str, Rail] = {}
+    first: dict[str, Rail] = {}
     for rail in fabric.rails:
-        found.setdefault(getattr(rail, key), rail)
-    return tuple(found.values())
+        first.setdefault(getattr(rail, key), rail)
+    return tuple(first.values())
 
 
 def write_pools(fabric: Fabric, topology: ClusterTopology) -> Iterator[Manifest]:
@@ -103,13 +103,13 @@ def write_pools(fabric: Fabric, topology: ClusterTopology) -> Iterator[Manifest]
             "apiVersion": POOL_API,
             "kind": "CIDRPool" if fabric.kind == "spectrumx" else "IPPool",
             "metadata": {"name": pool_name(fabric, rail, topology), "namespace": operator_namespace(fabric)},
-            "spec": {**spec, **given(nodeSelector=_nodes(fabric, topology))},
+            "spec": {**spec, **non_empty(nodeSelector=_nodes(fabric, topology))},
         }
 
 
 def _block(fabric: Fabric, rail: Rail) -> dict[str, Any]:
     block = {"subnet": rail.subnet, "perNodeBlockSize": fabric.ipam.per_node}
-    return {**block, **given(gateway=rail.gateway, exclusions=list(exclusions(fabric, rail)))}
+    return {**block, **non_empty(gateway=rail.gateway, exclusions=list(exclusions(fabric, rail)))}
 
 
 def exclusions(fabric: Fabric, rail: Rail) -> Iterator[dict[str, str]]:
@@ -132,7 +132,7 @@ def _cidr(fabric: Fabric, rail: Rail) -> dict[str, Any]:
     prefix = ip.block(net, fabric.ipam.per_node, bool(rail.gateway)) if net else 0
     index = {"gatewayIndex": 0 if net and prefix >= net.max_prefixlen - 1 else 1} if rail.gateway else {}
     cidr = {"cidr": rail.subnet, "perNodeNetworkPrefix": prefix, **index}
-    return {**cidr, **given(exclusions=list(exclusions(fabric, rail)))}
+    return {**cidr, **non_empty(exclusions=list(exclusions(fabric, rail)))}
 
 
 def _nodes(fabric: Fabric, topology: ClusterTopology) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def meta(fabric: Fabric) -> str:
 def macvlan(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
     """In `bridge` mode, pods of one node reach each other too."""
     for rail in fabric.rails:
-        own = {"master": rail.device, "mode": "bridge", **given(mtu=fabric.mtu)}
+        own = {"master": rail.device, "mode": "bridge", **non_empty(mtu=fabric.mtu)}
         config = {"type": "macvlan", **own}
         yield _attachment("MacvlanNetwork", own, config, fabric, rail, topology, target)
 
@@ -208,12 +208,12 @@ def _attachment(
 ) -> Manifest:
     if fabric.source_routing and not chains(target):
         return _definition(config, fabric, rail, topology)
-    return _network(kind, {**own, **given(metaPlugins=meta(fabric))}, fabric, rail, topology)
+    return _network(kind, {**own, **non_empty(metaPlugins=meta(fabric))}, fabric, rail, topology)
 
 
 def _network(kind: str, own: dict[str, Any], fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
     space, name = network_of(rail, topology)
-    addresses = given(ipam=json_text(ipam(fabric, rail, topology)))
+    addresses = non_empty(ipam=json_text(ipam(fabric, rail, topology)))
     return {
         "apiVersion": NETWORK_API,
         "kind": kind,
@@ -224,12 +224,12 @@ def _network(kind: str, own: dict[str, Any], fabric: Fabric, rail: Rail, topolog
 
 def _definition(config: dict[str, Any], fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
     space, name = network_of(rail, topology)
-    plugins = [{**config, **given(ipam=ipam(fabric, rail, topology))}, *ROUTING]
+    plugins = [{**config, **non_empty(ipam=ipam(fabric, rail, topology))}, *ROUTING]
     annotations = {RESOURCE: rail.resource} if fabric.kind == "hostdevice" else {}
     return {
         "apiVersion": "k8s.cni.cncf.io/v1",
         "kind": "NetworkAttachmentDefinition",
-        "metadata": {"name": name, "namespace": space, **given(annotations=annotations)},
+        "metadata": {"name": name, "namespace": space, **non_empty(annotations=annotations)},
         "spec": {"config": json_text({"cniVersion": "0.3.1", "name": name, "plugins": plugins})},
     }
 
@@ -261,11 +261,11 @@ def _policies(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Iterator
     nodes = selectors_of(topology, fabric.name) or (PRESENT,)
     name = rail.resource.rpartition("/")[2]
     for number, labels in enumerate(nodes):
-        called = name.lower().replace("_", "-") + (f"-{number}" if len(nodes) > 1 else "")
+        policy = name.lower().replace("_", "-") + (f"-{number}" if len(nodes) > 1 else "")
         yield {
             "apiVersion": SRIOV_API,
             "kind": "SriovNetworkNodePolicy",
-            "metadata": {"name": called, "namespace": sriov_namespace(fabric, topology)},
+            "metadata": {"name": policy, "namespace": sriov_namespace(fabric, topology)},
             "spec": {
                 "resourceName": name,
                 "nodeSelector": {**labels},
@@ -273,7 +273,7 @@ def _policies(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Iterator
                 "nicSelector": {**selector(fabric, rail)},
                 "deviceType": "netdevice",
                 "isRdma": True,
-                **given(linkType={"ethernet": "eth", "infiniband": "ib"}.get(fabric.link_type, ""), mtu=fabric.mtu),
+                **non_empty(linkType={"ethernet": "eth", "infiniband": "ib"}.get(fabric.link_type, ""), mtu=fabric.mtu),
             },
         }
 
@@ -289,8 +289,8 @@ def selector(fabric: Fabric, rail: Rail) -> Mapping[str, Any]:
     """The ports behind a resource: by name or PCI address, and by what kind of card they are."""
     ports = list(dict.fromkeys(each.device for each in fabric.rails if each.resource == rail.resource and each.device))
     named = [port for port in ports if ":" not in port]
-    kind = given(vendor=(*fabric.vendor_ids, VENDOR)[0], deviceID="".join(fabric.device_ids[:1]))
-    return {**kind, **given(pfNames=named, rootDevices=[port for port in ports if ":" in port])}
+    kind = non_empty(vendor=(*fabric.vendor_ids, VENDOR)[0], deviceID="".join(fabric.device_ids[:1]))
+    return {**kind, **non_empty(pfNames=named, rootDevices=[port for port in ports if ":" in port])}
 
 
 def _sriov_network(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Manifest:
@@ -304,12 +304,12 @@ def _sriov_network(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Man
             "resourceName": rail.resource.rpartition("/")[2],
             "networkNamespace": space,
             **({"linkState": "enable"} if infiniband else {}),
-            **given(ipam=json_text(ipam(fabric, rail, topology)), metaPlugins=meta(fabric)),
+            **non_empty(ipam=json_text(ipam(fabric, rail, topology)), metaPlugins=meta(fabric)),
         },
     }
 
 
-# Spectrum-X: one object lists the rails, and its operator makes policies and networks of their names.
+# Spectrum-X: one object lists the rails, and its operator creates a policy and a network for each.
 
 SPECTRUM_API = "spectrumx.nvidia.com/v1alpha2"
 
@@ -336,15 +336,15 @@ def write_spectrum(fabric: Fabric, topology: ClusterTopology, target: Target) ->
 
 
 def _rail(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> dict[str, Any]:
-    made = {
+    result = {
         "name": network_of(rail, topology)[1],
         "nicSelector": {"pfNames": [rail.device]},
         "mtu": fabric.mtu,
     }
     if fabric.ipam.kind == "nv-ipam":
-        return {**made, "cidrPoolRef": pool_name(fabric, rail, topology)}
+        return {**result, "cidrPoolRef": pool_name(fabric, rail, topology)}
     own = json_text(ipam(fabric, rail, topology))
-    return {**made, "ipam": own} if own else made
+    return {**result, "ipam": own} if own else result
 
 
 # dranet: the DeviceClass that claim templates name. The driver publishes the cards by itself (dranet 1.4).

@@ -1,4 +1,9 @@
-"""Which port a rail is and which resource it has: what policies and device plugins say of the networks' cards."""
+"""Fabrics from the objects of the Network Operator and of Multus, as `kubectl get ... -o yaml` prints them.
+
+MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks, networks of SR-IOV and Spectrum-X, or the
+NetworkAttachmentDefinitions that they become; with them the policies and pools that name the port of each rail, its
+resource and its addresses. Networks of one kind are the rails of one fabric.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube import networks as ip
 from bayplan.kube.networks import MULTUS, NVIDIA, SRIOV, Network, networks, parsed
 from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, text, title
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies.grouping import kube_objects, natural
@@ -46,12 +51,9 @@ class Offer(NamedTuple):
     mtu: int = 0
 
 
-def declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
-    """By the kind of fabric."""
-    return BY_KIND.get(fabric, _nothing)(mine, objects)
-
-
-def _nothing(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+def _declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
+    if fabric in BY_KIND:
+        return BY_KIND[fabric](mine, objects)
     return Declared(resources={each.title: each.resource for each in mine})
 
 
@@ -70,8 +72,8 @@ def _shared(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
 def _exclusive(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
     by_name = {each.resource: each for each in _offers("sriovDevicePlugin", objects)}
     chosen = {each.title: by_name[each.resource] for each in mine if each.resource in by_name}
-    made = _of(chosen, _dealt(chosen))
-    return made._replace(resources={each.title: each.resource for each in mine})
+    result = _of(chosen, _ports_in_order(chosen))
+    return result._replace(resources={each.title: each.resource for each in mine})
 
 
 def _functions(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
@@ -79,9 +81,9 @@ def _functions(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
     by_name = {each.resource: each for each in _policies(objects)}
     plain = {each.title: each.resource.rpartition("/")[2] for each in mine}
     chosen = {title: by_name[name] for title, name in plain.items() if name in by_name}
-    made = _of(chosen, _dealt(chosen))
+    result = _of(chosen, _ports_in_order(chosen))
     names = {each.title: each.resource if "/" in each.resource else f"nvidia.com/{each.resource}" for each in mine}
-    return made._replace(resources={title: name for title, name in names.items() if plain[title]})
+    return result._replace(resources={title: name for title, name in names.items() if plain[title]})
 
 
 BY_KIND: Mapping[str, Callable[[Sequence[Network], Sequence[Object]], Declared]] = {
@@ -105,14 +107,14 @@ def _of(chosen: Mapping[str, Offer], devices: Mapping[str, str]) -> Declared:
     )
 
 
-def _dealt(chosen: Mapping[str, Offer]) -> dict[str, str]:
+def _ports_in_order(chosen: Mapping[str, Offer]) -> dict[str, str]:
     """Ports of a resource, dealt out to its networks where there is one for each."""
-    made: dict[str, str] = {}
+    result: dict[str, str] = {}
     for offer in dict.fromkeys(chosen.values()):
         mine = [network for network, other in chosen.items() if other == offer]
         if len(mine) == len(offer.ports):
-            made.update(zip(mine, offer.ports, strict=True))
-    return made
+            result.update(zip(mine, offer.ports, strict=True))
+    return result
 
 
 def _offers(plugin: str, objects: Sequence[Object]) -> Iterator[Offer]:
@@ -125,8 +127,8 @@ def _offers(plugin: str, objects: Sequence[Object]) -> Iterator[Offer]:
 
 
 def _offer(resource: str, entry: Any) -> Offer:
-    given = get(entry, "selectors")
-    selectors = mapping(items(entry, "selectors")[0]) if isinstance(given, list) and given else mapping(given)
+    chosen = get(entry, "selectors")
+    selectors = mapping(items(entry, "selectors")[0]) if isinstance(chosen, list) and chosen else mapping(chosen)
     ports = (*_texts(selectors, "ifNames", "pciAddresses", "pfNames", "rootDevices"), *_texts(entry, "devices"))
     return Offer(
         resource,
@@ -152,7 +154,7 @@ def _texts(data: Any, *keys: str) -> Iterator[str]:
     return (each for key in keys for each in items(data, key) if isinstance(each, str))
 
 
-# Subnets, gateways and blocks of networks: out of their `ipam`, and out of the pools that it names.
+# Subnets, gateways and blocks of networks, from their `ipam` and from the pools that it names.
 
 POOLS = "nv-ipam.nvidia.com"
 TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
@@ -174,18 +176,18 @@ class Range(NamedTuple):
 
 
 def with_addresses(
-    fabric: str, mine: Sequence[Network], rails: Sequence[Rail], objects: Sequence[Object], found: list[Diagnostic]
+    fabric: str, mine: Sequence[Network], rails: Sequence[Rail], objects: Sequence[Object], issues: list[Diagnostic]
 ) -> Addressed:
     """The rails with what their networks say of addresses. Where these differ in more than subnets, T617 tells."""
     pools = {name(one): one for one in objects if group(one) == POOLS}
     ranges = [_range(each, pools) for each in mine]
-    made = tuple(
+    result = tuple(
         rail._replace(subnet=each.subnet, gateway=each.gateway) for rail, each in zip(rails, ranges, strict=True)
     )
-    return Addressed(made, _common(mine, [each.ipam for each in ranges], found))
+    return Addressed(result, _common(mine, [each.ipam for each in ranges], issues))
 
 
-def _common(mine: Sequence[Network], all_: Sequence[Ipam], found: list[Diagnostic]) -> Ipam:
+def _common(mine: Sequence[Network], all_: Sequence[Ipam], issues: list[Diagnostic]) -> Ipam:
     first = all_[0]
     differing = [key for key in Ipam._fields if key != "exclude" and len({getattr(each, key) for each in all_}) > 1]
     if differing:
@@ -193,7 +195,7 @@ def _common(mine: Sequence[Network], all_: Sequence[Ipam], found: list[Diagnosti
         names |= {"range_end": "last address"}
         what = listing([names.get(key, key) for key in differing], "and")
         message = f"networks of one fabric differ in {what}; what {mine[0].title} has is taken"
-        found.append(warning("T617", mine[0].ipam_route or mine[0].object.route, message, hint="compare them"))
+        issues.append(warning("T617", mine[0].ipam_route or mine[0].object.route, message, hint="compare them"))
         if {"range_start", "range_end"} & {*differing}:
             first = first._replace(range_start="", range_end="")
     return first._replace(exclude=tuple(dict.fromkeys(each for one in all_ for each in one.exclude)))
@@ -237,8 +239,8 @@ def _pool(one: Object | None) -> Range:
 
 def _space(one: Object) -> str:
     """Where the pool is, unless that is where the operator usually is."""
-    found = namespace(one)
-    return "" if found == NAMESPACE else found
+    space = namespace(one)
+    return "" if space == NAMESPACE else space
 
 
 def _excluded(spec: Any) -> Iterator[str]:
@@ -250,15 +252,15 @@ def _excluded(spec: Any) -> Iterator[str]:
 
 
 def _whereabouts(config: Any) -> Range:
-    given = text(config, "range") or text(config, "ipRanges", 0, "range")
-    start, dash, rest = given.partition("-")
+    addresses = text(config, "range") or text(config, "ipRanges", 0, "range")
+    start, dash, rest = addresses.partition("-")
     own = Ipam(
         "whereabouts",
         exclude=tuple(_plain(each) for each in items(config, "exclude") if isinstance(each, str)),
         range_start=text(config, "range_start") or (start if dash else ""),
         range_end=text(config, "range_end") or (rest.partition("/")[0] if dash else ""),
     )
-    return Range(own, _subnet(rest if dash else given), text(config, "gateway"))
+    return Range(own, _subnet(rest if dash else addresses), text(config, "gateway"))
 
 
 def _host_local(config: Any) -> Range:
@@ -277,12 +279,6 @@ def _subnet(text_: str) -> str:
     net = ip.subnet(text_)
     return str(net) if net is not None else ""
 
-
-# Networks that a cluster has -> fabrics: what `kubectl get ... -o yaml` prints of the Network Operator's objects.
-#
-# MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks, networks of SR-IOV and Spectrum-X, or the
-# NetworkAttachmentDefinitions that they become; with them the policies and pools that say which port a rail is, which
-# resource it has and which addresses. Networks of one kind are the rails of one fabric.
 
 SPECTRUM = "spectrumx.nvidia.com"
 GROUPS = (NVIDIA, SRIOV, MULTUS, SPECTRUM)
@@ -304,37 +300,37 @@ def _objects(source: SourceFile) -> list[Object]:
     return [Object(route, data) for route, data in kube_objects(source) if isinstance(data, dict)]
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """A fabric for each kind of network. Of nodes they say nothing, so the one pool has none."""
     objects = _objects(source)
-    found: list[Diagnostic] = list(_broken(objects))
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    known = [*_distinct(networks(objects)), *_spectrum(objects)]
-    fabrics = _fabrics(known, objects, found)
+    issues: list[Diagnostic] = list(_broken(objects))
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    listed = [*_distinct(networks(objects)), *_spectrum(objects)]
+    fabrics = _fabrics(listed, objects, issues)
     if not fabrics:
-        found.append(error("T616", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
-        return Outcome(None, tuple(found))
+        issues.append(error("T616", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
+        return Outcome(None, tuple(issues))
     topology = ClusterTopology("cluster", (Pool("nodes", NodeShape()),), fabrics=fabrics)
-    return Outcome(Part(topology, source=source.name), tuple(found))
+    return Outcome(Part(topology, source=source.name), tuple(issues))
 
 
 def _broken(objects: Sequence[Object]) -> Iterator[Diagnostic]:
     """T616: texts in objects that are no JSON."""
     for one in objects:
         for path in (("spec", "ipam"), ("spec", "config")) if group(one) in GROUPS else ():
-            given = text(one.data, *path)
-            if given.strip() and not isinstance(parsed(given), dict):
+            content = text(one.data, *path)
+            if content.strip() and not isinstance(parsed(content), dict):
                 route: Route = (*one.route, *path)
                 message = f"`{path[-1]}` of {title(one)} is no JSON"
                 yield error("T616", route, message, hint="`bayplan lint` says more of such objects")
 
 
-def _distinct(found: Iterator[Network]) -> Iterator[Network]:
+def _distinct(listed: Iterator[Network]) -> Iterator[Network]:
     """An operator's object and the definition that it makes of it are one network: the first is taken that knows its
     kind, definitions last."""
     kept: dict[tuple[str, str], Network] = {}
-    for each in sorted(found, key=lambda one: group(one.object) == MULTUS):
+    for each in sorted(listed, key=lambda one: group(one.object) == MULTUS):
         before = kept.setdefault((each.namespace, each.name), each)
         if before is not each and not before.resource:
             kept[each.namespace, each.name] = before._replace(resource=each.resource)
@@ -360,12 +356,12 @@ def _spectrum(objects: Sequence[Object]) -> Iterator[Network]:
             )
 
 
-def _fabrics(known: Sequence[Network], objects: Sequence[Object], found: list[Diagnostic]) -> dict[str, Fabric]:
-    rails = {(each.namespace, each.name) for each in known if each.kind == "spectrumx" and group(each.object) != SRIOV}
+def _fabrics(listed: Sequence[Network], objects: Sequence[Object], issues: list[Diagnostic]) -> dict[str, Fabric]:
+    rails = {(each.namespace, each.name) for each in listed if each.kind == "spectrumx" and group(each.object) != SRIOV}
     kinds: dict[tuple[str, str], list[Network]] = {}
-    for each in known:
+    for each in listed:
         if not each.kind:
-            found.append(_unknown(each))
+            issues.append(_unknown(each))
         elif group(each.object) == SPECTRUM or (each.namespace, each.name) not in rails:
             kinds.setdefault((each.kind, LINKS.get(each.kind, each.link_type)), []).append(each)
     names = list(_names(list(kinds)))
@@ -373,7 +369,7 @@ def _fabrics(known: Sequence[Network], objects: Sequence[Object], found: list[Di
         sorted(
             (
                 name,
-                _fabric(name, *key, sorted(mine, key=lambda one: (one.namespace, natural(one.name))), objects, found),
+                _fabric(name, *key, sorted(mine, key=lambda one: (one.namespace, natural(one.name))), objects, issues),
             )
             for name, (key, mine) in zip(names, kinds.items(), strict=True)
         )
@@ -398,9 +394,9 @@ def _fabric(
     links: str,
     mine: Sequence[Network],
     objects: Sequence[Object],
-    found: list[Diagnostic],
+    issues: list[Diagnostic],
 ) -> Fabric:
-    declared = declared_ports(kind_, mine, objects)
+    declared = _declared_ports(kind_, mine, objects)
     rails = [
         Rail(
             network=each.title,
@@ -409,9 +405,9 @@ def _fabric(
         )
         for each in mine
     ]
-    addressed = with_addresses(kind_, mine, rails, objects, found)
+    addressed = with_addresses(kind_, mine, rails, objects, issues)
     routed = ["sbr" in each.chained for each in mine]
-    found += _open(name, kind_, mine, addressed.rails, routed)
+    issues += _open(name, kind_, mine, addressed.rails, routed)
     return Fabric(
         name,
         kind_,

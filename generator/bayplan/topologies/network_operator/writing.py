@@ -13,7 +13,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
 from bayplan.core.phrases import listing
 from bayplan.fabrics import NETWORKED, network_of, shares_verbs
-from bayplan.kube.objects import given
+from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Manifest
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Fabric, Rail
@@ -33,11 +33,12 @@ Resource = tuple[Fabric, str, Sequence[Rail]]
 def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
     """The policy, if any fabric needs a part of it."""
     common, own = list(map(_shared, shared(topology))), list(map(_exclusive, exclusive(topology)))
-    spec = given(
+    nv_ipam = any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
+    spec = non_empty(
         rdmaSharedDevicePlugin=_plugin("k8s-rdma-shared-dev-plugin", "configList", common),
         sriovDevicePlugin=_plugin("sriov-network-device-plugin", "resourceList", own),
         secondaryNetwork=_secondary(topology),
-        nvIpam={"image": "nvidia-k8s-ipam"} if _nv_ipam(topology) else {},
+        nvIpam={"image": "nvidia-k8s-ipam"} if nv_ipam else {},
     )
     if spec:
         yield {
@@ -48,10 +49,6 @@ def write_policy(topology: ClusterTopology, target: Target) -> Iterator[Manifest
         }
 
 
-def _nv_ipam(topology: ClusterTopology) -> bool:
-    return any(each.ipam.kind == "nv-ipam" and each.kind in NETWORKED for each in topology.fabrics.values())
-
-
 def _plugin(image: str, key: str, entries: list[Any]) -> dict[str, Any]:
     return {"image": image, "config": text({key: entries})} if entries else {}
 
@@ -60,7 +57,7 @@ def _secondary(topology: ClusterTopology) -> dict[str, Any]:
     """Multus and its plugins. OpenShift brings its own; the plugin for IPoIB is in none of them."""
     kinds = {each.kind for each in topology.fabrics.values()} & set(NETWORKED)
     own = kinds and topology.platform != "openshift"
-    return given(
+    return non_empty(
         cniPlugins={"image": "plugins"} if own else {},
         ipoib={"image": "ipoib-cni"} if "ipoib" in kinds else {},
         multus={"image": "multus-cni"} if own else {},
@@ -102,7 +99,7 @@ def _shared_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, Any
         return {"ifNames": names}
     return {
         "vendors": list(fabric.vendor_ids or (VENDOR,)),
-        **given(deviceIDs=list(fabric.device_ids), linkTypes=[LINKS[fabric.link_type]] if fabric.link_type else []),
+        **non_empty(deviceIDs=list(fabric.device_ids), linkTypes=[LINKS[fabric.link_type]] if fabric.link_type else []),
     }
 
 
@@ -118,7 +115,7 @@ def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, 
     ports = list(dict.fromkeys(rail.device for rail in rails if rail.device))
     return {
         "vendors": list(fabric.vendor_ids or (VENDOR,)),
-        **given(
+        **non_empty(
             devices=list(fabric.device_ids),
             pciAddresses=[port for port in ports if ":" in port],
             pfNames=[port for port in ports if ":" not in port],
@@ -127,7 +124,7 @@ def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, 
     }
 
 
-# What an export of fabrics needs to be told first, and what an operator's version does not take.
+# What the file must declare before fabrics can be exported, and what the operator's version does not support.
 
 FABRICS: Route = ("topology", "spec", "fabrics")
 RANGES = ("nv-ipam", "whereabouts", "host-local")
@@ -135,8 +132,14 @@ OURS = (*NETWORKED, "dranet", "none")
 RAIL_POOLS, GLOBAL = "26.4", "26.1"
 
 
-def judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T613 and T614."""
+def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
+    """What the file would have to say first, and what the operator's version does not take: T613, T614, T615."""
+    issues = tuple(_judge_fabrics(topology, target))
+    issues += () if has_errors(issues) else tuple(_collisions(topology, target))
+    return issues if has_errors(issues) else (*issues, *_one_policy(topology, target), *_prefixes(topology))
+
+
+def _judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
     for fabric in topology.fabrics.values():
         route: Route = (*FABRICS, fabric.name)
         if fabric.kind not in OURS:
@@ -148,12 +151,6 @@ def judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagnos
             yield from _ranges(fabric, route)
         yield from _ports(fabric, route)
         yield from _versions(fabric, target, route)
-
-
-def judge_written(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T615, of what is written."""
-    yield from _one_policy(topology, target)
-    yield from _prefixes(topology)
 
 
 def _placed(fabric: Fabric, topology: ClusterTopology, route: Route) -> Iterator[Diagnostic]:
@@ -230,25 +227,26 @@ def _one_policy(topology: ClusterTopology, target: Target) -> Iterator[Diagnosti
 def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T615: the SR-IOV operator gives all its resources one prefix."""
     for fabric in topology.fabrics.values():
-        found = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
+        prefixes = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
         usual = "openshift.io" if topology.platform == "openshift" else "nvidia.com"
-        if fabric.kind == "sriov" and found != [usual]:
-            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(found, 'and')}"
-            hint = f"set its `resourcePrefix` to {found[0]}, or correct the rails' resources"
+        if fabric.kind == "sriov" and prefixes != [usual]:
+            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(prefixes, 'and')}"
+            hint = f"set its `resourcePrefix` to {prefixes[0]}, or correct the rails' resources"
             yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
 
 
-def collisions(made: Sequence[tuple[str, tuple[str, str, str], Manifest]]) -> Iterator[Diagnostic]:
-    """T613: objects of one kind and name that are not the same."""
+def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
+    """T613: two networks that want one object: some are cluster-scoped, and called like the network."""
     first: dict[tuple[str, str, str], Manifest] = {}
-    for fabric, key, one in made:
-        if first.setdefault(key, one) != one:
+    for fabric, manifest in _networks(topology, target):
+        key = _key(manifest)
+        if first.setdefault(key, manifest) != manifest:
             message = f'two networks would be the {key[0]} "{key[2]}"'
             hint = "objects of networks are called like the network, whatever its namespace: rename one"
-            yield error("T613", (*FABRICS, fabric), message, hint=hint)
+            yield error("T613", (*FABRICS, fabric.name), message, hint=hint)
 
 
-# The objects behind the fabrics of a topology: for who sets up the cluster's networks, not for who runs jobs.
+# The objects of a topology's fabrics, for those who set up the cluster's networks.
 #
 # Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
 # Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.
@@ -268,30 +266,16 @@ NETWORKS: Mapping[str, Write] = {
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
     """The policy of the operator, pools of addresses, then networks. Each object once: rails may share them."""
-    made: list[Manifest] = [*write_policy(topology, target)]
-    for fabric in topology.fabrics.values():
-        made += network_operator.write_pools(fabric, topology)
-    for fabric in topology.fabrics.values():
-        if fabric.kind in NETWORKS:
-            made += NETWORKS[fabric.kind](fabric, topology, target)
-    return tuple({_key(each): each for each in made}.values())
+    pools = (each for fabric in topology.fabrics.values() for each in network_operator.write_pools(fabric, topology))
+    networks = (manifest for _, manifest in _networks(topology, target))
+    return tuple({_key(each): each for each in (*write_policy(topology, target), *pools, *networks)}.values())
 
 
-def _key(one: Manifest) -> tuple[str, str, str]:
-    return one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]
-
-
-def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
-    """What the file would have to say first, and what the operator's version does not take."""
-    found = tuple(judge_fabrics(topology, target))
-    found += () if has_errors(found) else tuple(_collisions(topology, target))
-    return found if has_errors(found) else (*found, *judge_written(topology, target))
-
-
-def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """Two networks that want one object: these are cluster-scoped, and called like the network."""
-    made: list[tuple[str, Manifest]] = []
+def _networks(topology: ClusterTopology, target: Target) -> Iterator[tuple[Fabric, Manifest]]:
     for fabric in topology.fabrics.values():
         if fabric.kind in NETWORKS:
-            made += [(fabric.name, each) for each in NETWORKS[fabric.kind](fabric, topology, target)]
-    yield from collisions([(name, _key(each), each) for name, each in made])
+            yield from ((fabric, manifest) for manifest in NETWORKS[fabric.kind](fabric, topology, target))
+
+
+def _key(manifest: Manifest) -> tuple[str, str, str]:
+    return manifest["kind"], manifest["metadata"].get("namespace", ""), manifest["metadata"]["name"]

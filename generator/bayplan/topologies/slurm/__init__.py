@@ -13,7 +13,9 @@ from typing import Any
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
+from bayplan.model.topology import Level
 from bayplan.topologies import hostlist
+from bayplan.topologies.grouping import PLACEHOLDER
 
 _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
 
@@ -55,7 +57,7 @@ def logical(text: str) -> Iterator[tuple[int, str]]:
         yield first, whole
 
 
-# Slurm's own picture of a network: blocks, or switches above switches. What both file formats have in common.
+# Slurm's model of a network, common to both of its file formats: blocks, or a tree of switches.
 #
 # Rules from Slurm 24.11 to 25.11: `src/plugins/topology/block/block_record.c`, `.../tree/switch_record.c`.
 
@@ -93,13 +95,13 @@ class Network(NamedTuple):
 
 
 class Comments(NamedTuple):
-    """What comments say: the original names of units by topology, and the levels (name, label, nvlink) of a topology.
+    """What comments say: the original names of units by topology, and the levels of a topology.
 
     Comments above the first topology are those of "".
     """
 
     names: Mapping[str, Mapping[str, str]] = {}
-    levels: Mapping[str, tuple[tuple[str, str, bool], ...]] = {}
+    levels: Mapping[str, tuple[Level, ...]] = {}
 
     def original(self, topology: str, unit: str) -> str:
         """What a unit is called where its name comes from; its name where no comment says it."""
@@ -114,34 +116,35 @@ _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 def comments_of(text: str) -> Comments:
     """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
     names: dict[str, dict[str, str]] = {}
-    levels: dict[str, tuple[tuple[str, str, bool], ...]] = {}
+    levels: dict[str, tuple[Level, ...]] = {}
     topology = ""
     for line in text.split("\n"):
-        if "#" in line and (found := _LEVELS.match(line)):
-            levels[found[1]] = tuple(_level(each) for each in found[2].split())
-        elif "#" in line and (found := _ORIGINAL.match(line)):
-            names.setdefault(topology, {})[found[1]] = found[2]
-        elif "topology" in line and (found := _TOPOLOGY.match(line)):
-            topology = found[1]
+        if "#" in line and (match := _LEVELS.match(line)):
+            levels[match[1]] = tuple(_level(each) for each in match[2].split())
+        elif "#" in line and (match := _ORIGINAL.match(line)):
+            names.setdefault(topology, {})[match[1]] = match[2]
+        elif "topology" in line and (match := _TOPOLOGY.match(line)):
+            topology = match[1]
     return Comments(names, levels)
 
 
-def _level(text: str) -> tuple[str, str, bool]:
+def _level(text: str) -> Level:
     name, _, label = text.partition("=")
-    return name, label.removesuffix(",nvlink"), label.endswith(",nvlink")
+    key = label.removesuffix(",nvlink")
+    return Level(name, key, label.endswith(",nvlink"), apply=key.startswith(f"{PLACEHOLDER}/"))
 
 
-def names_in(text: Any, route: Route, found: list[Diagnostic]) -> tuple[str, ...]:
+def names_in(text: Any, route: Route, issues: list[Diagnostic]) -> tuple[str, ...]:
     """The names of a hostlist; T470 or T477 where there is no reading it."""
     written = str(text)
-    cut = written.count("[") > written.count("]") or written.endswith(("...", "\u2026", ","))
-    if cut:
-        found.append(error("T477", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
+    truncated = written.count("[") > written.count("]") or written.endswith(("...", "\u2026", ","))
+    if truncated:
+        issues.append(error("T477", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
         return ()
     try:
         return hostlist.expand(written)
     except ValueError as reason:
-        found.append(error("T470", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
+        issues.append(error("T470", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
         return ()
 
 
@@ -201,10 +204,10 @@ def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
         if twice:
             message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
             yield error("T551", unit.route, message, hint="list each node once")
-        for known, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
-            other = next((name for name in listed if known.setdefault(name.lower(), name) != name), "")
+        for spellings, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
+            other = next((name for name in listed if spellings.setdefault(name.lower(), name) != name), "")
             if other:
-                message = f'"{known[other.lower()]}" and "{other}" differ by upper and lower case only'
+                message = f'"{spellings[other.lower()]}" and "{other}" differ by upper and lower case only'
                 yield warning("T552", unit.route, message, hint="is one of the two misspelt?")
 
 
@@ -230,25 +233,25 @@ def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:
 
 
 def _tree(network: Network) -> Iterator[Diagnostic]:
-    known = {unit.name: unit for unit in network.units}
+    units = {unit.name: unit for unit in network.units}
     parent: dict[str, str] = {}
     for unit in network.units:
         if unit.nodes and unit.children:
             message = f'switch "{unit.name}" has nodes and switches; Slurm then leaves out the switches'
             yield error("T478", unit.route, message, hint="put the nodes on a leaf switch below it")
         for child in unit.children:
-            if child not in known:
+            if child not in units:
                 message = f'switch "{unit.name}" has the child "{child}", which is not described'
                 yield error("T472", unit.route, message, hint=f"add a line for {child}")
             elif parent.setdefault(child, unit.name) != unit.name:
                 message = f'switch "{child}" hangs on "{parent[child]}" and on "{unit.name}"; Slurm keeps the last'
                 yield error("T484", unit.route, message, hint="merge the planes of switches with the same children")
-    yield from _circles(known, parent)
+    yield from _circles(units, parent)
 
 
-def _circles(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _circles(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
     safe: set[str] = set()
-    for name, unit in known.items():
+    for name, unit in units.items():
         path = {name: None}
         last = name
         while last in parent and parent[last] not in path and last not in safe:
@@ -259,12 +262,12 @@ def _circles(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[D
             shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
             yield error("T473", unit.route, f"switches in a circle: {' < '.join(shown)}")
         safe |= path.keys()
-    yield from _too_deep(known, parent)
+    yield from _too_deep(units, parent)
 
 
-def _too_deep(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
+def _too_deep(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
     """T479 for the first switch that stands too deep."""
-    for name, unit in known.items():
+    for name, unit in units.items():
         depth, above = 1, name
         while above in parent and depth <= DEEPEST:
             depth, above = depth + 1, parent[above]
@@ -274,8 +277,8 @@ def _too_deep(known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[
             return
 
 
-def judged(networks: Iterable[Network], found: Iterable[Diagnostic]) -> Outcome[tuple[Network, ...]]:
+def judged(networks: Iterable[Network], issues: Iterable[Diagnostic]) -> Outcome[tuple[Network, ...]]:
     """The networks with all that is wrong with them; None where one cannot be had."""
     kept = tuple(networks)
-    reported = (*found, *(each for network in kept for each in check(network)))
+    reported = (*issues, *(each for network in kept for each in check(network)))
     return Outcome(None if has_errors(reported) else kept, reported)

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.diagnostics import Outcome, Route, error, has_errors
 from bayplan.kube.objects import is_kind, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.text.document import read
 from bayplan.topologies.grouping import kube_objects
 from bayplan.topologies.merging import merge
@@ -39,44 +38,39 @@ def _held(source: SourceFile) -> Iterator[tuple[Route, str, str]]:
                     yield (*route, "data", key), key, mapping(data, "data")[key]
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """What all of the files say. A slurm.conf without nodes is left out: their pods make these themselves."""
     held = list(_held(source))
     alone = len(held) == 1
-    read_all = [(at, _read(at, key, content, asked)) for at, key, content in held if alone or _speaks(key, content)]
+    relevant = (each for each in held if alone or each[1] != "slurm.conf" or "nodename" in each[2].lower())
+    read_all = [(at, _read(at, key, content, options)) for at, key, content in relevant]
     if not read_all:
         return Outcome(None, (error("T560", source.at(), "there is no topology and no node in it", hint=HINT),))
-    found = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
-    parts = [_placed(outcome.value, at)._replace(source=source.name) for at, outcome in read_all if outcome.value]
-    if has_errors(found) or not parts:
-        return Outcome(None, found)
-    made = merge(parts)
-    return Outcome(made.value, (*found, *made.diagnostics))
+    issues = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
+    parts = [
+        outcome.value._replace(places=dict.fromkeys(outcome.value.places, at), source=source.name)
+        for at, outcome in read_all
+        if outcome.value
+    ]
+    if has_errors(issues) or not parts:
+        return Outcome(None, issues)
+    result = merge(parts)
+    return Outcome(result.value, (*issues, *result.diagnostics))
 
 
 HINT = "give a ConfigMap with topology.yaml, topology.conf or slurm.conf"
 
 
-def _module(key: str) -> Any:
-    return import_module(f"bayplan.topologies.slurm.{FILES[key]}")
-
-
-def _speaks(key: str, content: str) -> bool:
-    return key != "slurm.conf" or "nodename" in content.lower()
-
-
-def _read(at: Route, key: str, content: str, asked: Asked) -> Outcome[Part]:
+def _read(at: Route, key: str, content: str, options: ReadOptions) -> Outcome[Part]:
     """What one file says, with all that is found at its key."""
     documents = read(key, content.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
     if key == "topology.yaml" and not documents:
         return Outcome(None, (error("T485", at, "the topology.yaml is no YAML", hint=HINT),))
-    outcome: Outcome[Part] = _module(key).new(SourceFile(key, content, documents), asked)
-    return Outcome(outcome.value, tuple(_at(each, at) for each in outcome.diagnostics))
-
-
-def _at(found: Diagnostic, at: Route) -> Diagnostic:
-    return found._replace(route=at, notes=tuple(note._replace(route=at) for note in found.notes))
-
-
-def _placed(part: Part, at: Route) -> Part:
-    return part._replace(places=dict.fromkeys(part.places, at))
+    outcome: Outcome[Part] = import_module(f"bayplan.topologies.slurm.{FILES[key]}").new(
+        SourceFile(key, content, documents), options
+    )
+    moved = (
+        each._replace(route=at, notes=tuple(note._replace(route=at) for note in each.notes))
+        for each in outcome.diagnostics
+    )
+    return Outcome(outcome.value, tuple(moved))

@@ -1,4 +1,4 @@
-"""How a pool becomes blocks or switches of Slurm: names, sizes, and placeholders that keep the tree aligned.
+"""Pools as blocks or switches of Slurm: names, sizes, and placeholders that keep the tree aligned.
 
 Slurm aggregates aligned runs of 2^k blocks in the order of the file (24.11 to 25.11, `block_record.c`), so a spine of
 six racks takes the place of eight: two empty blocks follow. Slurm 24.11 refuses empty blocks and blocks smaller than
@@ -20,7 +20,7 @@ from bayplan.topologies.slurm import BLOCK, FLAT, LEVELS, LONGEST_NAME, TREE
 Path = tuple[str, ...]
 
 
-class LaidUnit(NamedTuple):
+class LayoutUnit(NamedTuple):
     """A block or switch to write. `original`: the path it stands for, where its name does not say it."""
 
     name: str
@@ -29,12 +29,12 @@ class LaidUnit(NamedTuple):
     original: str = ""
 
 
-class Laid(NamedTuple):
+class SlurmLayout(NamedTuple):
     """One topology to write. `planned`: level -> the size of a block that is as large as its domains."""
 
     name: str
     plugin: str
-    units: tuple[LaidUnit, ...] = ()
+    units: tuple[LayoutUnit, ...] = ()
     sizes: tuple[int, ...] = ()
     planned: Mapping[str, int] = {}
     comments: tuple[str, ...] = ()
@@ -72,8 +72,8 @@ def name_rules(topology: ClusterTopology) -> tuple[NameRule, ...]:
 def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
     """What Slurm calls a node; its own name where no rule matches all of it."""
     for rule in rules:
-        if found := rule.pattern.fullmatch(node):
-            return found.expand(rule.name)
+        if match := rule.pattern.fullmatch(node):
+            return match.expand(rule.name)
     return node
 
 
@@ -86,8 +86,8 @@ def slurm_names(topology: ClusterTopology) -> dict[str, str]:
 def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
     """Path -> what Slurm calls the block or switch already. A name that changes is fatal to nodes that were saved with
     it, so one that is known is kept."""
-    found: Mapping[str, str] = settings(topology, pool.name).get("units", {})
-    return found
+    units: Mapping[str, str] = settings(topology, pool.name).get("units", {})
+    return units
 
 
 def is_safe_name(name: str) -> bool:
@@ -118,22 +118,22 @@ class Names:
         return free
 
 
-def layouts(topology: ClusterTopology, target: Target) -> tuple[Laid, ...]:
+def layouts(topology: ClusterTopology, target: Target) -> tuple[SlurmLayout, ...]:
     """One for each pool: what a topology.yaml holds."""
     return tuple(layout(topology, pool, target) for pool in topology.pools)
 
 
-def layout(topology: ClusterTopology, pool: Pool, target: Target) -> Laid:
+def layout(topology: ClusterTopology, pool: Pool, target: Target) -> SlurmLayout:
     """The topology of one pool."""
     name = topology_name(topology, pool)
     plugin = plugin_of(topology, pool)
     if plugin == FLAT:
-        return Laid(name, FLAT)
+        return SlurmLayout(name, FLAT)
     rules = name_rules(topology)
     names = Names({pool.name: known_units(topology, pool)})
-    laid = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, name)
+    result = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, name)
     levels = " ".join(f"{each.name}={each.label}{',nvlink' if each.nvlink else ''}" for each in pool.levels)
-    return laid._replace(name=name, comments=(f"# levels of {name}: {levels}",))
+    return result._replace(name=name, comments=(f"# levels of {name}: {levels}",))
 
 
 def topology_name(topology: ClusterTopology, pool: Pool) -> str:
@@ -143,45 +143,50 @@ def topology_name(topology: ClusterTopology, pool: Pool) -> str:
     return str(own.get("pools", {}).get(pool.name, {}).get("topology") or shared or pool.name)
 
 
-def one_layout(topology: ClusterTopology, target: Target) -> Laid:
+def one_layout(topology: ClusterTopology, target: Target) -> SlurmLayout:
     """What a topology.conf holds: one topology for all pools.
 
     Several pools share the base size and nothing above; a pool without levels is one block or switch, because Slurm
     never uses nodes that its topology leaves out.
     """
-    laid = layouts(topology, target)
-    if len(laid) == 1 and laid[0].plugin != FLAT:
-        return laid[0]._replace(
-            comments=(laid[0].comments[0].replace(f"levels of {laid[0].name}", "levels of default"),)
+    pool_layouts = layouts(topology, target)
+    if len(pool_layouts) == 1 and pool_layouts[0].plugin != FLAT:
+        return pool_layouts[0]._replace(
+            comments=(pool_layouts[0].comments[0].replace(f"levels of {pool_layouts[0].name}", "levels of default"),)
         )
-    plugin = next((each.plugin for each in laid if each.plugin != FLAT), BLOCK)
+    plugin = next((each.plugin for each in pool_layouts if each.plugin != FLAT), BLOCK)
     rules, names = name_rules(topology), Names({pool.name: known_units(topology, pool) for pool in topology.pools})
-    units: list[LaidUnit] = []
+    units: list[LayoutUnit] = []
     for pool in topology.pools:
         each = _blocks(pool, rules, names, target) if plugin == BLOCK else _switches(pool, rules, names, pool.name)
         units += (unit for unit in each.units if unit.nodes or unit.children)
     bases = [len(unit.nodes) for unit in units if unit.nodes]
-    known = [each.base for each in laid if each.base]
-    base = min([*known, *bases]) if not target.since("slurm", "25.05") else max(known, default=max(bases, default=1))
-    return Laid("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
+    bases_set = [each.base for each in pool_layouts if each.base]
+    base = (
+        min([*bases_set, *bases])
+        if not target.since("slurm", "25.05")
+        else max(bases_set, default=max(bases, default=1))
+    )
+    return SlurmLayout("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
 
 
-def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> Laid:
+def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> SlurmLayout:
     placeholders = target.since("slurm", "25.05")
     rows = siblings_together(pool.domains)
     base = _base(pool, rows, placeholders)
     slots, padded = _slots(pool, rows)
-    units: list[LaidUnit] = []
+    units: list[LayoutUnit] = []
     for before, row in zip([None, *rows], rows, strict=False):
         if placeholders and before:
             units += _filler(before.path, row.path, slots, len(units), names)
         nodes = tuple(slurm_name(node, rules) for node in row.nodes)
-        units.append(_unit(pool, row.path or (pool.name,), nodes, names))
+        path = row.path or (pool.name,)
+        units.append(_unit(names.of(pool, path), path, nodes))
     aligned = {name: slot for name, slot in slots.items() if placeholders or name not in padded}
     planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
     sizes = tuple(sorted({base, *planned.values()}))
     finest = {pool.levels[-1].name: base} if pool.levels else {}
-    return Laid("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
+    return SlurmLayout("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
 
 
 def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
@@ -220,20 +225,20 @@ def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
     return slots, padded
 
 
-def _filler(before: Path, path: Path, slots: Mapping[str, int], made: int, names: Names) -> Iterator[LaidUnit]:
+def _filler(before: Path, path: Path, slots: Mapping[str, int], result: int, names: Names) -> Iterator[LayoutUnit]:
     """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine
-    missing = -made % steps[differ] if differ < len(steps) else 0
+    missing = -result % steps[differ] if differ < len(steps) else 0
     stem = "-".join(before[: differ + 1])
     for number in range(missing):
-        yield LaidUnit(names.free(f"{stem}-none{number + 1}"))
+        yield LayoutUnit(names.free(f"{stem}-none{number + 1}"))
 
 
-def _unit(pool: Pool, path: Path, nodes: Path, names: Names) -> LaidUnit:
-    name = names.of(pool, path)
+def _unit(name: str, path: Path, nodes: Path = (), children: Path = ()) -> LayoutUnit:
+    """The block or switch of a domain."""
     whole = "/".join(path)
-    return LaidUnit(name, nodes, original=whole if whole != name else "")
+    return LayoutUnit(name, nodes, children, whole if whole != name else "")
 
 
 def unit_name(text: str) -> str:
@@ -245,7 +250,7 @@ def unit_name(text: str) -> str:
     return f"{name}_" if len(name) - len(name.rstrip("0123456789")) > 18 else name
 
 
-def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> Laid:
+def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> SlurmLayout:
     """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
     span switches without a common one. Slurm takes no switch without anything below it."""
     leaves = {row.path or (pool.name,): row for row in siblings_together(pool.domains) if row.nodes}
@@ -256,9 +261,8 @@ def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: st
             names[path] = units_of.of(pool, path)
             below.setdefault(path[:-1], []).append(names[path])
     tops = tuple(below[()])
-    units = [LaidUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
+    units = [LayoutUnit(units_of.free(f"{name}-all"), children=tops)] if len(tops) > 1 else []
     for path, switch in names.items():
         held = tuple(slurm_name(node, rules) for node in leaves[path].nodes) if path in leaves else ()
-        whole = "/".join(path)
-        units.append(LaidUnit(switch, held, tuple(below.get(path, ())), whole if whole != switch else ""))
-    return Laid("", TREE, tuple(units))
+        units.append(_unit(switch, path, held, tuple(below.get(path, ()))))
+    return SlurmLayout("", TREE, tuple(units))

@@ -1,4 +1,9 @@
-"""`Gres=gpu:gb200:4(S:0-1),nic:2`: the GPUs of a Slurm node (Slurm 25.11, `src/interfaces/gres.c`)."""
+"""Slurm's nodes: the `NodeName=` lines of a slurm.conf, and the output of `scontrol show nodes` (Slurm 24.11 to 25.11).
+
+A line names many nodes and what each has; `NodeName=DEFAULT` gives the values for the lines below (`man slurm.conf`).
+Nodes with `Topology=` name their own place (25.05); for others, a topology.conf or topology.yaml does. GPUs are in
+`Gres=gpu:gb200:4(S:0-1),nic:2` (Slurm 25.11, `src/interfaces/gres.c`).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +15,12 @@ from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
+from bayplan.core.values import grouped
 from bayplan.kube.objects import get, items, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import grouping
-from bayplan.topologies.grouping import Known
+from bayplan.topologies.grouping import SourceNode
 from bayplan.topologies.slurm import MOST_NODES, Line, lines, names_in
 from bayplan.topologies.slurm.node_names import Listed, aliases, in_kubernetes, paired, renamed
 
@@ -22,15 +28,15 @@ _COUNT = re.compile(r"([0-9]{1,9})([KkMmGgTtPp]?)")
 MOST = 1024
 
 
-def cards(text: str, route: Route, found: list[Diagnostic]) -> tuple[str, int]:
+def cards(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, int]:
     """Type and number of the GPUs in a list of generic resources; a type may be unsaid."""
-    made, faults = _cards(text)
-    found += (error("T560", route, message, hint="write it like gpu:gb200:4") for message in faults)
-    if len(made) > 1:
-        content = " and ".join(f"{count} {kind or 'others'}" for kind, count in made)
+    result, faults = _cards(text)
+    issues += (error("T560", route, message, hint="write it like gpu:gb200:4") for message in faults)
+    if len(result) > 1:
+        content = " and ".join(f"{count} {kind or 'others'}" for kind, count in result)
         message = f"the nodes have {content}: a pool has one kind of GPU, so they are counted together"
-        found.append(warning("T553", route, message, hint="describe such nodes by hand"))
-    return made[0][0] if len(made) == 1 else "gpu" if made else "", sum(count for _, count in made)
+        issues.append(warning("T553", route, message, hint="describe such nodes by hand"))
+    return result[0][0] if len(result) == 1 else "gpu" if result else "", sum(count for _, count in result)
 
 
 @cache
@@ -57,7 +63,7 @@ def _read(parts: list[str]) -> tuple[str, int | None]:
     return (parts[0] if len(parts) > 1 else ""), count if len(parts) < 3 else None
 
 
-# What scontrol prints of nodes, as lines of a slurm.conf: `scontrol show nodes`, and the same with `--json`.
+# The output of `scontrol show nodes`, as text and with `--json`, as lines of a slurm.conf.
 
 NODE_LINE = re.compile(r"^[ \t]*NodeName[ \t]*=", re.IGNORECASE | re.MULTILINE)
 SHOWN = re.compile(r"\bCPUTot=[0-9]")
@@ -88,18 +94,18 @@ def entries(source: SourceFile) -> Iterator[Line]:
     data = source.documents[0].data if source.documents else None
     for number, each in enumerate(items(data, "nodes")):
         if text(each, "name") and "real_memory" in each:
-            pairs = {key: _said(get(each, word)) for key, word in JSON_WORDS.items()}
+            pairs = {key: _text_of(get(each, word)) for key, word in JSON_WORDS.items()}
             yield Line("nodename", pairs, (*source.at(), "nodes", number))
 
 
-def _said(value: Any) -> str:
+def _text_of(value: Any) -> str:
     """A value as a slurm.conf would say it."""
     if isinstance(value, list):
         return "+".join(each for each in value if isinstance(each, str))
     return grouping.text_of(value)
 
 
-def records(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
+def records(content: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
     """A line for each node that scontrol prints: a record starts at its `NodeName=`, and has blanks in some values."""
     starts = [match.start() for match in NODE_LINE.finditer(content)]
     number, seen = 1, 0
@@ -109,9 +115,9 @@ def records(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
         line = Line("nodename", pairs, (*at, AT, number, 1))
         if "state" not in pairs or "cputot" not in pairs:
             message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
-            found.append(error("T477", line.route, message, hint=WHOLE))
+            issues.append(error("T477", line.route, message, hint=WHOLE))
         yield line
-    found += _cut(content, at, starts)
+    issues += _cut(content, at, starts)
 
 
 def _cut(content: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
@@ -133,7 +139,7 @@ def _keys(record: str) -> frozenset[str]:
     return frozenset(key.lower() for key, _ in _WORD.findall(record))
 
 
-# What a line of Slurm's nodes says of each of them: CPUs and memory for jobs, state, place.
+# The fields of a line: CPUs and memory for jobs, state, place.
 
 MIB = 2**20 * 1000
 REASONS: Mapping[str, str] = {
@@ -190,8 +196,8 @@ def states(state: str) -> list[str]:
 @cache
 def reason(state: str) -> str:
     """`IDLE+DRAIN` -> cordoned; a star says that the node does not answer."""
-    known = {*states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
-    return next((why for word, why in REASONS.items() if word in known), "")
+    words = {*states(state.upper()), *(("NOT_RESPONDING",) if "*" in state else ())}
+    return next((why for word, why in REASONS.items() if word in words), "")
 
 
 @cache
@@ -205,13 +211,7 @@ def place(content: str) -> tuple[tuple[Level, ...], tuple[str, ...]]:
     """`default:core:leaf1` of `Topology=`: the units above a node, coarse to fine. Of several topologies the first."""
     path = tuple(grouping.value(each) or "none" for each in content.split(",")[0].split(":")[1:])
     names = ["block"] if len(path) == 1 else [f"switch-{height}" for height in range(len(path) - 1, -1, -1)]
-    return tuple(Level(name, f"{grouping.PLACEHOLDER}/{name}", apply=True) for name in names if path), path
-
-
-# Slurm's nodes: the `NodeName=` lines of a slurm.conf, and what `scontrol show nodes` prints (Slurm 24.11 to 25.11).
-#
-# A line names many nodes and what each has; `NodeName=DEFAULT` says it for the lines below (`man slurm.conf`). Nodes
-# with `Topology=` name their own place (25.05), for the others a topology.conf or topology.yaml does.
+    return tuple(grouping.placeholder(name) for name in names if path), path
 
 
 _OTHERS = re.compile(r"^\s*(SwitchName|BlockName|BlockSizes|AggregatedBlock|RingName)\s*=", re.IGNORECASE)
@@ -219,9 +219,10 @@ _FILE = re.compile(
     r"^[ \t]*(ClusterName|SlurmctldHost|ControlMachine|PartitionName|Include)\b", re.IGNORECASE | re.MULTILINE
 )
 
+_CLUSTER = re.compile(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 ABSENT = "FUTURE"
-TOLD = 20
-"""Nodes that are told of one by one."""
+MOST_REPORTED = 20
+"""Nodes that are reported one by one."""
 
 
 def sniff(source: SourceFile) -> bool:
@@ -235,70 +236,62 @@ def sniff(source: SourceFile) -> bool:
     return bool(NODE_LINE.search(source.head) or (_FILE.match(first) and "=" in first))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The nodes in pools: places are those of their lines, aliases their host names and addresses."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
-    listed = list(_listed(source, found))
-    found += _judged(listed, at)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    named = dict(aliases(listed, found))
-    nodes = [each.known for each in listed if not each.absent]
-    part = grouping.part(_cluster(source.head) or "slurm", nodes, source, asked)._replace(aliases=named)
-    made = renamed(part, asked.nodes, in_kubernetes(named, asked.nodes), at, found)
-    return Outcome(made, tuple(found))
+    listed = list(_listed(source, issues))
+    issues += _judged(listed, at)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    named = dict(aliases(listed, issues))
+    nodes = [each.node for each in listed if not each.absent]
+    cluster = _CLUSTER.search(source.head)
+    part = grouping.part(cluster[1] if cluster else "slurm", nodes, source, options)._replace(aliases=named)
+    result = renamed(part, options.nodes, in_kubernetes(named, options.nodes), at, issues)
+    return Outcome(result, tuple(issues))
 
 
-def _listed(source: SourceFile, found: list[Diagnostic]) -> Iterator[Listed]:
-    """The nodes, in whichever way they are told."""
+def _listed(source: SourceFile, issues: list[Diagnostic]) -> Iterator[Listed]:
+    """The nodes, in any of the three formats."""
     shown: Iterable[Line] = entries(source)
     if SHOWN.search(source.head):
-        shown = records(source.text, source.at(), found)
+        shown = records(source.text, source.at(), issues)
     elif not source.head.lstrip().startswith("{"):
-        return _configured(source.text, source.at(), found)
-    return (each for line in shown for each in _of_line(line, found))
+        return _configured(source.text, source.at(), issues)
+    return (each for line in shown for each in _of_line(line, issues))
 
 
-def _cluster(content: str) -> str:
-    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", content, re.IGNORECASE | re.MULTILINE)
-    return found[1] if found else ""
-
-
-def _configured(content: str, at: Route, found: list[Diagnostic]) -> Iterator[Listed]:
+def _configured(content: str, at: Route, issues: list[Diagnostic]) -> Iterator[Listed]:
     """The nodes of a slurm.conf. `DownNodes=` lines may stand before or after them."""
     defaults: dict[str, str] = {}
-    made: list[Listed] = []
+    result: list[Listed] = []
     down: dict[str, str] = {}
     for line in lines(content, at):
         if line.rest[:8].lower().startswith("include ") and not line.kind:
-            found.append(_included(line))
+            message = f'nodes may stand in the included file "{line.rest[8:].strip()[:80]}", which is not read'
+            issues.append(error("T550", line.route, message, hint="put its lines in the place of this one"))
         elif line.kind == "downnodes":
             state = line.pairs.get("state", "DOWN")
-            down.update(dict.fromkeys(names_in(line.pairs["downnodes"], line.route, found), reason(state)))
+            down.update(dict.fromkeys(names_in(line.pairs["downnodes"], line.route, issues), reason(state)))
         elif line.kind == "nodename" and line.pairs["nodename"].upper() == "DEFAULT":
             defaults |= line.pairs
         elif line.kind == "nodename":
-            made += _of_line(line._replace(pairs={**defaults, **line.pairs}), found)
-    for each in made:
-        why = each.known.reason or down.get(each.known.name, "")
-        yield each._replace(known=each.known._replace(reason=why)) if why else each
+            result += _of_line(line._replace(pairs={**defaults, **line.pairs}), issues)
+    for each in result:
+        why = each.node.reason or down.get(each.node.name, "")
+        yield each._replace(node=each.node._replace(reason=why)) if why else each
 
 
-def _included(line: Line) -> Diagnostic:
-    message = f'nodes may stand in the included file "{line.rest[8:].strip()[:80]}", which is not read'
-    return error("T550", line.route, message, hint="put its lines in the place of this one")
-
-
-def _of_line(line: Line, found: list[Diagnostic]) -> Iterator[Listed]:
+def _of_line(line: Line, issues: list[Diagnostic]) -> Iterator[Listed]:
     """One for each node that a line names."""
     pairs = line.pairs
-    names = names_in(pairs["nodename"], line.route, found)
-    others = [paired(key, names, line, found) for key in ("nodehostname", "nodeaddr") if pairs.get(key)]
-    product, count = cards(pairs.get("gres", ""), line.route, found)
+    names = names_in(pairs["nodename"], line.route, issues)
+    others = [paired(key, names, line, issues) for key in ("nodehostname", "nodeaddr") if pairs.get(key)]
+    product, count = cards(pairs.get("gres", ""), line.route, issues)
     levels, path = place(pairs.get("topology", ""))
     state = pairs.get("state", "").upper()
-    shape = Known("", line.route, product, count, amounts(pairs), levels, path, reason(state))
+    shape = SourceNode("", line.route, product, count, amounts(pairs), levels, path, reason(state))
     features = pairs.get("availablefeatures", pairs.get("features", pairs.get("feature", "")))
     for number, name in enumerate(names):
         called = tuple(each[number] for each in others if each and each[number] != name)
@@ -315,10 +308,12 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
         message = f"it names {len(listed)} nodes; a Slurm cluster has at most {MOST_NODES}"
         yield error("T481", start, message, hint="split the cluster")
     twice = list(_twice(listed))
-    yield from twice[:TOLD]
-    if len(twice) > TOLD:
-        yield twice[TOLD]._replace(message=f"{len(twice) - TOLD} more nodes are listed twice, or differ by case only")
-    absent = [each.known.name for each in listed if each.absent]
+    yield from twice[:MOST_REPORTED]
+    if len(twice) > MOST_REPORTED:
+        yield twice[MOST_REPORTED]._replace(
+            message=f"{len(twice) - MOST_REPORTED} more nodes are listed twice, or differ by case only"
+        )
+    absent = [each.node.name for each in listed if each.absent]
     if absent:
         message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
         yield info("T556", start, message, hint="import again when they do")
@@ -332,27 +327,24 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
 
 def _unknown(listed: Sequence[Listed], start: Route) -> Iterator[Diagnostic]:
     """T555: states that say neither that a node can be used nor that it cannot."""
-    words: dict[str, list[Listed]] = {}
-    for each in listed:
-        for word in each.unknown:
-            words.setdefault(word, []).append(each)
-    for word, nodes in list(words.items())[:TOLD]:
-        message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].known.name}'
+    words = grouped((word, each) for each in listed for word in each.unknown)
+    for word, nodes in list(words.items())[:MOST_REPORTED]:
+        message = f'the state "{word[:40]}" of {count(len(nodes), "node")} is not known, such as {nodes[0].node.name}'
         hint = "they are taken for usable; list under `unusable` those that are not"
-        yield warning("T555", nodes[0].known.route or start, message, hint=hint)
+        yield warning("T555", nodes[0].node.route or start, message, hint=hint)
 
 
 def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:
     """A node on two lines, and names that only upper and lower case tell apart."""
-    first: dict[str, Known] = {}
+    first: dict[str, SourceNode] = {}
     for each in listed:
-        known = first.setdefault(each.known.name.lower(), each.known)
-        if known is each.known:
+        earlier = first.setdefault(each.node.name.lower(), each.node)
+        if earlier is each.node:
             continue
-        notes = (Note("it is here too", known.route),)
-        if known.name == each.known.name:
-            message = f'node "{known.name}" is listed twice; slurmctld stops at that'
-            yield error("T551", each.known.route, message, notes=notes, hint="leave one of the two out")
+        notes = (Note("it is here too", earlier.route),)
+        if earlier.name == each.node.name:
+            message = f'node "{earlier.name}" is listed twice; slurmctld stops at that'
+            yield error("T551", each.node.route, message, notes=notes, hint="leave one of the two out")
         else:
-            message = f'"{known.name}" and "{each.known.name}" differ by upper and lower case only'
-            yield warning("T552", each.known.route, message, notes=notes, hint="names in Kubernetes are lower-case")
+            message = f'"{earlier.name}" and "{each.node.name}" differ by upper and lower case only'
+            yield warning("T552", each.node.route, message, notes=notes, hint="names in Kubernetes are lower-case")

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, warning
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import Part
-from bayplan.topologies.grouping import Known
+from bayplan.topologies.grouping import SourceNode
 from bayplan.topologies.slurm import Line, names_in
 
 MOST = 100
@@ -34,8 +34,8 @@ def rules(pairs: Mapping[str, str]) -> list[Rule] | None:
         return []
     groups: dict[tuple[object, ...], list[Pair]] = {}
     for name, other in pairs.items():
-        whole, made = _split(name), _split(other)
-        key = (whole.texts, tuple(map(len, whole.numbers)), made.texts, tuple(map(len, made.numbers)))
+        whole, result = _split(name), _split(other)
+        key = (whole.texts, tuple(map(len, whole.numbers)), result.texts, tuple(map(len, result.numbers)))
         groups.setdefault(key, []).append((name, other))
     made_of = [rule for held in groups.values() for rule in _rules(held)]
     if _hold(made_of, pairs):
@@ -44,14 +44,14 @@ def rules(pairs: Mapping[str, str]) -> list[Rule] | None:
     return explicit if _hold(explicit, pairs) else None
 
 
-def _hold(made: Sequence[Rule], pairs: Mapping[str, str]) -> bool:
+def _hold(result: Sequence[Rule], pairs: Mapping[str, str]) -> bool:
     """Whether these are all right, the first that matches a whole name counting."""
-    if not 0 < len(made) <= MOST or any(len(text) > LONGEST for rule in made for text in rule.values()):
+    if not 0 < len(result) <= MOST or any(len(text) > LONGEST for rule in result for text in rule.values()):
         return False
-    compiled = [(re.compile(rule["from"]), rule["to"]) for rule in made]
+    compiled = [(re.compile(rule["from"]), rule["to"]) for rule in result]
     for name, other in pairs.items():
         matches = ((pattern.fullmatch(name), to) for pattern, to in compiled)
-        if next((found.expand(to) for found, to in matches if found), name) != other:
+        if next((match.expand(to) for match, to in matches if match), name) != other:
             return False
     return True
 
@@ -76,39 +76,39 @@ def _rules(pairs: Sequence[Pair]) -> Iterator[Rule]:
     right = [_split(other) for _, other in pairs]
     columns = [[each.numbers[place] for each in left] for place in range(len(left[0].numbers))]
     varied = [column for column in columns if len(set(column)) > 1]
-    made: list[str] = []
+    result: list[str] = []
     for place in range(len(right[0].numbers)):
         source = _source(varied, [each.numbers[place] for each in right])
         if source is None:
             yield from map(_explicit, pairs)
             return
-        made.append(source)
+        result.append(source)
     texts = [text.replace("\\", "\\\\") for text in right[0].texts]
-    whole = "".join(text + number for text, number in zip(texts, [*made, ""], strict=True))
+    whole = "".join(text + number for text, number in zip(texts, [*result, ""], strict=True))
     yield {"from": _pattern(left[0].texts, columns), "to": re.sub(r"\\g<([0-9])>(?![0-9])", r"\\\1", whole)}
 
 
-def _source(varied: Sequence[Sequence[str]], wanted: Sequence[str]) -> str | None:
+def _source(varied: Sequence[Sequence[str]], numbers: Sequence[str]) -> str | None:
     """What gives one number of the new names: always the same, or one of the old numbers, perhaps with zeros before."""
-    if len(set(wanted)) == 1:
-        return wanted[0]
+    if len(set(numbers)) == 1:
+        return numbers[0]
     for place, column in enumerate(varied, 1):
-        zeros = len(wanted[0]) - len(column[0])
-        if zeros >= 0 and all("0" * zeros + had == want for had, want in zip(column, wanted, strict=True)):
+        zeros = len(numbers[0]) - len(column[0])
+        if zeros >= 0 and all("0" * zeros + had == want for had, want in zip(column, numbers, strict=True)):
             return f"{'0' * zeros}\\g<{place}>"
     return None
 
 
 def _pattern(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
     """The old names: numbers that are always the same stand for themselves."""
-    made = _plain(texts[0])
+    result = _plain(texts[0])
     for text, column in zip(texts[1:], columns, strict=True):
         length = f"{{{len(column[0])}}}" if len(column[0]) > 1 else ""
-        made += (f"([0-9]{length})" if len(set(column)) > 1 else column[0]) + _plain(text)
-    return made
+        result += (f"([0-9]{length})" if len(set(column)) > 1 else column[0]) + _plain(text)
+    return result
 
 
-# The other names of Slurm's nodes: their hosts and addresses, and what Kubernetes calls them.
+# Aliases of Slurm's nodes: host names, addresses, and the names of the Kubernetes nodes.
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 """The label by which Slinky says what Slurm calls a node (slurm-bridge 1.3)."""
@@ -117,68 +117,66 @@ SLURM_NAME = "slinky.slurm.net/slurm-nodename"
 class Listed(NamedTuple):
     """A node, and what else it is called."""
 
-    known: Known
+    node: SourceNode
     aliases: tuple[str, ...] = ()
-    absent: bool = False  # Slurm is told of it, and it does not exist yet
+    absent: bool = False  # declared in Slurm, and not there yet
     features: str = ""
     unknown: tuple[str, ...] = ()  # words of its state
 
 
-def paired(key: str, names: Sequence[str], line: Line, found: list[Diagnostic]) -> tuple[str, ...]:
+def paired(key: str, names: Sequence[str], line: Line, issues: list[Diagnostic]) -> tuple[str, ...]:
     """The other names of the nodes of a line, one for each; none where all have the same."""
-    others = names_in(line.pairs[key], line.route, found)
+    others = names_in(line.pairs[key], line.route, issues)
     if len(others) not in (1, len(names)) and names and others:
         message = (
             f"the line names {len(names)} nodes, and {len(others)} by {'NodeHostname' if 'host' in key else 'NodeAddr'}"
         )
-        found.append(error("T554", line.route, message, hint="list one for each node, in the same order"))
+        issues.append(error("T554", line.route, message, hint="list one for each node, in the same order"))
     return others if len(others) == len(names) else ()
 
 
-def aliases(listed: Sequence[Listed], found: list[Diagnostic]) -> Iterator[tuple[str, str]]:
+def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tuple[str, str]]:
     """Other name -> node, of those that mean one node."""
-    names = {each.known.name for each in listed}
+    names = {each.node.name for each in listed}
     owner: dict[str, str] = {}
-    shared: dict[str, Known] = {}
+    shared: dict[str, SourceNode] = {}
     for each in listed:
         for alias in each.aliases:
-            if owner.setdefault(alias, each.known.name) != each.known.name or alias in names:
-                shared[alias] = each.known
-    for alias, known in list(shared.items())[:1]:
+            if owner.setdefault(alias, each.node.name) != each.node.name or alias in names:
+                shared[alias] = each.node
+    for alias, node in list(shared.items())[:1]:
         message = f'{len(shared)} host names mean several nodes and join no other source, such as "{alias}"'
-        found.append(warning("T554", known.route, message, hint="give each node a NodeHostname of its own"))
+        issues.append(warning("T554", node.route, message, hint="give each node a NodeHostname of its own"))
     yield from ((alias, name) for alias, name in owner.items() if alias not in shared)
 
 
 def in_kubernetes(aliases: Mapping[str, str], nodes: Iterable[str]) -> dict[str, str]:
     """Slurm's name -> that of Kubernetes, for nodes that Slurm knows by their hosts; domains may be left out."""
     own = set(aliases.values())
-    short: dict[str, list[str]] = {}
-    for node in nodes:
-        short.setdefault(node.partition(".")[0], []).append(node)
+    short = grouped((node.partition(".")[0], node) for node in nodes)
     whole = {node: node for node in nodes} | {name: held[0] for name, held in short.items() if len(held) == 1}
-    found = ((name, whole.get(alias) or whole.get(alias.partition(".")[0])) for alias, name in aliases.items())
-    return {name: node for name, node in found if node and node != name and name not in whole and node not in own}
+    pairs = ((name, whole.get(alias) or whole.get(alias.partition(".")[0])) for alias, name in aliases.items())
+    return {name: node for name, node in pairs if node and node != name and name not in whole and node not in own}
 
 
 def renamed(
-    part: Part, nodes: Mapping[str, Mapping[str, str]], own: Mapping[str, str], at: Route, found: list[Diagnostic]
+    part: Part, nodes: Mapping[str, Mapping[str, str]], own: Mapping[str, str], at: Route, issues: list[Diagnostic]
 ) -> Part:
     """The part with the names of Kubernetes, and rules for those of Slurm. `own`: what the source says of them."""
     held = [node for pool in part.topology.pools for node in pool.nodes()]
     pairs = _in_slurm(held, nodes) or {node: name for name, node in own.items()}
-    called = {name: node for node, name in pairs.items()}
-    if all(called.get(node, node) == node for node in held):
+    names = {name: node for node, name in pairs.items()}
+    if all(names.get(node, node) == node for node in held):
         return part
-    places = {called.get(node, node): place for node, place in part.places.items()}
-    others = {alias: called.get(name, name) for alias, name in (*part.aliases.items(), *((n, n) for n in called))}
-    pools = tuple(pool.renamed(called) for pool in part.topology.pools)
-    made = rules({**{node: node for node in (*nodes, *held) if node not in called}, **pairs})
-    if made is None:
+    places = {names.get(node, node): place for node, place in part.places.items()}
+    others = {alias: names.get(name, name) for alias, name in (*part.aliases.items(), *((n, n) for n in names))}
+    pools = tuple(pool.renamed(names) for pool in part.topology.pools)
+    result = rules({**{node: node for node in (*nodes, *held) if node not in names}, **pairs})
+    if result is None:
         message = f"the names of {len(pairs)} nodes in Slurm follow no rule from those in Kubernetes"
         hint = "write `schedulers.slurm.names` by hand before anything is written for Slurm"
-        found.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
-    slurm = {**part.topology.schedulers.get("slurm", {}), **({"names": made} if made else {})}
+        issues.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
+    slurm = {**part.topology.schedulers.get("slurm", {}), **({"names": result} if result else {})}
     schedulers = {**part.topology.schedulers, **({"slurm": slurm} if slurm else {})}
     topology = part.topology._replace(pools=pools, schedulers=schedulers)
     return part._replace(topology=topology, places=places, aliases=others)
@@ -189,5 +187,5 @@ def _in_slurm(names: Iterable[str], nodes: Mapping[str, Mapping[str, str]]) -> d
     labelled = {node: own[SLURM_NAME] for node, own in nodes.items() if own.get(SLURM_NAME)}
     times = Counter(node.partition(".")[0] for node in nodes)
     short = {node: name for node in nodes if times[name := node.partition(".")[0]] == 1 and name != node}
-    made = labelled or short
-    return made if not {*made.values()}.isdisjoint(names) else {}
+    result = labelled or short
+    return result if not {*result.values()}.isdisjoint(names) else {}

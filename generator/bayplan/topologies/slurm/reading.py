@@ -1,4 +1,4 @@
-"""Slurm's blocks and switches -> the native document: one pool for each topology, levels with labels to fill in."""
+"""Slurm's blocks and switches -> a cluster topology: one pool for each topology, levels with labels to fill in."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
-from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.topologies import hostlist, native
-from bayplan.topologies.grouping import PLACEHOLDER, upwards
+from bayplan.kube.objects import non_empty
+from bayplan.model.encoding import ordered
+from bayplan.model.formats import Part, ReadOptions, SourceFile
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
+from bayplan.topologies import native
+from bayplan.topologies.grouping import LABEL_VALUES, placeholder, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name
 from bayplan.topologies.slurm.node_names import renamed
@@ -23,78 +26,58 @@ LONGEST = 63
 """Characters of a label value."""
 
 
-Level = tuple[str, str, bool]
-"""Name, label, whether it is NVLink's."""
+class Tree(NamedTuple):
+    """What one topology comes to: levels, coarse to fine, and its domains."""
 
-
-class Row(NamedTuple):
-    """One finest domain."""
-
-    path: Path
-    nodes: Path
-
-
-class Held(NamedTuple):
-    """What one topology comes to: levels as (name, label, nvlink), coarse to fine, and its domains."""
-
-    levels: tuple[tuple[str, str, bool], ...]
-    rows: tuple[Row, ...]
+    levels: tuple[Level, ...]
+    domains: tuple[Domain, ...]
     base: int = 0
     units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
 
 
-def part(read: Outcome[tuple[Network, ...]], source: SourceFile, asked: Asked) -> Outcome[Part]:
+def part(read: Outcome[tuple[Network, ...]], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """What was read of a file of Slurm's, as its part of a cluster."""
     if read.value is None:
         return Outcome(None, read.diagnostics)
-    made = _part(read.value, comments_of(source.text), source, asked)
-    return Outcome(made.value, (*read.diagnostics, *made.diagnostics))
+    result = _part(read.value, comments_of(source.text), source, options)
+    return Outcome(result.value, (*read.diagnostics, *result.diagnostics))
 
 
-def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, asked: Asked) -> Outcome[Part]:
+def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
-    made = native.part(document(networks, comments, source.name), source, asked)
-    if made.value is None:
-        return made
+    part = native.part(_topology(networks, comments, source.name), source, options)
+    if part.value is None:
+        return part
     places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
-    found: list[Diagnostic] = []
-    named = renamed(made.value._replace(places=places), asked.nodes, {}, source.at(), found)
-    return Outcome(named, (*made.diagnostics, *found))
+    issues: list[Diagnostic] = []
+    named = renamed(part.value._replace(places=places), options.nodes, {}, source.at(), issues)
+    return Outcome(named, (*part.diagnostics, *issues))
 
 
-def document(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[dict[str, Any]]:
-    """The native document; its findings are notes on what the file could not say."""
-    found: list[Diagnostic] = []
-    pools: list[dict[str, Any]] = []
-    plugins: dict[str, dict[str, Any]] = {}
+def _topology(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
+    """A pool for each network; its findings are notes on what the file could not say."""
+    issues: list[Diagnostic] = []
+    pools: list[Pool] = []
+    settings: dict[str, dict[str, Any]] = {}
     for network in networks:
-        held = _blocks(network, comments, found) if network.plugin == BLOCK else _tree(network, comments, found)
-        found += (*_unlabelled(network, held), *_changed(network, comments))
+        tree = _blocks(network, comments, issues) if network.plugin == BLOCK else _tree(network, comments, issues)
+        issues += (*_unlabelled(network, tree), *_changed(network, comments))
         name = _word(network.name)
-        pools.append(_pool(name, held))
-        called = {"units": dict(held.units)} if held.units else {}
-        topology = {"topology": network.name} if network.name != name else {}
-        plugins[name] = {"plugin": network.plugin, **topology, **called}
-    alone = {**next(iter(plugins.values())), "topology": networks[0].name} if len(plugins) == 1 else {}
-    spec = {"schedulers": {"slurm": alone or {"pools": plugins}}, "pools": pools}
+        pools.append(_pool(name, tree))
+        topology = network.name if network.name != name else ""
+        settings[name] = non_empty(plugin=network.plugin, topology=topology, units=ordered(dict(tree.units)))
+    alone = {**next(iter(settings.values())), "topology": networks[0].name} if len(settings) == 1 else {}
     name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
-    return Outcome(native.document(name, spec) if pools and not has_errors(tuple(found)) else None, tuple(found))
+    schedulers = {"slurm": alone or {"pools": settings}}
+    wrong = not pools or has_errors(issues)
+    return Outcome(None if wrong else ClusterTopology(name, tuple(pools), schedulers=schedulers), tuple(issues))
 
 
-def _pool(name: str, held: Held) -> dict[str, Any]:
-    levels = [
-        {"name": level, "label": label, **({"nvlink": True} if nvlink else {}), **_unknown(label)}
-        for level, label, nvlink in held.levels
-    ]
-    if held.base and held.base < max((len(row.nodes) for row in held.rows), default=0):
-        levels[-1]["plan"] = held.base
-    domains = [{"path": "/".join(row.path), "nodes": hostlist.compress(row.nodes)} for row in held.rows]
-    return {"name": name, "node": {}, "levels": levels, "domains": domains}
-
-
-def _unknown(label: str) -> dict[str, bool]:
-    """The mark of a label that no node carries yet."""
-    return {"apply": True} if label.startswith(f"{PLACEHOLDER}/") else {}
+def _pool(name: str, tree: Tree) -> Pool:
+    levels = tree.levels
+    if tree.base and tree.base < max((len(domain.nodes) for domain in tree.domains), default=0):
+        levels = (*levels[:-1], levels[-1]._replace(plan=tree.base))
+    return Pool(name, native.UNDESCRIBED, levels, tree.domains)
 
 
 def _word(text: str) -> str:
@@ -104,12 +87,12 @@ def _word(text: str) -> str:
 
 def label_value(text: str) -> str:
     """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
-    made = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
-    return made if len(made) <= LONGEST else f"{made[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
+    result = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
+    return result if len(result) <= LONGEST else f"{result[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
 
 
-def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
-    made_up = [f'"{label}"' for _, label, _ in held.levels if label.startswith(f"{PLACEHOLDER}/")]
+def _unlabelled(network: Network, tree: Tree) -> Iterator[Diagnostic]:
+    made_up = [f'"{level.label}"' for level in tree.levels if level.apply]
     if made_up:
         message = f'Slurm knows no node labels: topology "{network.name}" has {", ".join(made_up)} in their place'
         hint = "write the labels that your nodes carry, or give them these: `topology export --to node-labels`"
@@ -118,40 +101,39 @@ def _unlabelled(network: Network, held: Held) -> Iterator[Diagnostic]:
 
 def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
     """T563: names that are no label values, and those that meet others thereby."""
-    made: dict[Path, Path] = {}
+    result: dict[Path, Path] = {}
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
         path = tuple(comments.original(network.name, unit.name).split("/"))
         short = tuple(map(label_value, path))
-        if made.setdefault(short, path) != path:
-            message = f'"{"/".join(made[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
+        if result.setdefault(short, path) != path:
+            message = f'"{"/".join(result[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
             yield error("T563", unit.route, message, hint="rename one of the two")
         elif short != path:
             changed.append(("/".join(path), unit))
     if changed:
         name, unit = changed[0]
         message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
-        yield info("T563", unit.route, message, hint=LABELS)
+        yield info("T563", unit.route, message, hint=LABEL_VALUES)
 
 
-LABELS = "label values have at most 63 letters, digits, dashes, dots and underscores"
-
-
-def _blocks(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
+def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
     """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
     if empty:
         named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
         message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
-        found.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+        issues.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
-    paths = {unit.name: _path(comments.original(network.name, unit.name)) for unit in filled}
+    paths = {
+        unit.name: tuple(map(label_value, comments.original(network.name, unit.name).split("/"))) for unit in filled
+    }
     if levels and all(len(path) == len(levels) for path in paths.values()):
-        found += _cut(network, levels, paths)
-        rows = tuple(Row(paths[unit.name], unit.nodes) for unit in filled)
-        return Held(levels, rows, base, _units((paths[unit.name], unit.name) for unit in filled))
+        issues += _cut(network, levels, paths)
+        domains = tuple(Domain(paths[unit.name], unit.nodes) for unit in filled)
+        return Tree(levels, domains, base, _units((paths[unit.name], unit.name) for unit in filled))
     return _aggregated(network, comments, base)
 
 
@@ -160,16 +142,15 @@ def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -
     units = network.units
     for size in sorted(set(network.sizes))[1:]:
         count = size // network.sizes[0]
-        for depth, (level, _, _) in enumerate(levels[:-1], 1):
+        for depth, level in enumerate(levels[:-1], 1):
             whole = Counter(path[:depth] for path in paths.values())
             runs = (units[at : at + count] for at in range(0, len(units), count))
-            cut = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
-            if cut:
-                message = (
-                    f'"{cut[0].name}" to "{cut[-1].name}" are planned together as {size} nodes, across a "{level}"'
-                )
+            parted = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
+            if parted:
+                ends = f'"{parted[0].name}" to "{parted[-1].name}"'
+                message = f'{ends} are planned together as {size} nodes, across a "{level.name}"'
                 hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
-                yield warning("T565", cut[0].route, message, hint=hint)
+                yield warning("T565", parted[0].route, message, hint=hint)
                 return
 
 
@@ -179,24 +160,20 @@ def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Map
     return len(held) > 1 and any(number < whole[path] for path, number in held.items())
 
 
-def _path(text: str) -> Path:
-    return tuple(map(label_value, text.split("/")))
-
-
-def _aggregated(network: Network, comments: Comments, base: int) -> Held:
+def _aggregated(network: Network, comments: Comments, base: int) -> Tree:
     """Each larger planning size as a level; its domains are called after their first block."""
     above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
     useful = [count for count in above if count < len(network.units)]
     names = [label_value(comments.original(network.name, unit.name)) for unit in network.units]
-    rows = []
+    domains: list[Domain] = []
+    units: list[tuple[Path, str]] = []
     for number, unit in enumerate(network.units):
         if unit.nodes:
-            groups = tuple(f"{names[number - number % count]}-x{count}" for count in useful)
-            rows.append(Row((*map(label_value, groups), names[number]), unit.nodes))
-    levels = [(f"blocks-{count}", f"{PLACEHOLDER}/blocks-{count}", False) for count in useful]
-    held = [unit for unit in network.units if unit.nodes]
-    units = _units((row.path, unit.name) for row, unit in zip(rows, held, strict=True))
-    return Held((*levels, ("block", f"{PLACEHOLDER}/block", False)), tuple(rows), base, units)
+            groups = (label_value(f"{names[number - number % count]}-x{count}") for count in useful)
+            domains.append(Domain((*groups, names[number]), unit.nodes))
+            units.append((domains[-1].path, unit.name))
+    levels = tuple(placeholder(name) for name in (*(f"blocks-{count}" for count in useful), "block"))
+    return Tree(levels, tuple(domains), base, _units(units))
 
 
 def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
@@ -204,45 +181,31 @@ def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
     return {"/".join(path): name for path, name in named if unit_name(path[-1]) != name and is_safe_name(name)}
 
 
-def _tree(network: Network, comments: Comments, found: list[Diagnostic]) -> Held:
+def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
     """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
-    known = {unit.name: unit for unit in network.units}
+    by_name = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
     leaves = [unit for unit in network.units if unit.nodes]
-    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, known, parent) if unit.nodes}
+    paths = {unit.name: upwards(unit.name, parent) for unit in _in_order(network, by_name, parent) if unit.nodes}
     depth = max((len(path) for path in paths.values()), default=1)
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
         message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
-        found.append(warning("T486", network.route, message, hint=hint))
+        issues.append(warning("T486", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
-    common = _common(paths.values())
-    if levels and depth == len(levels) + 1 and common and common.endswith("-all"):
+    tops = {path[0] for path in paths.values()}
+    if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):
         paths, depth = {name: path[1:] for name, path in paths.items()}, depth - 1
-    values = {name: _finest(comments.original(network.name, name)) for name in known}
-    rows = tuple(Row(tuple(values[each] for each in at_depth(paths[u], depth)), known[u].nodes) for u in paths)
+    values = {name: label_value(comments.original(network.name, name).rpartition("/")[2]) for name in by_name}
+    domains = tuple(Domain(tuple(values[each] for each in at_depth(paths[u], depth)), by_name[u].nodes) for u in paths)
     if len(levels) != depth:
-        levels = tuple(_level(depth - 1 - number) for number in range(depth))
+        levels = tuple(placeholder(f"switch-{height}") for height in reversed(range(depth)))
     filled = [at_depth(paths[name], depth) for name in paths]
     switches = {
         tuple(values[each] for each in path[:end]): path[end - 1] for path in filled for end in range(1, depth + 1)
     }
-    return Held(levels if leaves else (), rows, units=_units(switches.items()))
-
-
-def _finest(text: str) -> str:
-    return label_value(text.rpartition("/")[2])
-
-
-def _common(paths: Any) -> str:
-    tops = {path[0] for path in paths}
-    return next(iter(tops)) if len(tops) == 1 else ""
-
-
-def _level(height: int) -> tuple[str, str, bool]:
-    name = f"switch-{height}"
-    return name, f"{PLACEHOLDER}/{name}", False
+    return Tree(levels if leaves else (), domains, units=_units(switches.items()))
 
 
 def at_depth(path: Path, depth: int) -> Path:
@@ -250,10 +213,10 @@ def at_depth(path: Path, depth: int) -> Path:
     return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
 
 
-def _in_order(network: Network, known: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
+def _in_order(network: Network, by_name: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
     """The switches depth first from the tops, children as listed."""
     waiting = [unit.name for unit in reversed(network.units) if unit.name not in parent]
     while waiting:
-        unit = known[waiting.pop()]
+        unit = by_name[waiting.pop()]
         yield unit
         waiting += reversed(unit.children)

@@ -14,7 +14,7 @@ from bayplan.model.manifest import Many, Slot
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.topologies.grouping import upwards
-from bayplan.topologies.slurm.layout import Laid, layouts, name_rules, one_layout, slurm_name
+from bayplan.topologies.slurm.layout import SlurmLayout, layouts, name_rules, one_layout, slurm_name
 
 ANNOTATION = "topology.slinky.slurm.net/spec"
 
@@ -22,24 +22,26 @@ ANNOTATION = "topology.slinky.slurm.net/spec"
 def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
     """The nodes of each unit, with their place in the topologies that Slurm is given."""
     shared = None if target.since("slurm", "25.05") else one_layout(topology, target)
-    laid = (shared,) * len(topology.pools) if shared else layouts(topology, target)
-    return tuple(each for pool, own in zip(topology.pools, laid, strict=True) for each in _nodes(topology, pool, own))
+    pool_layouts = (shared,) * len(topology.pools) if shared else layouts(topology, target)
+    return tuple(
+        each for pool, own in zip(topology.pools, pool_layouts, strict=True) for each in _nodes(topology, pool, own)
+    )
 
 
-def _nodes(topology: ClusterTopology, pool: Pool, laid: Laid) -> Iterator[Many]:
+def _nodes(topology: ClusterTopology, pool: Pool, layout: SlurmLayout) -> Iterator[Many]:
     """The Kubernetes nodes, which Slurm may call otherwise."""
     rules = name_rules(topology)
-    places = _places(laid)
+    places = _places(layout)
     for domain in pool.domains:
         place = places.get(slurm_name(domain.nodes[0], rules)) if domain.nodes else None
         if place:
-            annotations = {ANNOTATION: f"{laid.name}:{place}"}
+            annotations = {ANNOTATION: f"{layout.name}:{place}"}
             metadata = {"name": Slot(0, "name"), "annotations": annotations}
             skeleton = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
             yield Many(skeleton, tuple((node,) for node in domain.nodes))
 
 
-def _places(laid: Laid) -> Mapping[str, str]:
+def _places(layout: SlurmLayout) -> Mapping[str, str]:
     """First node of a unit -> the unit below the switches above it. A domain is one unit."""
-    above = {child: unit.name for unit in laid.units for child in unit.children}
-    return {unit.nodes[0]: ":".join(upwards(unit.name, above)) for unit in laid.units if unit.nodes}
+    above = {child: unit.name for unit in layout.units for child in unit.children}
+    return {unit.nodes[0]: ":".join(upwards(unit.name, above)) for unit in layout.units if unit.nodes}

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, TREE, UNCUT, Line, Network, Unit, judged, lines, names_in, reading
-from bayplan.topologies.slurm.layout import Laid, one_layout
+from bayplan.topologies.slurm.layout import SlurmLayout, one_layout
 
 FILE = "topology.conf"
 POOL = "default"
@@ -36,98 +36,102 @@ def sniff(source: SourceFile) -> bool:
     return bool(_FIRST.match(next(declared, "")))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pool that the file describes."""
-    return reading.part(networks(source.text, source.at()), source, asked)
+    return reading.part(networks(source.text, source.at()), source, options)
 
 
 def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """The one topology of the file."""
-    found: list[Diagnostic] = []
-    listed = [line for line in _lines(text, at, found) if _known(line, found)]
+    issues: list[Diagnostic] = []
+    listed = [line for line in _lines(text, at, issues) if _known(line, issues)]
     start: Route = (*at, AT, 1, 1)
     blocks = [line for line in listed if line.kind != "switchname"]
     if blocks and len(blocks) < len(listed):
-        found.append(error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART))
-    if not listed and not found:
-        found.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
-    network = _blocks(listed, start, found) if blocks else _switches(listed, start, found)
-    return judged((network,), found)
+        issues.append(
+            error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART)
+        )
+    if not listed and not issues:
+        issues.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
+    network = _blocks(listed, start, issues) if blocks else _switches(listed, start, issues)
+    return judged((network,), issues)
 
 
 APART = "describe the two as topologies of a topology.yaml (Slurm 25.05)"
 
 
-def _lines(text: str, at: Route, found: list[Diagnostic]) -> Iterator[Line]:
+def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
     for line in lines(text, at):
         if line.rest or not line.kind:
             message = f'"{line.rest[:40]}" is no Key=Value'
-            found.append(error("T470", line.route, message, hint="see man topology.conf"))
+            issues.append(error("T470", line.route, message, hint="see man topology.conf"))
         else:
             yield line
 
 
-def _known(line: Line, found: list[Diagnostic]) -> bool:
+def _known(line: Line, issues: list[Diagnostic]) -> bool:
     if line.kind not in KEYS:
-        known = "SwitchName, BlockName and BlockSizes"
-        found.append(error("T470", line.route, f'a line with "{line.kind}"; bayplan reads {known}', hint=ELSE))
+        kinds = "SwitchName, BlockName and BlockSizes"
+        issues.append(error("T470", line.route, f'a line with "{line.kind}"; bayplan reads {kinds}', hint=ELSE))
         return False
     if strange := sorted(set(line.pairs) - KEYS[line.kind] - {line.kind}):
-        found.append(error("T470", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out"))
+        issues.append(
+            error("T470", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out")
+        )
     return True
 
 
 ELSE = "rings and toruses are not read; include other files by hand"
 
 
-def _blocks(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+def _blocks(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Network:
     units: list[Unit] = []
     sizes: tuple[int, ...] = ()
     planned: set[int] = set()
     shown = any("blockindex" in line.pairs for line in listed)
     for line in listed:
         if line.kind == "blocksizes":
-            sizes = _numbers(line.pairs["blocksizes"], line.route, found)
+            sizes = _numbers(line.pairs["blocksizes"], line.route, issues)
             continue
         if shown and "blocksize" not in line.pairs:
-            found.append(error("T477", line.route, "the line ends before its BlockSize", hint=UNCUT))
-        planned |= set(_numbers(line.pairs.get("blocksize", ""), line.route, found))
-        nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
+            issues.append(error("T477", line.route, "the line ends before its BlockSize", hint=UNCUT))
+        planned |= set(_numbers(line.pairs.get("blocksize", ""), line.route, issues))
+        nodes = names_in(line.pairs.get("nodes", ""), line.route, issues)
         if line.kind == "blockname":
             units.append(Unit(line.pairs["blockname"], line.route, nodes))
     return Network(POOL, BLOCK, start, tuple(units), sizes or tuple(sorted(planned)), True)
 
 
-def _numbers(text: str, route: Route, found: list[Diagnostic]) -> tuple[int, ...]:
+def _numbers(text: str, route: Route, issues: list[Diagnostic]) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     wrong = [part for part in parts if not part.isdecimal() or len(part) > 9]
     if wrong:
-        found.append(error("T475", route, f'the block size "{wrong[0][:40]}" is not a number'))
+        issues.append(error("T475", route, f'the block size "{wrong[0][:40]}" is not a number'))
     return tuple(int(part) for part in parts if part not in wrong)
 
 
-def _switches(listed: list[Line], start: Route, found: list[Diagnostic]) -> Network:
+def _switches(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Network:
     """With `Level=`, as scontrol prints it, the nodes of an upper switch are those of the switches below."""
     units: list[Unit] = []
     below: dict[str, frozenset[str]] = {}
     for line in listed:
-        nodes = names_in(line.pairs.get("nodes", ""), line.route, found)
-        children = names_in(line.pairs.get("switches", ""), line.route, found)
+        nodes = names_in(line.pairs.get("nodes", ""), line.route, issues)
+        children = names_in(line.pairs.get("switches", ""), line.route, issues)
         name, upper = line.pairs["switchname"], line.pairs.get("level", "0") != "0"
         if upper:
             below[name] = frozenset(nodes)
         units.append(Unit(name, line.route, () if upper else nodes, children))
     network = Network(POOL, TREE, start, tuple(units), (), True)
-    if not found:
-        found += _incomplete(network, below)
+    if not issues:
+        issues += _incomplete(network, below)
     return network
 
 
 def _incomplete(network: Network, below: Mapping[str, frozenset[str]]) -> Iterator[Diagnostic]:
     """An upper switch of scontrol that lists other nodes than its children: some line was cut."""
-    known = {unit.name: unit for unit in network.units}
+    by_name = {unit.name: unit for unit in network.units}
     for unit in network.units:
-        children = [known[child] for child in unit.children if child in known]
+        children = [by_name[child] for child in unit.children if child in by_name]
         if unit.name not in below or any(child.name == unit.name for child in children):
             continue
         held = frozenset().union(*(below.get(child.name, frozenset(child.nodes)) for child in children))
@@ -141,14 +145,14 @@ def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
     return (File(FILE, "".join(f"{line}\n" for line in _written(topology, one_layout(topology, target)))),)
 
 
-def _written(topology: ClusterTopology, laid: Laid) -> Iterator[str]:
-    yield f"# Slurm's topology.conf of {topology.name}, TopologyPlugin=topology/{laid.plugin}."
-    yield from laid.comments
-    if laid.plugin == BLOCK:
-        yield f"BlockSizes={','.join(map(str, laid.sizes))}"
-    for unit in laid.units:
+def _written(topology: ClusterTopology, layout: SlurmLayout) -> Iterator[str]:
+    yield f"# Slurm's topology.conf of {topology.name}, TopologyPlugin=topology/{layout.plugin}."
+    yield from layout.comments
+    if layout.plugin == BLOCK:
+        yield f"BlockSizes={','.join(map(str, layout.sizes))}"
+    for unit in layout.units:
         if unit.original:
             yield f"# {unit.name}={unit.original}"
         nodes = f" Nodes={hostlist.compress(unit.nodes)}" if unit.nodes else ""
         children = f" Switches={','.join(unit.children)}" if unit.children else ""
-        yield f"{'BlockName' if laid.plugin == BLOCK else 'SwitchName'}={unit.name}{children}{nodes}"
+        yield f"{'BlockName' if layout.plugin == BLOCK else 'SwitchName'}={unit.name}{children}{nodes}"

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
-from bayplan.topologies.slurm.layout import Laid, layouts
+from bayplan.topologies.slurm.layout import SlurmLayout, layouts
 
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
@@ -29,107 +29,109 @@ def sniff(source: SourceFile) -> bool:
     return isinstance(each, dict) and "topology" in each and any(kind in each for kind in KINDS)
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One pool for each topology."""
     data = source.documents[0].data if source.documents else None
     if len(source.documents) > 1:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
         return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
-    return reading.part(networks(data, source.at()), source, asked)
+    return reading.part(networks(data, source.at()), source, options)
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """Every topology of the file that bayplan can hold."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     listed = [((*top, number), each) for number, each in enumerate(data)] if isinstance(data, list) else [(top, data)]
-    made = [network for route, each in listed for network in _network(each, route, found)]
-    names = [network.name for network in made]
-    for network in made:
-        if names.count(network.name) > 1 and network is not made[names.index(network.name)]:
-            found.append(error("T471", network.route, f'two topologies are called "{network.name}"', hint="rename one"))
-    return judged(made, found)
+    result = [network for route, each in listed for network in _network(each, route, issues)]
+    names = [network.name for network in result]
+    for network in result:
+        if names.count(network.name) > 1 and network is not result[names.index(network.name)]:
+            issues.append(
+                error("T471", network.route, f'two topologies are called "{network.name}"', hint="rename one")
+            )
+    return judged(result, issues)
 
 
-def _network(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[Network]:
+def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Network]:
     if not isinstance(data, dict) or not isinstance(data.get("topology"), str):
-        found.append(error("T485", route, "this is no topology: a mapping with its name under `topology`", hint=SHAPE))
+        issues.append(error("T485", route, "this is no topology: a mapping with its name under `topology`", hint=SHAPE))
         return
     kinds = [kind for kind in KINDS if data.get(kind) not in (None, False)]
     strange = sorted(set(map(str, data)) - {*KINDS, "topology", "cluster_default"})
     if strange or len(kinds) != 1:
         fault = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
-        found.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
+        issues.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
         return
     kind, default = kinds[0], bool(data.get("cluster_default", False))
     if kind in (BLOCK, TREE):
         body = data[kind]
         if isinstance(body, dict):
             make = _blocks if kind == BLOCK else _switches
-            yield make(Network(data["topology"], kind, route, default=default), body, found)
+            yield make(Network(data["topology"], kind, route, default=default), body, issues)
         else:
-            found.append(error("T485", (*route, kind), f"`{kind}` is a mapping", hint=SHAPE))
+            issues.append(error("T485", (*route, kind), f"`{kind}` is a mapping", hint=SHAPE))
     elif kind == FLAT:
-        found.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it names no nodes', hint=ADD))
+        issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it names no nodes', hint=ADD))
     else:
         message = f'topology "{data["topology"]}" is a {kind}, which bayplan does not read'
-        found.append(error("T483", route, message, hint="leave it out of the file to import"))
+        issues.append(error("T483", route, message, hint="leave it out of the file to import"))
 
 
 ADD = "add its pool by hand"
 
 
-def _blocks(network: Network, body: Mapping[str, Any], found: list[Diagnostic]) -> Network:
+def _blocks(network: Network, body: Mapping[str, Any], issues: list[Diagnostic]) -> Network:
     route = (*network.route, BLOCK)
     sizes = body.get("block_sizes") or []
     wrong = not isinstance(sizes, list) or any(type(size) is not int for size in sizes)
     if wrong:
-        found.append(error("T475", (*route, "block_sizes"), "`block_sizes` is a list of numbers", hint=SHAPE))
-    units = tuple(_units(body.get("blocks"), (*route, "blocks"), ("block", "", "nodes"), found))
+        issues.append(error("T475", (*route, "block_sizes"), "`block_sizes` is a list of numbers", hint=SHAPE))
+    units = tuple(_units(body.get("blocks"), (*route, "blocks"), ("block", "", "nodes"), issues))
     return network._replace(units=units, sizes=() if wrong else tuple(sizes))
 
 
-def _switches(network: Network, body: Mapping[str, Any], found: list[Diagnostic]) -> Network:
+def _switches(network: Network, body: Mapping[str, Any], issues: list[Diagnostic]) -> Network:
     route = (*network.route, TREE, "switches")
-    return network._replace(units=tuple(_units(body.get("switches"), route, ("switch", "children", "nodes"), found)))
+    return network._replace(units=tuple(_units(body.get("switches"), route, ("switch", "children", "nodes"), issues)))
 
 
-def _units(data: Any, route: Route, keys: tuple[str, str, str], found: list[Diagnostic]) -> Iterator[Unit]:
+def _units(data: Any, route: Route, keys: tuple[str, str, str], issues: list[Diagnostic]) -> Iterator[Unit]:
     """Slurm takes one mapping for a list of one."""
     name, children, nodes = keys
     listed = [data] if isinstance(data, dict) else data
     if not isinstance(listed, list) or not listed:
-        found.append(error("T485", route, f"here stands a list with a {name} in each entry", hint=SHAPE))
+        issues.append(error("T485", route, f"here stands a list with a {name} in each entry", hint=SHAPE))
         return
     for number, each in enumerate(listed):
         at = (*route, number) if isinstance(data, list) else route
         if not isinstance(each, dict) or not isinstance(each.get(name), str | int) or not set(each) <= set(keys):
-            known = ", ".join(filter(None, keys))
-            found.append(error("T485", at, f"an entry is a mapping with the keys {known}", hint=SHAPE))
+            expected = ", ".join(filter(None, keys))
+            issues.append(error("T485", at, f"an entry is a mapping with the keys {expected}", hint=SHAPE))
             continue
-        below = names_in(each[children], (*at, children), found) if each.get(children) else ()
-        held = names_in(each[nodes], (*at, nodes), found) if each.get(nodes) else ()
+        below = names_in(each[children], (*at, children), issues) if each.get(children) else ()
+        held = names_in(each[nodes], (*at, nodes), issues) if each.get(nodes) else ()
         yield Unit(str(each[name]), at, held, below)
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
     """One topology.yaml with one topology for each pool."""
     lines = [f"# Slurm's topology.yaml of {topology.name}, for Slurm 25.05 and later."]
-    for number, laid in enumerate(layouts(topology, target)):
-        lines += [*laid.comments, f"- topology: {_quoted(laid.name)}"]
-        lines += [f"  cluster_default: {'false' if number else 'true'}", *_body(laid)]
+    for number, layout in enumerate(layouts(topology, target)):
+        lines += [*layout.comments, f"- topology: {_quoted(layout.name)}"]
+        lines += [f"  cluster_default: {'false' if number else 'true'}", *_body(layout)]
     return (File(FILE, "".join(f"{line}\n" for line in lines)),)
 
 
-def _body(laid: Laid) -> Iterator[str]:
-    if laid.plugin == FLAT:
+def _body(layout: SlurmLayout) -> Iterator[str]:
+    if layout.plugin == FLAT:
         yield "  flat: true"
         return
-    unit_key, list_key = ("block", "blocks") if laid.plugin == BLOCK else ("switch", "switches")
-    yield f"  {laid.plugin}:"
-    if laid.plugin == BLOCK:
-        yield f"    block_sizes: [{', '.join(map(str, laid.sizes))}]"
+    unit_key, list_key = ("block", "blocks") if layout.plugin == BLOCK else ("switch", "switches")
+    yield f"  {layout.plugin}:"
+    if layout.plugin == BLOCK:
+        yield f"    block_sizes: [{', '.join(map(str, layout.sizes))}]"
     yield f"    {list_key}:"
-    for unit in laid.units:
+    for unit in layout.units:
         if unit.original:
             yield f"    # {unit.name}={unit.original}"
         below = f", children: {_quoted(','.join(unit.children))}" if unit.children else ""

@@ -1,16 +1,17 @@
-"""Topograph's words, and those that bayplan adds to its files so that they read back (Topograph 1.0).
+"""Labels and annotations of Topograph, and those that bayplan adds so that its files can be imported (Topograph 1.0).
 
 Tiers are counted from the nodes up, whatever the depth (docs/reference/node-labels.md).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
-from bayplan.model.formats import Asked, Part, SourceFile
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.formats import Part, ReadOptions, SourceFile
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.schemas import is_label_key
 from bayplan.topologies import native
 from bayplan.topologies.fabric_managers import LevelNames, RenamedNames, Row, left_out, node_name, pools, stem, value
@@ -37,22 +38,22 @@ WORDS = LevelNames(
 )
 
 
-def words(asked: Asked) -> LevelNames:
+def words(options: ReadOptions) -> LevelNames:
     """With the levels that --level names: labels of nodes that are no switches."""
-    return WORDS._replace(groups={**GROUPS, **{each.label: each for each in asked.levels}})
+    return WORDS._replace(groups={**GROUPS, **{each.label: each for each in options.levels}})
 
 
-def groups(labels: Mapping[str, str], domain: str, sub_domain: str, asked: Asked) -> dict[str, str]:
+def groups(labels: Mapping[str, str], domain: str, sub_domain: str, options: ReadOptions) -> dict[str, str]:
     """What holds nodes besides switches."""
-    known = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
-    known |= {each.label: labels.get(each.label, "") for each in asked.levels}
-    return {key: each for key, each in known.items() if each}
+    held = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
+    held |= {each.label: labels.get(each.label, "") for each in options.levels}
+    return {key: each for key, each in held.items() if each}
 
 
 def strings(data: Any) -> dict[str, str]:
     """A mapping of texts, without what is none. Numbers are texts to Topograph."""
-    made = data if isinstance(data, dict) else {}
-    return {key: shown(each) for key, each in made.items() if isinstance(key, str) and shown(each)}
+    result = data if isinstance(data, dict) else {}
+    return {key: shown(each) for key, each in result.items() if isinstance(key, str) and shown(each)}
 
 
 def shown(data: Any) -> str:
@@ -80,7 +81,7 @@ def _marks(each: Level) -> Iterator[str]:
 
 def read_levels(text: str) -> tuple[Level, ...]:
     """The levels of such a line; none where somebody has changed it to something else."""
-    made: list[Level] = []
+    result: list[Level] = []
     for each in text.split():
         head, *marks = each.split(",")
         name, _, label = head.partition("=")
@@ -94,8 +95,8 @@ def read_levels(text: str) -> tuple[Level, ...]:
         ):
             return ()
         unique = "parent" if "parent" in marks else "global"
-        made.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
-    return tuple(made)
+        result.append(Level(name, label, "nvlink" in marks, int(plan) if plan else None, unique, "apply" in marks))
+    return tuple(result)
 
 
 def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> Row:
@@ -141,28 +142,66 @@ class Nodes:
 
 
 def part(
-    source: SourceFile, asked: Asked, rows: list[Row], nodes: Nodes, found: list[Diagnostic], at: Route
+    source: SourceFile, options: ReadOptions, rows: list[Row], nodes: Nodes, issues: list[Diagnostic], at: Route
 ) -> Outcome[Part]:
     """The rows as a part of the cluster."""
-    found += nodes.reported(at)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    topology = ClusterTopology(stem(source.name), pools(rows, words(asked), at, found))
-    topology = native.planned(_reserved(topology), asked.plan)
-    return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(found))
+    issues += nodes.reported(at)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    topology = ClusterTopology(stem(source.name), pools(rows, words(options), at, issues))
+    reserved = tuple(pool._replace(levels=tuple(map(_not_host, pool.levels))) for pool in topology.pools)
+    topology = native.planned(topology._replace(pools=reserved), options.plan)
+    return Outcome(Part(topology, nodes.places, nodes.aliases, nodes.labels, source.name), tuple(issues))
 
 
-def _reserved(topology: ClusterTopology) -> ClusterTopology:
+def _not_host(each: Level) -> Level:
     """No level may be called like the host."""
-    return topology._replace(
-        pools=tuple(pool._replace(levels=tuple(_other(each) for each in pool.levels)) for pool in topology.pools)
-    )
-
-
-def _other(each: Level) -> Level:
     return each._replace(name="host-group") if each.name == "host" else each
 
 
 def wanted(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     """Those labels that are asked for."""
     return {key: labels[key] for key in keys if key in labels}
+
+
+# The switches that both formats write. Nodes keep their labels, so that a cluster simulated from them has the labels of
+# the levels. Annotations and labels of `bayplan.dev` hold what a later import reads back.
+
+Key = tuple[tuple[str, str], ...]
+"""A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""
+
+
+def switches(topology: ClusterTopology) -> dict[Key, dict[Key, None]]:
+    """Every domain of every level with those right below it, coarse ones first in each line."""
+    children: dict[Key, dict[Key, None]] = {}
+    for pool in topology.pools:
+        for domain in pool.domains:
+            key = domain_key(pool, domain)
+            for depth in range(1, len(key) + 1):
+                children.setdefault(key[:depth], {})
+                if depth > 1:
+                    children[key[: depth - 1]][key[:depth]] = None
+    return children
+
+
+def switch_names(keys: Iterable[Key]) -> dict[Key, str]:
+    """A switch is called like its domain; where several would be, by the whole path."""
+    listed = list(keys)
+    plain = Counter(key[-1][1] for key in listed)
+    result = {key: key[-1][1] if plain[key[-1][1]] == 1 else ".".join(value for _, value in key) for key in listed}
+    twice = Counter(result.values())
+    return {
+        key: name if twice[name] == 1 else ".".join(f"{label}={value}" for label, value in key)
+        for key, name in result.items()
+    }
+
+
+def domain_key(pool: Pool, domain: Domain) -> Key:
+    """The switch that the nodes of a domain hang on."""
+    return tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
+
+
+def nvlink_partition(pool: Pool, domain: Domain, names: Mapping[Key, str]) -> str:
+    """The NVLink partition, where the pool has a level for it."""
+    depth = next((n for n, level in enumerate(pool.levels, 1) if level.nvlink), 0)
+    return domain.nvlink_domain or names[domain_key(pool, domain)[:depth]] if depth else ""

@@ -5,17 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors
-from bayplan.core.values import NamedTuple
+from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import get, items
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Level
+from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
 from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, value
 from bayplan.topologies.grouping import natural
@@ -41,28 +42,28 @@ def sniff(source: SourceFile) -> bool:
     return bool(_SNIFF.match(source.head) and _LAYERS.search(source.head))
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The instances by the switches above them."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
     nodes = Nodes()
-    data = document(source, found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    instances = list(_instances(data, at, nodes, found))
-    if not instances and not has_errors(found):
-        found.append(error("T530", at, "there are no instances in it", hint=SHAPE))
-    if asked.labels:
-        nodes.labels |= {each.node: topograph.wanted(each.labels, asked.labels) for each in instances}
+    data = document(source, issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
+    instances = list(_instances(data, at, nodes, issues))
+    if not instances and not has_errors(issues):
+        issues.append(error("T530", at, "there are no instances in it", hint=SHAPE))
+    if options.labels:
+        nodes.labels |= {each.node: topograph.wanted(each.labels, options.labels) for each in instances}
     own = any(POOL in each.labels for each in instances)
-    rows = list(_rows(instances, strings(get(data, POOL)), asked))
+    rows = list(_rows(instances, strings(get(data, POOL)), options))
     ordered = rows if own else sorted(rows, key=lambda row: tuple(map(natural, row.switches)))
     start = (*at, AT, 1, 1)
-    found += roots(rows, start)
-    return topograph.part(source, asked, ordered, nodes, found, start)
+    issues += roots(rows, start)
+    return topograph.part(source, options, ordered, nodes, issues, start)
 
 
-def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[Instance]:
+def _instances(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> Iterator[Instance]:
     seen: dict[str, Route] = {}
     for number, each in enumerate(items(data, "instances")):
         route = (*at, "instances", number)
@@ -73,29 +74,27 @@ def _instances(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> I
             or not all(map(shown, layers))
             or len(layers) > TIERS
         ):
-            found.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
+            issues.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
             continue
         name = shown(each["id"])
         node = nodes.take(name, route)
         if node in seen:
             notes = (Note("the first is here", seen[node]),)
-            found.append(error("T531", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
+            issues.append(error("T531", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
         elif node:
             seen[node] = route
             yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)
 
 
-def _rows(instances: list[Instance], pools: Mapping[str, str], asked: Asked) -> Iterator[Row]:
+def _rows(instances: list[Instance], pools: Mapping[str, str], options: ReadOptions) -> Iterator[Row]:
     """One row for all instances that hang alike; of the tiers, those that labels of the nodes name."""
-    kinds: dict[tuple[str, int], list[Instance]] = {}
-    for each in instances:
-        kinds.setdefault((each.labels.get(POOL, ""), len(each.layers)), []).append(each)
+    kinds = grouped(((each.labels.get(POOL, ""), len(each.layers)), each) for each in instances)
     for (pool, depth), own in kinds.items():
         levels = _named(own, depth)
         alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[Instance]] = {}
         for each in own:
             domain, sub = each.labels.get(DOMAIN_LABEL, ""), each.labels.get(SUB_DOMAIN_LABEL, "")
-            held = topograph.groups(each.labels, domain, sub, asked)
+            held = topograph.groups(each.labels, domain, sub, options)
             alike.setdefault((each.layers, tuple(held.items())), []).append(each)
         for (layers, groups), members in alike.items():
             values = tuple(value(members[0].labels[level.label]) for level in levels)
@@ -110,14 +109,14 @@ def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
     keys = dict.fromkeys(
         key for key in instances[0].labels if key not in (POOL, NVLINK, DOMAIN_LABEL, SUB_DOMAIN_LABEL)
     )
-    found: list[str] = []
+    labels: list[str] = []
     for n in range(depth):
-        mine = (key for key in keys if key not in found and all(_same(each, n, key) for each in instances))
+        mine = (key for key in keys if key not in labels and all(_same(each, n, key) for each in instances))
         key = next(mine, "")
         if not key:
             return ()
-        found.append(key)
-    return tuple(topograph.level("", key)._replace(unique=_unique(instances, n, key)) for n, key in enumerate(found))
+        labels.append(key)
+    return tuple(topograph.level("", key)._replace(unique=_unique(instances, n, key)) for n, key in enumerate(labels))
 
 
 def _unique(instances: list[Instance], n: int, key: str) -> str:
@@ -132,7 +131,23 @@ def _same(each: Instance, n: int, key: str) -> bool:
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """Every node with the switches above it and its labels."""
-    from bayplan.topologies.topograph import writing as topograph_write
+    """Every node with the switches above it and its labels, an instance a line."""
+    names = topograph.switch_names(topograph.switches(topology))
+    lines = (
+        json.dumps({"id": node, "network_layers": layers, "labels": labels})
+        for pool in topology.pools
+        for domain in pool.domains
+        for layers, labels in (_written(pool, domain, names),)
+        for node in domain.nodes
+    )
+    pools = {pool.name: topograph.levels_text(pool.levels) for pool in topology.pools}
+    text = '{"instances": [\n' + ",\n".join(lines) + f'\n], "{POOL}": {json.dumps(pools)}}}\n'
+    return (File(FILE, text),)
 
-    return (File(FILE, topograph_write.graph(topology)),)
+
+def _written(pool: Pool, domain: Domain, names: Mapping[topograph.Key, str]) -> tuple[list[str], dict[str, str]]:
+    key = topograph.domain_key(pool, domain)
+    partition = topograph.nvlink_partition(pool, domain, names)
+    own = {POOL: pool.name, NVLINK: domain.nvlink_domain, DOMAIN_LABEL: partition}
+    labels = {**dict(key), **{label: each for label, each in own.items() if each}}
+    return [names[key[:depth]] for depth in range(len(key), 0, -1)], labels

@@ -1,18 +1,23 @@
-"""Topograph's model file, read."""
+"""Topograph's model file: switches above blocks of nodes (Topograph 0.5 and 1.0, docs/modeling.md, pkg/models).
+
+`switches`: name -> child switches, labels, annotations; `blocks`: nodes, their switch, labels, annotations. Blocks
+inherit labels and annotations from their switches, and their own win. A leaf switch needs no entry of its own.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.manifest import File
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Domain, Pool
 from bayplan.topologies import hostlist, topograph
 from bayplan.topologies.fabric_managers import Row, document, roots, some
 from bayplan.topologies.topograph import (
@@ -42,45 +47,47 @@ class Switch(NamedTuple):
     route: Route
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The blocks below their switches."""
-    found: list[Diagnostic] = []
+    issues: list[Diagnostic] = []
     at = source.at()
     start = (*at, AT, 1, 1)
-    data = document(source, found)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
+    data = document(source, issues)
+    if has_errors(issues):
+        return Outcome(None, tuple(issues))
     if len(source.documents) > 1:
         hint = "import one, or put the switches and blocks of both into one"
-        found.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
-    switches = dict(_switches(data, at, found))
-    parent = _parents(switches, found)
+        issues.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
+    switches = dict(_switches(data, at, issues))
+    parent = _parents(switches, issues)
     nodes = Nodes()
-    rows = [] if has_errors(found) else list(_rows(data, at, switches, parent, nodes, asked, found))
-    if not rows and not has_errors(found):
+    rows = [] if has_errors(issues) else list(_rows(data, at, switches, parent, nodes, options, issues))
+    if not rows and not has_errors(issues):
         hint = "the nodes stand under `blocks`; a file of switches alone is cut off"
-        found.append(error("T530", at, "the model describes no nodes", hint=hint))
-    if not has_errors(found):
-        found += (*_empty(switches, rows), *roots(rows, start))
-    return topograph.part(source, asked, rows, nodes, found, start)
+        issues.append(error("T530", at, "the model describes no nodes", hint=hint))
+    if not has_errors(issues):
+        issues += (*_empty(switches, rows), *roots(rows, start))
+    return topograph.part(source, options, rows, nodes, issues, start)
 
 
-def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
+def _switches(data: Any, at: Route, issues: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
     """Those described, then those that are only somebody's children."""
     listed = get(data, "switches")
     if listed is not None and not isinstance(listed, dict):
-        found.append(error("T530", (*at, "switches"), "`switches` is a mapping of switches by their names", hint=SHAPE))
-    made: dict[str, Switch] = {}
+        issues.append(
+            error("T530", (*at, "switches"), "`switches` is a mapping of switches by their names", hint=SHAPE)
+        )
+    result: dict[str, Switch] = {}
     for name, each in mapping(data, "switches").items():
         route = (*at, "switches", name)
         children = get(each, "switches") or []
         if not isinstance(each, dict) or not isinstance(children, list) or not all(map(shown, children)):
-            found.append(error("T530", route, f'switch "{name}" is no mapping with a list of `switches`', hint=SHAPE))
+            issues.append(error("T530", route, f'switch "{name}" is no mapping with a list of `switches`', hint=SHAPE))
             continue
         notes = strings(each.get("annotations"))
-        made[name] = Switch(name, strings(each.get("labels")), notes, tuple(map(shown, children)), route)
-    leaves = {child: each for each in made.values() for child in each.children if child not in made}
-    yield from made.items()
+        result[name] = Switch(name, strings(each.get("labels")), notes, tuple(map(shown, children)), route)
+    leaves = {child: each for each in result.values() for child in each.children if child not in result}
+    yield from result.items()
     for child, each in leaves.items():
         yield child, Switch(child, {}, {}, (), (*each.route, "switches", each.children.index(child)))
 
@@ -88,7 +95,7 @@ def _switches(data: Any, at: Route, found: list[Diagnostic]) -> Iterator[tuple[s
 SHAPE = "see Topograph's docs/modeling.md: switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]"
 
 
-def _parents(switches: Mapping[str, Switch], found: list[Diagnostic]) -> dict[str, str]:
+def _parents(switches: Mapping[str, Switch], issues: list[Diagnostic]) -> dict[str, str]:
     """The switch above each; T532 for two, and for circles."""
     parent: dict[str, str] = {}
     for each in switches.values():
@@ -97,8 +104,8 @@ def _parents(switches: Mapping[str, Switch], found: list[Diagnostic]) -> dict[st
                 message = f'switch "{child}" hangs below "{parent[child]}" and below "{each.name}"'
                 notes = (Note("the other one", switches[parent[child]].route),)
                 hint = "Topograph takes one parent: merge switches with the same children into one"
-                found.append(error("T532", (*each.route, "switches"), message, notes=notes, hint=hint))
-    found += _circles(switches, parent)
+                issues.append(error("T532", (*each.route, "switches"), message, notes=notes, hint=hint))
+    issues += _circles(switches, parent)
     return parent
 
 
@@ -122,40 +129,40 @@ def _rows(
     switches: Mapping[str, Switch],
     parent: Mapping[str, str],
     nodes: Nodes,
-    asked: Asked,
-    found: list[Diagnostic],
+    options: ReadOptions,
+    issues: list[Diagnostic],
 ) -> Iterator[Row]:
     if not isinstance(get(data, "blocks") or [], list):
-        found.append(error("T530", (*at, "blocks"), "`blocks` is a list", hint=SHAPE))
+        issues.append(error("T530", (*at, "blocks"), "`blocks` is a list", hint=SHAPE))
     seen: dict[str, Route] = {}
     for number, each in enumerate(items(data, "blocks")):
         route = (*at, "blocks", number)
         switch = shown(get(each, "switch"))
         if not isinstance(each, dict) or (switch and switch not in switches):
             why = f'the block hangs on "{switch}", which is no switch' if switch else "this is no block"
-            found.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
+            issues.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
             continue
         path = _path(switch, parent) if switch else []
         if len(path) > TIERS:
             message = f'switch "{switch}" stands more than {TIERS} levels deep'
-            found.append(error("T532", route, message, hint="leave out switches that have one switch below them"))
+            issues.append(error("T532", route, message, hint="leave out switches that have one switch below them"))
             continue
-        named = list(_names(each.get("nodes"), (*route, "nodes"), found))
-        own = tuple(_taken(named, route, nodes, seen, found))
-        yield _row(each, [switches[name] for name in path], own, nodes, asked)._replace(route=route)
+        named = list(_names(each.get("nodes"), (*route, "nodes"), issues))
+        own = tuple(_taken(named, route, nodes, seen, issues))
+        yield _row(each, [switches[name] for name in path], own, nodes, options)._replace(route=route)
 
 
-def _row(data: Any, path: list[Switch], own: tuple[str, ...], nodes: Nodes, asked: Asked) -> Row:
+def _row(data: Any, path: list[Switch], own: tuple[str, ...], nodes: Nodes, options: ReadOptions) -> Row:
     labels: dict[str, str] = {}
     notes: dict[str, str] = {}
     for each in (*path, None):
         labels |= strings(data.get("labels")) if each is None else each.labels
         notes |= strings(data.get("annotations")) if each is None else each.notes
-    if asked.labels:
-        nodes.labels |= {node: topograph.wanted(labels, asked.labels) for node in own}
+    if options.labels:
+        nodes.labels |= {node: topograph.wanted(labels, options.labels) for node in own}
     for node in own:
         nodes.aliases.setdefault(INSTANCE + node, node)
-    held = topograph.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), asked)
+    held = topograph.groups(labels, notes.get(DOMAIN_NOTE, ""), notes.get(SUB_DOMAIN_NOTE, ""), options)
     row = Row(tuple(each.name for each in path), own, held, _leaves(notes), notes.get(POOL, ""))
     return topograph.known(row, notes.get(LEVELS, ""), labels, notes.get(NVLINK, ""))
 
@@ -175,10 +182,10 @@ def _path(name: str, parent: Mapping[str, str]) -> list[str]:
     return path[::-1]
 
 
-def _names(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[str]:
+def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
     """The names in a list of hostlists, each with one bracket, at its end (Topograph 1.0, internal/cluset)."""
     if not isinstance(data, list) or not data:
-        found.append(error("T530", route, "a block lists one node or more under `nodes`", hint=SHAPE))
+        issues.append(error("T530", route, "a block lists one node or more under `nodes`", hint=SHAPE))
         return
     for number, each in enumerate(data):
         written = shown(each)
@@ -189,11 +196,11 @@ def _names(data: Any, route: Route, found: list[Diagnostic]) -> Iterator[str]:
             yield from hostlist.expand(written)
         except ValueError as reason:
             hint = "write each list of its own as an entry"
-            found.append(error("T548", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
+            issues.append(error("T548", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
 
 
 def _taken(
-    names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], found: list[Diagnostic]
+    names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], issues: list[Diagnostic]
 ) -> Iterator[str]:
     """Nodes by name; T531 for one that is there already."""
     for name in names:
@@ -203,7 +210,7 @@ def _taken(
         if node in seen:
             notes = (Note("the first is here", seen[node]),)
             hint = "a node belongs to one block; names are compared in lower case"
-            found.append(error("T531", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
+            issues.append(error("T531", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
             continue
         seen[node] = route
         yield node
@@ -220,11 +227,6 @@ def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnost
         yield warning("T533", route, message, hint="is the file whole? A block that was cut off looks the same")
 
 
-# Topograph's model file: switches above blocks of nodes (Topograph 0.5 and 1.0, docs/modeling.md, pkg/models).
-#
-# `switches`: name -> child switches, labels, annotations; `blocks`: nodes, their switch, labels, annotations. Labels
-# and annotations are inherited downward; a block's own win. A leaf switch may go without an entry of its own.
-
 FILE = "model.yaml"
 _SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:(?:\s|$)', re.MULTILINE)
 
@@ -238,7 +240,53 @@ def sniff(source: SourceFile) -> bool:
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """A model file with one block for each domain."""
-    from bayplan.topologies.topograph import writing as topograph_write
+    """A model file with one block for each domain. Strings are written as JSON has them, which is YAML as well."""
+    switches = topograph.switches(topology)
+    names = topograph.switch_names(switches)
+    lines = [f"# {topology.name}: a model for Topograph 1.0"]
+    if switches:
+        lines.append("switches:")
+    for key, children in switches.items():
+        label, value = map(json.dumps, key[-1])
+        lines += [f"  {json.dumps(names[key])}:", f"    labels: {{{label}: {value}}}"]
+        if children:
+            lines += ["    switches:", *(f"    - {json.dumps(names[child])}" for child in children)]
+    lines.append("blocks:")
+    for pool in topology.pools:
+        for domain in pool.domains:
+            lines += _block(pool, domain, names) if domain.nodes else ()
+    return (File(FILE, "".join(f"{line}\n" for line in lines)),)
 
-    return (File(FILE, topograph_write.model(topology)),)
+
+def _block(pool: Pool, domain: Domain, names: Mapping[topograph.Key, str]) -> Iterator[str]:
+    key = topograph.domain_key(pool, domain)
+    nodes = ", ".join(map(json.dumps, _lists(domain.nodes)))
+    yield f"- switch: {json.dumps(names[key])}" if key else f"- nodes: [{nodes}]"
+    if key:
+        yield f"  nodes: [{nodes}]"
+    notes = {
+        POOL: pool.name,
+        LEVELS: topograph.levels_text(pool.levels),
+        NVLINK: domain.nvlink_domain,
+        DOMAIN_NOTE: topograph.nvlink_partition(pool, domain, names),
+        LEAVES: hostlist.compress(domain.leaves),
+    }
+    yield f"  annotations: {{{', '.join(f'{name}: {json.dumps(each)}' for name, each in notes.items() if each)}}}"
+
+
+def _lists(nodes: Iterable[str]) -> Iterator[str]:
+    """Hostlists with one bracket, at the end of each."""
+    run: list[str] = []
+    for each in nodes:
+        if run and _stem(run[-1]) != _stem(each):
+            yield hostlist.compress(run)
+            run = []
+        run.append(each)
+    if run:
+        yield hostlist.compress(run)
+
+
+def _stem(name: str) -> str:
+    """What stands before the number that a name ends in; a name that ends in none is alone."""
+    stem = name.rstrip("0123456789")
+    return stem if 0 < len(name) - len(stem) <= 9 else f"{name}\n"

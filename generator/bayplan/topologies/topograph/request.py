@@ -12,7 +12,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors
 from bayplan.kube.objects import get, items, mapping, text
-from bayplan.model.formats import Asked, Part, SourceFile
+from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
 from bayplan.topologies import topograph
 from bayplan.topologies.fabric_managers import Row, document, value
@@ -37,28 +37,28 @@ def sniff(source: SourceFile) -> bool:
     return isinstance(data, dict) and bool(data) and data.keys() <= {"provider", "engine", "nodes"}
 
 
-def new(source: SourceFile, asked: Asked) -> Outcome[Part]:
+def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The nodes of a request by region; one without nodes is refused."""
-    found: list[Diagnostic] = []
-    data = document(source, found)
-    if has_errors(found):
-        quiet = tuple(each._replace(route=(), notes=()) for each in found)
-        return Outcome(None, quiet if CREDENTIALS in source.head else tuple(found))
+    issues: list[Diagnostic] = []
+    data = document(source, issues)
+    if has_errors(issues):
+        quiet = tuple(each._replace(route=(), notes=()) for each in issues)
+        return Outcome(None, quiet if CREDENTIALS in source.head else tuple(issues))
     at: Route = () if mapping(data, "provider", "creds") else source.at()
     if not items(data, "nodes"):
         return Outcome(None, (_without(source.name, data, at),))
     nodes = Nodes()
-    regions = list(_regions(data, at, nodes, found))
+    regions = list(_regions(data, at, nodes, issues))
     alone = len(regions) == 1 and regions[0][0] in NOWHERE
     rows = [
         Row((), own) if alone else Row((region,), own, levels=(REGION,), values=(value(region or NOWHERE[1]),))
         for region, own in regions
     ]
-    if not any(row.nodes for row in rows) and not has_errors(found):
-        found.append(error("T530", at, "the request names no nodes", hint=SHAPE))
-    made = topograph.part(source, asked, rows, nodes, found, at)
-    hidden = made.value and made.value._replace(places={})
-    return Outcome(hidden if at != source.at() else made.value, made.diagnostics)
+    if not any(row.nodes for row in rows) and not has_errors(issues):
+        issues.append(error("T530", at, "the request names no nodes", hint=SHAPE))
+    result = topograph.part(source, options, rows, nodes, issues, at)
+    hidden = result.value and result.value._replace(places={})
+    return Outcome(hidden if at != source.at() else result.value, result.diagnostics)
 
 
 SHAPE = "see Topograph's docs/api.md: nodes: [{region, instances: {ID: NODE}}]"
@@ -77,12 +77,12 @@ def _without(file: str, data: Any, at: Route) -> Diagnostic:
     return error("T535", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
 
 
-def _regions(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> Iterator[tuple[str, tuple[str, ...]]]:
     seen: dict[str, str] = {}
     regions: dict[str, list[str]] = {}
     for each in items(data, "nodes"):
         if not isinstance(each, dict) or not isinstance(get(each, "instances") or {}, dict):
-            found.append(error("T530", at, "an entry of `nodes` is no mapping with `instances`", hint=SHAPE))
+            issues.append(error("T530", at, "an entry of `nodes` is no mapping with `instances`", hint=SHAPE))
             continue
         own = regions.setdefault(shown(each.get("region")), [])
         for instance, name in mapping(each, "instances").items():
@@ -92,5 +92,5 @@ def _regions(data: Any, at: Route, nodes: Nodes, found: list[Diagnostic]) -> Ite
                 nodes.aliases |= {instance: node, instance.lower(): node} if instance != node else {}
             elif node:
                 message = f'node "{name}" has two instances, "{seen[node]}" and "{instance}"'
-                found.append(error("T531", at, message, hint="remove one"))
+                issues.append(error("T531", at, message, hint="remove one"))
     yield from ((region, tuple(own)) for region, own in regions.items() if own)

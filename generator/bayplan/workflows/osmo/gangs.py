@@ -9,6 +9,7 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import non_empty
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Placement
 from bayplan.workflows.osmo.pool.levels import near
@@ -17,9 +18,9 @@ from bayplan.workflows.osmo.tasks import NativeData, named
 
 # Topology keys -> levels of the cluster, coarse to fine.
 #
-# OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own. A topology's levels
-# are the same thing, so a key is the level of its name, else the one whose label it spells out; with a pool
-# configuration beside, the label decides alone.
+# OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own, like the levels of a
+# topology. A key is the level of that name, else the level with that label. With a pool configuration, only the label
+# decides.
 
 COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
 """Words by which levels are told apart where no topology says their order."""
@@ -34,11 +35,11 @@ class Levels(NamedTuple):
 
 def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
     """The levels in a topology; W466 for each key that none of its levels has. `names`: what is known by label."""
-    found = {key: names.get(key) or _level(key, topology.pools) for key in used}
-    missing = tuple(_unknown(used[key], topology) for key, name in found.items() if not name)
+    levels_by_key = {key: names.get(key) or _level(key, topology.pools) for key in used}
+    missing = tuple(_unknown(used[key], topology) for key, name in levels_by_key.items() if not name)
     if missing:
         return Outcome(None, missing)
-    levels = {key: name for key, name in found.items() if name}
+    levels = {key: name for key, name in levels_by_key.items() if name}
     best = max(topology.pools, key=lambda pool: sum(pool.level(name) is not None for name in levels.values()))
     depths = {key: best.depth(name) if best.level(name) else len(best.levels) + 1 for key, name in levels.items()}
     return Outcome(Levels(levels, depths))
@@ -52,32 +53,25 @@ def _level(key: str, pools: Iterable[Pool]) -> str:
     return next((level.name for level in levels if level.label == key), "")
 
 
-def _unknown(asked: Requirement, topology: ClusterTopology) -> Diagnostic:
+def _unknown(requirement: Requirement, topology: ClusterTopology) -> Diagnostic:
     levels = {level.name: level.label for pool in topology.pools for level in pool.levels}
-    message = f'no level of the topology is called "{asked.key}"; there is {listing([*levels, "host"], "and")}'
-    by_label = near(asked.key, [*levels.values()]) if "/" in asked.key else ""
-    by_name = by_label or did_you_mean(asked.key, levels)
+    message = f'no level of the topology is called "{requirement.key}"; there is {listing([*levels, "host"], "and")}'
+    by_label = near(requirement.key, [*levels.values()]) if "/" in requirement.key else ""
+    by_name = by_label or did_you_mean(requirement.key, levels)
     hint = by_name or "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
-    return error("W466", (*asked.route, "key"), message, hint=hint)
+    return error("W466", (*requirement.route, "key"), message, hint=hint)
 
 
 def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
     """Every key with the first requirement of a resource that uses it; OSMO looks at resources that no task has too."""
-    found: dict[str, Requirement] = {}
-    for name, resource in resources.items():
-        for each in requirements(name, resource):
-            found.setdefault(each.key, each)
-    return found
+    return _by_key(each for name, resource in resources.items() for each in requirements(name, resource))
 
 
-def _used(groups: Iterable[TaskGroup]) -> dict[str, Requirement]:
-    """Every key with the first requirement that uses it."""
-    used: dict[str, Requirement] = {}
-    for group in groups:
-        for task in group.tasks:
-            for requirement in task.requirements:
-                used.setdefault(requirement.key, requirement)
-    return used
+def _by_key(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
+    first: dict[str, Requirement] = {}
+    for each in requirements:
+        first.setdefault(each.key, each)
+    return first
 
 
 def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outcome[Levels]:
@@ -86,11 +80,11 @@ def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outco
     A key whose groups are fewer is the coarser one; where they are as many, the words they are made of decide, then
     the file. W462 says what was assumed.
     """
-    used = _used(groups)
+    used = _by_key(each for group in groups for task in group.tasks for each in task.requirements)
     sizes = {key: len(_domains(groups, key)) for key in used}
     first = {key: number for number, key in enumerate(used)}
-    known = {key: number for number, key in enumerate(order)}
-    keys = sorted(used, key=lambda key: (known.get(key, len(known)), sizes[key], _word(key), first[key]))
+    places = {key: number for number, key in enumerate(order)}
+    keys = sorted(used, key=lambda key: (places.get(key, len(places)), sizes[key], _word(key), first[key]))
     unclear = () if order else tuple(_unclear(keys, sizes, used))
     return Outcome(Levels({key: key for key in keys}, {key: number for number, key in enumerate(keys)}), unclear)
 
@@ -147,13 +141,13 @@ def domains(tasks: Sequence[Task], levels: Levels, depth: int = 0) -> tuple[Doma
         path = sorted(task.requirements, key=lambda each: levels.ranks[each.key])
         if depth < len(path):
             inside.setdefault((path[depth].key, path[depth].group), []).append((task, path[depth]))
-    return tuple(_domain(found, levels, depth) for found in inside.values())
+    return tuple(_domain(members, levels, depth) for members in inside.values())
 
 
-def _domain(found: list[tuple[Task, Requirement]], levels: Levels, depth: int) -> Domain:
-    tasks = tuple(task for task, _ in found)
+def _domain(members: list[tuple[Task, Requirement]], levels: Levels, depth: int) -> Domain:
+    tasks = tuple(task for task, _ in members)
     ended = tuple(task for task in tasks if len(task.requirements) == depth + 1)
-    return Domain(tuple(each for _, each in found), ended, domains(tasks, levels, depth + 1))
+    return Domain(tuple(each for _, each in members), ended, domains(tasks, levels, depth + 1))
 
 
 def chain(domain: Domain) -> tuple[Domain, ...]:
@@ -186,15 +180,6 @@ def conflicts(domain: Domain) -> Iterator[Diagnostic]:
         yield warning("W463", hard[0].route, message, hint=hint, notes=(note,))
     for part in domain.parts:
         yield from conflicts(part)
-
-
-def unplaced(tasks: Sequence[Task], group: str) -> Iterator[Diagnostic]:
-    """W464: tasks without topology in a group where others have it."""
-    if tasks:
-        names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
-        message = f'in group "{group}" {names} asks for no topology while others do: it may run anywhere'
-        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
-        yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 
 MAIN = "main"
@@ -231,31 +216,33 @@ class Gang(NamedTuple):
 
 def gang(group: TaskGroup, levels: Levels, pieces: Mapping[str, NativeData]) -> Gang:
     """The gang of a task group; `pieces` has every task's podSet by the task's name."""
-    found = domains(group.tasks, levels)
+    top_domains = domains(group.tasks, levels)
     free = tuple(task for task in group.tasks if not task.requirements)
     folding = _Folding(group, pieces)
     name = label(group.name)
-    if not found:
+    if not top_domains:
         return Gang(group, Node(name, pods=folding.pods(free)))
-    if len(found) == 1 and not free:
-        return Gang(group, _node(chain(found[0]), levels, folding)._replace(name=name))
-    nodes = _nodes(found, levels, folding)
+    nodes = [_node(chain(domain), levels, folding) for domain in top_domains]
+    if len(nodes) == 1 and not free:
+        return Gang(group, nodes[0]._replace(name=name))
     if free:
-        nodes = _in_order((*nodes, Node(ANYWHERE, pods=folding.pods(free))), group)
+        places = {task.name: number for number, task in enumerate(group.tasks)}
+        nodes.append(Node(ANYWHERE, pods=folding.pods(free)))
+        nodes.sort(key=lambda node: min(places[task.name] for task in tasks(node)))
     return Gang(group, Node(name, nodes=_named(nodes)))
 
 
 def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
-    """W463 and W464 of one task group."""
-    found = domains(group.tasks, levels)
-    for domain in found:
+    """W463, and W464: tasks without topology in a group where others have it."""
+    top_domains = domains(group.tasks, levels)
+    for domain in top_domains:
         yield from conflicts(domain)
-    if found:
-        yield from unplaced([task for task in group.tasks if not task.requirements], group.name)
-
-
-def _nodes(found: Sequence[Domain], levels: Levels, folding: _Folding) -> tuple[Node, ...]:
-    return tuple(_node(chain(domain), levels, folding) for domain in found)
+    tasks = [task for task in group.tasks if not task.requirements]
+    if top_domains and tasks:
+        names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
+        message = f'in group "{group.name}" {names} asks for no topology while others do: it may run anywhere'
+        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
+        yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 
 def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Node:
@@ -263,22 +250,16 @@ def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Nod
     last = domains[-1]
     written = "-".join(dict.fromkeys(domain.group for domain in domains))
     firsts = tuple(next(r for r in d.requirements if r.required == d.required) for d in domains)
-    nodes = _named(_nodes(last.parts, levels, folding))
+    nodes = _named([_node(chain(domain), levels, folding) for domain in last.parts])
     return Node(label(written), placement(domains, levels), firsts, nodes, folding.pods(last.tasks))
 
 
-def _named(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def _named(nodes: Sequence[Node]) -> tuple[Node, ...]:
     """The same with names that differ."""
     taken: list[str] = []
     for node in nodes:
         taken.append(unique(node.name, taken, "/".join(r.group for r in node.requirements)))
     return tuple(node._replace(name=name) for node, name in zip(nodes, taken, strict=True))
-
-
-def _in_order(nodes: tuple[Node, ...], group: TaskGroup) -> tuple[Node, ...]:
-    """By their first tasks."""
-    places = {task.name: number for number, task in enumerate(group.tasks)}
-    return tuple(sorted(nodes, key=lambda node: min(places[task.name] for task in tasks(node))))
 
 
 def tasks(node: Node) -> Iterator[Task]:
@@ -327,12 +308,12 @@ def pod_set_of(node: Node, wanted: Task) -> str:
 
 def origins(gang: Gang) -> dict[Route, Route]:
     """Routes below the gang -> routes in the source."""
-    group, found = gang.group, dict(_origins(gang.node, ()))
-    found[()] = group.route
-    found[("name",)] = (*group.route, "name")
+    group, routes = gang.group, dict(_origins(gang.node, ()))
+    routes[()] = group.route
+    routes[("name",)] = (*group.route, "name")
     if group.lead:
-        found[("lead",)] = (*group.lead.route, "lead")
-    return found
+        routes[("lead",)] = (*group.lead.route, "lead")
+    return routes
 
 
 def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
@@ -352,17 +333,15 @@ def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
 
 def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
     """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
-    levels = {key: level for key, level in zip(("required", "preferred"), node.placement, strict=True) if level}
     return {
         "name": node.name,
-        **({"placement": levels} if levels else {}),
-        **({} if channel else {"computeDomain": "never"}),
-        **({"groups": [data(each, channel=channel) for each in node.nodes]} if node.nodes else {}),
-        **({"podSets": [_pod_set(each) for each in node.pods]} if node.pods else {}),
+        **non_empty(placement=non_empty(**node.placement._asdict()), computeDomain="" if channel else "never"),
+        **non_empty(groups=[data(each, channel=channel) for each in node.nodes]),
+        **non_empty(podSets=[_pod_set(each) for each in node.pods]),
     }
 
 
 def _pod_set(pods: Pods) -> dict[str, Any]:
     replicas = {"replicas": len(pods.tasks)} if len(pods.tasks) > 1 else {}
-    made = {"name": pods.name, **replicas, **pods.piece.data}
-    return {**made, "template": named(made["template"], pods.name)} if "template" in made else made
+    pod_set = {"name": pods.name, **replicas, **pods.piece.data}
+    return {**pod_set, "template": named(pod_set["template"], pods.name)} if "template" in pod_set else pod_set

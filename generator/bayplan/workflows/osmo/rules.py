@@ -1,4 +1,4 @@
-"""The rules of OSMO workflows that a schema cannot hold: one file a family, each function yields diagnostics.
+"""The rules of OSMO workflows that a schema cannot hold. Each function that yields diagnostics is one rule.
 
 Errors are what OSMO 6.4 refuses too, or accepts although no pod could run. Warnings and infos are what it accepts in
 silence and likely was not meant, and what takes its running service.
@@ -13,11 +13,11 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten, suggest
 from bayplan.workflows.osmo import task_rules
-from bayplan.workflows.osmo.source import ROOT, Task, TaskGroup, Workflow, read
+from bayplan.workflows.osmo.source import ROOT, Task, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered
 from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
 
-# Tasks and groups: which of the two, their names, the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
+# Tasks or groups, their names and the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
 RESERVED = "osmo-ctrl"
 LONGEST = 64
@@ -79,16 +79,12 @@ def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
 def check_lead(workflow: Workflow) -> Iterator[Diagnostic]:
     """W406: one lead among the tasks of a group; a single task leads itself."""
     for group in workflow.groups:
-        leads = [task for task in group.tasks if task.data.get("lead")]
+        leads = [task.name for task in group.tasks if task.data.get("lead")]
         if len(group.tasks) > 1 and len(leads) != 1:
-            yield _lead_finding(group, [task.name for task in leads])
-
-
-def _lead_finding(group: TaskGroup, leads: list[str]) -> Diagnostic:
-    found = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
-    message = f'group "{group.data["name"]}" has {found}; expected one task with `lead: true`'
-    hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
-    return error("W406", (*group.route, "tasks"), message, hint=hint)
+            number = f"{count(len(leads), 'lead')}: {listing(leads, 'and')}" if leads else "no lead"
+            message = f'group "{group.data["name"]}" has {number}; expected one task with `lead: true`'
+            hint = "keep it on the task whose end is the end of the group" if leads else "add it to one of the tasks"
+            yield error("W406", (*group.route, "tasks"), message, hint=hint)
 
 
 def check_overwritten(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -145,10 +141,10 @@ DEFAULT = "default"
 
 def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
     """W411: what a task names is there. Without any `resources` there is an empty default."""
-    known = workflow.spec.get("resources", {DEFAULT: {}})
+    resources = workflow.spec.get("resources", {DEFAULT: {}})
     for task in workflow.tasks:
         name = task.data.get("resource", DEFAULT)
-        if name in known:
+        if name in resources:
             continue
         if "resource" in task.data:
             written = map(shorten, workflow.spec.get("resources", ()))
@@ -156,7 +152,7 @@ def check_references(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W411", (*task.route, "resource"), f'there is no resource "{shorten(name)}"', hint=hint)
         else:
             message = f'task "{task.name}" names no resource, and there is none called "{DEFAULT}"'
-            known_ones = f" (there is {listing(map(shorten, known), 'and')})" if known else ""
+            known_ones = f" (there is {listing(map(shorten, resources), 'and')})" if resources else ""
             hint = f"add `resource:` to the task{known_ones}, or a resource `{DEFAULT}`"
             yield error("W411", (*task.route, "name"), message, hint=hint)
 
@@ -191,30 +187,21 @@ def check_uniform(workflow: Workflow) -> Iterator[Diagnostic]:
     """W418: all tasks with a topology have the same keys, in the whole workflow."""
     first: dict[Keys, Task] = {}
     for task in workflow.tasks:
-        keys = _keys(workflow, task)
-        if keys:
+        if keys := tuple(sorted({each.key for each in task.requirements})):
             first.setdefault(keys, task)
     for keys, task in list(first.items())[1:]:
-        known, other = next(iter(first.items()))
+        other_keys, other = next(iter(first.items()))
         message = (
-            f'task "{task.name}" has the topology {_words(keys)} and task "{other.name}" {_words(known)}; '
+            f'task "{task.name}" has the topology {_words(keys)} and task "{other.name}" {_words(other_keys)}; '
             "OSMO wants the same keys for all tasks"
         )
-        notes = (Note("the other task's topology", _route(other)),)
-        yield error("W418", _route(task), message, hint="give all of them the same keys", notes=notes)
+        notes = (Note("the other task's topology", (*other.resource_route, "topology")),)
+        route = (*task.resource_route, "topology")
+        yield error("W418", route, message, hint="give all of them the same keys", notes=notes)
 
 
 def _words(keys: Keys) -> str:
     return f"{'key' if len(keys) == 1 else 'keys'} {listing(map(shorten, keys), 'and')}"
-
-
-def _keys(workflow: Workflow, task: Task) -> Keys:
-    resource = workflow.spec.get("resources", {}).get(task.data.get("resource", DEFAULT), {})
-    return tuple(sorted({entry["key"] for entry in resource.get("topology", ())}))
-
-
-def _route(task: Task) -> Route:
-    return (*ROOT, "resources", task.data.get("resource", DEFAULT), "topology")
 
 
 # Memory, storage and cache (OSMO 6.4, src/lib/utils/resource_quantities.py, src/utils/connectors/postgres.py).
@@ -237,58 +224,44 @@ def _amounts(workflow: Workflow) -> Iterator[tuple[str, Route]]:
 
 
 def _amounts_hint(value: str) -> str:
-    found = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) *([a-zA-Z]*)", value[:64])
-    if found is None:
+    match = re.fullmatch(r"([0-9]+(?:[.][0-9]+)?) *([a-zA-Z]*)", value[:64])
+    if match is None:
         return AMOUNT_FORMS
-    if found[2] in UNITS:
-        return f'write "{found[1]}{found[2]}", without a blank' if " " in value else "it is more than Kubernetes counts"
-    unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{found[2][:1]}i".lower(), "")
-    return f'did you mean "{found[1]}{unit}"?' if unit else AMOUNT_FORMS
+    if match[2] in UNITS:
+        return f'write "{match[1]}{match[2]}", without a blank' if " " in value else "it is more than Kubernetes counts"
+    unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{match[2][:1]}i".lower(), "")
+    return f'did you mean "{match[1]}{unit}"?' if unit else AMOUNT_FORMS
 
 
-def check_bytes(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W414: a bare number is bytes, and was likely meant as something larger."""
-    bare = [(value, route) for value, route in _amounts(workflow) if (split_amount(value) or ("", "-"))[1] == ""]
-    for value, _ in bare[:1]:
-        message = f"{value} without a unit is {value} bytes"
-        yield from gathered(warning, "W414", [route for _, route in bare], message, f'did you mean "{value}Gi"?')
+def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W414: a bare number is bytes, and `m` is roughly a thousandth of a byte; likely something larger was meant.
 
-
-def check_tiny(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W414: `m` is a thousandth of a byte, roughly, as nobody means it."""
-    tiny = [(value, route) for value, route in _amounts(workflow) if _unit(value) == "m"]
-    for value, _ in tiny[:1]:
-        message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
-        hint = f'did you mean "{value[:-1]}Mi"?'
-        yield from gathered(warning, "W414", [route for _, route in tiny], message, hint)
-
-
-def check_decimal(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here."""
-    found = [(value, route) for value, route in _amounts(workflow) if _unit(value) in DECIMAL_UNITS]
-    for value, _ in found[:1]:
-        message = f"{value} is taken as {value}i, in powers of 1024; Kubernetes reads it in powers of 1000"
-        yield from gathered(warning, "W415", [route for _, route in found], message, f'write "{value}i"')
-
-
-def _unit(value: str) -> str:
-    parts = split_amount(value)
-    return parts[1] if parts else ""
+    W415: T, G, M and K are powers of 1000 to Kubernetes, and of 1024 to OSMO's checks and here.
+    """
+    amounts = [(value, route, (split_amount(value) or ("", None))[1]) for value, route in _amounts(workflow)]
+    for units in (("",), ("m",), DECIMAL_UNITS):
+        routes = [route for _, route, unit in amounts if unit in units]
+        value = next((value for value, _, unit in amounts if unit in units), "")
+        if "" in units:
+            message, hint = f"{value} without a unit is {value} bytes", f'did you mean "{value}Gi"?'
+            yield from gathered(warning, "W414", routes, message, hint)
+        elif "m" in units:
+            message = f'"{value}" is {quantity(value)} bytes: the unit m is 1/1024 of a byte'
+            yield from gathered(warning, "W414", routes, message, f'did you mean "{value[:-1]}Mi"?')
+        else:
+            message = f"{value} is taken as {value}i, in powers of 1024; Kubernetes reads it in powers of 1000"
+            yield from gathered(warning, "W415", routes, message, f'write "{value}i"')
 
 
 def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
     """W416: a cache is a percentage of the storage, from 0 to 100, or an amount."""
     for task in workflow.tasks:
         value = task.data.get("cacheSize", "")
-        if value and not _percentage(value) and quantity(value) is None:
+        percentage = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
+        if value and not (percentage and int(percentage[1]) <= 100) and quantity(value) is None:
             message = f'"{shorten(value)}" is no size of a cache'
             hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
             yield error("W416", (*task.route, "cacheSize"), message, hint=hint)
-
-
-def _percentage(value: str) -> bool:
-    found = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
-    return found is not None and int(found[1]) <= 100
 
 
 def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:

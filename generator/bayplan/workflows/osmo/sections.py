@@ -18,9 +18,10 @@ from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
+"""The only version of the format there is."""
+
 TWICE = "R132"
 """The code of a key that is given twice in data, which OSMO reads as Python does."""
-"""The only version of the format there is."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _BELOW = frozenset(("name", "tasks", "groups", "resources", "timeout", "labels", "pool", "backend"))
@@ -54,16 +55,16 @@ class Sections(NamedTuple):
 def split(text: str, subject: str) -> Outcome[Sections]:
     """R121 unknown key, R122 a key given twice, R123 no workflow, R124 an odd version, R139 text in no section."""
     all_sections = list(_sections(text))
-    found: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
+    findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
         hint = "write `workflow:` at the very start of a line, without quotes"
-        found.append(error("R123", (subject, AT, 1, 1), "the file has no section `workflow:`", hint=hint))
+        findings.append(error("R123", (subject, AT, 1, 1), "the file has no section `workflow:`", hint=hint))
     if "version" in by_key:
-        found += _version(by_key["version"], subject)
-    if has_errors(found):
-        return Outcome(None, tuple(found))
-    return Outcome(Sections(by_key["workflow"], by_key.get("default-values")), tuple(found))
+        findings += _version(by_key["version"], subject)
+    if has_errors(findings):
+        return Outcome(None, tuple(findings))
+    return Outcome(Sections(by_key["workflow"], by_key.get("default-values")), tuple(findings))
 
 
 def _sections(text: str) -> Iterable[Section]:
@@ -76,10 +77,10 @@ def _sections(text: str) -> Iterable[Section]:
         yield Section(key[1], text[key.start() : end], line)
 
 
-def _keys(found: list[Section], subject: str) -> Iterable[Diagnostic]:
+def _keys(sections: list[Section], subject: str) -> Iterable[Diagnostic]:
     """Keys that OSMO does not know, or meets twice."""
     first: dict[str, Section] = {}
-    for each in found:
+    for each in sections:
         place = key_place(each, subject)
         if each.key not in KNOWN:
             message = f'unknown section "{each.key}"; OSMO knows workflow, default-values and version'
@@ -116,7 +117,7 @@ def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
         yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
 
 
-# Places in a template, as far as Jinja tells them: lines; and lines of what it wrote.
+# Places in a template, for which Jinja reports only the line; and lines of the rendered text.
 
 BREAK = re.compile(r"\r\n?|\n")
 """What ends a line. The file's text has line feeds only, but a template may write the others."""
@@ -142,14 +143,14 @@ def _named(source: str, name: str) -> tuple[int, int] | None:
     """A name in what is Jinja's of a line; of an expression of several lines, anywhere in it. `.name`: a part."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)" if name[:1] != "." else rf"{re.escape(name)}(?!\w)")
     parts = [part.span() for part in re.finditer(r"{[{%].*?(?:[%}]}|$)", source)] or [(0, len(source))]
-    found = (pattern.search(source, start, end) for start, end in parts if name)
-    return next(((each.start() + 1, each.end() + 1) for each in found if each), None)
+    matches = (pattern.search(source, start, end) for start, end in parts if name)
+    return next(((each.start() + 1, each.end() + 1) for each in matches if each), None)
 
 
 def _only(source: str) -> tuple[int, int] | None:
     """The expression, statement or comment of a line with one of them."""
-    found = [each.span() for each in re.finditer(r"{[{%#].*?(?:[%#}]}|$)", source)]
-    return (found[0][0] + 1, found[0][1] + 1) if len(found) == 1 else None
+    spans = [each.span() for each in re.finditer(r"{[{%#].*?(?:[%#}]}|$)", source)]
+    return (spans[0][0] + 1, spans[0][1] + 1) if len(spans) == 1 else None
 
 
 # The rendered text -> data, as PyYAML's safe loader reads it; every finding at its place in the file.
@@ -165,24 +166,25 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
     """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
     loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = BREAK.split(source_map.text), text.split("\n")
-    found = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
+    findings = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:
-        return Outcome(None, tuple(found))
+        return Outcome(None, tuple(findings))
     if len(loaded.value) > 1:
         message = f"the workflow holds {len(loaded.value)} YAML documents; one is wanted"
-        found.append(error("R139", (subject, AT, *_second(source_map)), message, hint="remove the line `---`"))
-        return Outcome(None, tuple(found))
+        line = next((n for n, each in enumerate(written, 1) if n > 1 and each.startswith("---")), len(written))
+        second = source_map.back(Span(line, 1, line, 4))[0]
+        findings.append(error("R139", (subject, AT, *second), message, hint="remove the line `---`"))
+        return Outcome(None, tuple(findings))
     data = loaded.value[0]
     if not isinstance(data, dict):
         hint = "write a space or the end of the line after `workflow:`"
-        found.append(
-            error("R123", (subject, AT, *source_map.back(Span(1, 1, 1, 2))[0]), "this is no key of YAML", hint=hint)
-        )
-        return Outcome(None, tuple(found))
+        start = source_map.back(Span(1, 1, 1, 2))[0]
+        findings.append(error("R123", (subject, AT, *start), "this is no key of YAML", hint=hint))
+        return Outcome(None, tuple(findings))
     odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
-    found += non_text_key_findings(strange, source_map, subject)
-    return Outcome(None if strange else _with_text_keys(data), tuple(found))
+    findings += non_text_key_findings(strange, source_map, subject)
+    return Outcome(None if strange else _with_text_keys(data), tuple(findings))
 
 
 def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:
@@ -203,18 +205,18 @@ def spans(source_map: SourceMap, paths: list[Path]) -> list[Span]:
     return [source_map.back(located[0, path])[0] for path in paths]
 
 
-def relocate(found: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
+def relocate(finding: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
     """A finding in the lines that were written, brought back into the file's; where its line is another, that is said.
 
     An empty line says nothing.
     """
-    here, remark = _relocated(found.route, source_map)
-    line = _line(written, found.route).strip()
+    here, remark = _relocated(finding.route, source_map)
+    line = _line(written, finding.route).strip()
     other = line and line != _line(source, here).strip()
-    said = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
-    if found.code == "R105" and "\0" in line and "\0" not in _line(source, here):
-        found = found._replace(message="the template writes a NUL, which no text may hold", hint="leave it out")
-    return found._replace(route=here, notes=(*said, *(_note(each, source_map) for each in found.notes)))
+    added = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
+    if finding.code == "R105" and "\0" in line and "\0" not in _line(source, here):
+        finding = finding._replace(message="the template writes a NUL, which no text may hold", hint="leave it out")
+    return finding._replace(route=here, notes=(*added, *(_note(each, source_map) for each in finding.notes)))
 
 
 def _note(note: Note, source_map: SourceMap) -> Note:
@@ -236,20 +238,13 @@ def _line(lines: Sequence[str], there: Route) -> str:
     return lines[int(there[2]) - 1] if 0 < int(there[2]) <= len(lines) else ""
 
 
-def _merge_equal(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def _merge_equal(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Each finding once, though a loop may have written it many times."""
     same: dict[tuple[str, Route, str], list[Diagnostic]] = {}
-    for each in found:
+    for each in findings:
         same.setdefault((each.code, each.route, each.message), []).append(each)
     more = {key: (Note(f"{len(all_) - 1} more like it"),) if len(all_) > 1 else () for key, all_ in same.items()}
     return [all_[0]._replace(notes=(*all_[0].notes, *more[key])) for key, all_ in same.items()]
-
-
-def _second(source_map: SourceMap) -> Span:
-    """Where the second document begins."""
-    lines = BREAK.split(source_map.text)
-    line = next((n for n, text in enumerate(lines, 1) if n > 1 and text.startswith("---")), len(lines))
-    return source_map.back(Span(line, 1, line, 4))[0]
 
 
 def _non_text_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, warning
@@ -15,7 +15,7 @@ from bayplan.workflows.osmo.pool.values import SUBJECT, PoolConfig, Share, TaskR
 from bayplan.workflows.osmo.source import ROOT, Action, Allocation, Task, TaskGroup, amounts, exclude_nodes, gpus
 from bayplan.workflows.osmo.units import k8s_name, seconds
 
-# Where an OSMO workflow is to run: the topology, and OSMO's own pool configuration if it is given beside.
+# The cluster of an OSMO workflow: the topology, and OSMO's pool configuration if one was passed.
 
 LONGEST = 2**31 - 1
 """The largest activeDeadlineSeconds of a pod (Kubernetes, ValidatePodSpec)."""
@@ -56,24 +56,25 @@ def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
     if context.topology is None:
         return Outcome(Site(None, config.value, keys, render=render), config.diagnostics)
     joined = levels.levels(config.value, context.topology)
-    found = (*config.diagnostics, *joined.diagnostics, *library.group_template_findings(config.value))
+    findings: tuple[Diagnostic, ...] = (*config.diagnostics, *joined.diagnostics)
+    findings += tuple(library.group_template_findings(config.value))
     if joined.value is None:
-        return Outcome(None, found)
-    return Outcome(Site(context.topology, config.value, keys, joined.value, render), found)
+        return Outcome(None, findings)
+    return Outcome(Site(context.topology, config.value, keys, joined.value, render), findings)
 
 
 def limits(spec: Mapping[str, Any], config: PoolConfig | None) -> Outcome[Limits]:
     """The timeouts of a workflow, with its pool's defaults and maxima (W457)."""
-    given = spec.get("timeout") or {}
-    execution, queue = seconds(given.get("exec_timeout")) or None, seconds(given.get("queue_timeout")) or None
-    found: tuple[Diagnostic, ...] = ()
+    timeouts = spec.get("timeout") or {}
+    execution, queue = seconds(timeouts.get("exec_timeout")) or None, seconds(timeouts.get("queue_timeout")) or None
+    findings: tuple[Diagnostic, ...] = ()
     if config:
         from bayplan.workflows.osmo.pool import levels
 
-        bounded, found = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
+        bounded, findings = levels.timeouts(config, execution, queue, (*ROOT, "timeout"))
         execution, queue = (_whole(bounded.execution), _whole(bounded.queue)) if bounded else (None, None)
     total = None if execution is None or queue is None else min(execution + queue, LONGEST)
-    return Outcome(Limits(execution and min(execution, LONGEST), total), found)
+    return Outcome(Limits(execution and min(execution, LONGEST), total), findings)
 
 
 def _whole(value: float | None) -> int | None:
@@ -84,35 +85,34 @@ MEMORY = "/dev/shm"
 
 
 def allocations(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Allocation]]:
-    """The portion of every task by its name; None when any has none. A finding of several tasks comes once."""
+    """The portion of every task by its name; None when any has none. A finding of several tasks comes once. W452."""
     tasks = [(task, group) for group in groups for task in group.tasks]
-    made = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
-    found = dict.fromkeys((*(each for outcome in made for each in outcome.diagnostics), *_quotas(groups, here.config)))
-    given = {task.name: each.value for (task, _), each in zip(tasks, made, strict=False) if each.value is not None}
-    return Outcome(given if len(given) == len(tasks) else None, tuple(found))
-
-
-def _quotas(groups: Iterable[TaskGroup], config: PoolConfig | None) -> Iterator[Diagnostic]:
-    """W452 of every task group."""
-    if config:
+    outcomes = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
+    findings = [each for outcome in outcomes for each in outcome.diagnostics]
+    if here.config:
         from bayplan.workflows.osmo.pool import reading
 
         for group in groups:
-            yield from reading.quota(config, group.name, sum(map(gpus, group.tasks)), (*group.route, "name"))
+            gpus_of_group = sum(map(gpus, group.tasks))
+            findings += reading.quota(here.config, group.name, gpus_of_group, (*group.route, "name"))
+    values = {task.name: each.value for (task, _), each in zip(tasks, outcomes, strict=False) if each.value is not None}
+    return Outcome(values if len(values) == len(tasks) else None, tuple(dict.fromkeys(findings)))
 
 
 def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Allocation]]:
     """What tasks ask for, each in the pool that is called as its platform."""
-    found = []
+    outcomes = []
     for task, _ in tasks:
         at = (*task.resource_route, "platform")
         pool = pool_of(at, here.topology, task.resource.get("platform", ""), {})
-        doubts = tuple(_mounts(task))
+        mount_findings = tuple(_mounts(task))
         mounts = tuple(task.data.get("volumeMounts", ()))
         template = exclude_nodes({}, task.resource.get("nodesExcluded", ()))
-        given = Allocation(pool.value or "", amounts(task), gpus(task), template, _exit_actions(task, {}), mounts)
-        found.append(Outcome(None if has_errors(doubts) or pool.value is None else given, (*doubts, *pool.diagnostics)))
-    return found
+        actions = _exit_actions(task, {})
+        allocation = Allocation(pool.value or "", amounts(task), gpus(task), template, actions, mounts)
+        refused = has_errors(mount_findings) or pool.value is None
+        outcomes.append(Outcome(None if refused else allocation, (*mount_findings, *pool.diagnostics)))
+    return outcomes
 
 
 def _mounts(task: Task) -> Iterator[Diagnostic]:
@@ -138,27 +138,24 @@ def _configured(
     shared = sharing.shares(config, asks, here.topology, here.render)
     if shared.value is None:
         return [Outcome(None, shared.diagnostics)]
-    made = [_allocation(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
-    return [made[0]._replace(diagnostics=(*shared.diagnostics, *made[0].diagnostics)), *made[1:]]
+    outcomes = [_allocation(task, share, here, config) for (task, _), share in zip(tasks, shared.value, strict=True)]
+    return [outcomes[0]._replace(diagnostics=(*shared.diagnostics, *outcomes[0].diagnostics)), *outcomes[1:]]
 
 
 def _allocation(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Allocation]:
     template, selector = _without_container_name(share.template, k8s_name(task.name))
-    platform, at = _platform(task, config)
-    own = pool_of(at, here.topology, platform, selector)
-    cards = gpus(task) if share.accelerators is None else share.accelerators
+    platform, at = config.default_platform, config.places.get("default_platform", config.route)
+    if "platform" in task.resource:
+        platform, at = task.resource["platform"], (*task.resource_route, "platform")
+    pool = pool_of(at, here.topology, platform, selector)
+    if pool.value is None:
+        return Outcome(None, pool.diagnostics)
+    accelerators = gpus(task) if share.accelerators is None else share.accelerators
     actions = _exit_actions(task, config.default_exit_actions)
     template = exclude_nodes(template, task.resource.get("nodesExcluded", ()))
     origins = {**share.origins, ("pool",): at}
-    made = Allocation(own.value or "", share.resources, cards, template, actions, share.mounts, origins)
-    return Outcome(None if own.value is None else made, own.diagnostics)
-
-
-def _platform(task: Task, config: PoolConfig) -> tuple[str, Route]:
-    """The platform of a task, and where it is named."""
-    if "platform" in task.resource:
-        return task.resource["platform"], (*task.resource_route, "platform")
-    return config.default_platform, config.places.get("default_platform", config.route)
+    allocation = Allocation(pool.value, share.resources, accelerators, template, actions, share.mounts, origins)
+    return Outcome(allocation, pool.diagnostics)
 
 
 def _task_request(task: Task, group: TaskGroup, workflow: str) -> TaskRequest:
@@ -202,8 +199,8 @@ def _without_container_name(template: Mapping[str, Any], container: str) -> tupl
     spec.pop("containers", None)
     if rest or main[0]:  # beside others the user's container stands even where there is nothing to say of it
         spec["containers"] = [*main, *rest]
-    made = {key: value for key, value in {**template, "spec": spec}.items() if value}
-    return made, spec.get("nodeSelector") or {}
+    result = {key: value for key, value in {**template, "spec": spec}.items() if value}
+    return result, spec.get("nodeSelector") or {}
 
 
 def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]:

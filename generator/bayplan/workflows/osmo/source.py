@@ -8,6 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import get, mapping, put
 from bayplan.kube.pod import REQUIRED
 from bayplan.workflows.osmo.units import exit_codes, quantity
 
@@ -94,16 +95,16 @@ def read(spec: Mapping[str, Any]) -> Workflow:
         place: Route = (*ROOT, "resources", name)
         return Task(data["name"], data, route, resource, place, requirements(name, resource), group)
 
-    made: list[TaskGroup] = []
+    groups: list[TaskGroup] = []
     for number, group in enumerate(spec.get("groups", ())):
         route: Route = (*ROOT, "groups", number)
         tasks = (task(each, (*route, "tasks", index), number) for index, each in enumerate(group["tasks"]))
-        made.append(TaskGroup(group["name"], group, route, tuple(tasks)))
+        groups.append(TaskGroup(group["name"], group, route, tuple(tasks)))
     bare = spec.get("tasks", ())
     for index, each in enumerate(bare):
-        own = task(each, (*ROOT, "tasks", index), len(made))
-        made.append(TaskGroup(own.name, {}, own.route, (own,), len(bare) > 1))
-    return Workflow(spec, tuple(made))
+        own = task(each, (*ROOT, "tasks", index), len(groups))
+        groups.append(TaskGroup(own.name, {}, own.route, (own,), len(bare) > 1))
+    return Workflow(spec, tuple(groups))
 
 
 def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, ...]:
@@ -122,8 +123,8 @@ def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, .
 
 # Names of OSMO -> DNS labels, short enough that the names made from them fit Kubernetes.
 #
-# A name that is changed by more than case and underscores gets four digits of its hash, so that it stays itself when
-# others come and go.
+# A name that is changed by more than case and underscores gets four digits of its hash, so that it does not depend on
+# which other names there are.
 
 SHORTEST = 10
 """Names are not cut below this."""
@@ -135,18 +136,18 @@ called `<jobset>-<replicatedJob>-0-<index>-<5 letters>`, which is a DNS label.""
 def label(name: str) -> str:
     """Lower case, hyphens for whatever is no letter or digit; hashed where that takes more than OSMO itself does."""
     plain = name.lower().replace("_", "-")
-    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
-    return made if made and made == plain else _hashed(made or "group", name)
+    name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    return name_label if name_label and name_label == plain else _hashed(name_label or "group", name)
 
 
 def shorten_name(name: str, most: int, taken: Collection[str] = ()) -> str:
     """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
     if len(name) <= most:
         return name
-    made, whole = "", name
-    while not made or made in taken:
-        made, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
-    return made
+    short, whole = "", name
+    while not short or short in taken:
+        short, whole = _hashed(name[: most - 5].rstrip("-"), whole), f"{whole}'"
+    return short
 
 
 def _hashed(stem: str, name: str) -> str:
@@ -170,7 +171,7 @@ def stem(names: tuple[str, ...]) -> str:
     return re.sub(r"[-_]*[0-9]*$", "", first[:same]).rstrip("-_")
 
 
-# OSMO's exit actions -> a line of shell around the command, where an exit code means something else to Kubernetes.
+# OSMO's exit actions -> a line of shell around the command, where Kubernetes interprets an exit code differently.
 #
 # `COMPLETE` turns codes into success, `FAIL` and `RESCHEDULE` turn success into a failure. Kubernetes has no field for
 # either: a Job's podFailurePolicy can only ignore or count failures. Of several actions for a code the first one
@@ -211,7 +212,7 @@ def _test(ranges: Ranges) -> str:
     )
 
 
-# What a task gets of its cluster.
+# The resources and the pool of a task.
 
 AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"))
 """Kubernetes' name and OSMO's, in the order in which they are written."""
@@ -231,8 +232,8 @@ class Allocation(NamedTuple):
 
 def amounts(task: Task) -> dict[str, str]:
     """What a task's resource asks besides GPUs, as Kubernetes quantities."""
-    asked = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
-    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in asked.items()}
+    values = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
+    amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in values.items()}
     return {name: value for name, value in amounts.items() if value and value != "0"}
 
 
@@ -243,26 +244,20 @@ def gpus(task: Task) -> int:
 
 def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
     """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
-    one = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)
-    found: list[Mapping[str, Any]] = [template]
-    for key in path if nodes else ():
-        found.append(found[-1].get(key) or {})
-        if not isinstance(found[-1], Mapping):
-            return dict(template)
-    terms = found[-1].get("nodeSelectorTerms") or [{}]
-    if not nodes or not isinstance(terms, list) or not all(map(_is_term, terms)):
+    owners = [get(template, *path[: depth + 1]) or {} for depth in range(len(path))]
+    terms = mapping(template, *path).get("nodeSelectorTerms") or [{}]
+    sound = all(isinstance(each, Mapping) for each in owners) and isinstance(terms, list) and all(map(_is_term, terms))
+    if not nodes or not sound:
         return dict(template)
-    made: dict[str, Any] = {"nodeSelectorTerms": [_with(term, one) for term in terms]}  # any of them will do
-    for key, owner in zip(reversed(path), reversed(found[:-1]), strict=True):
-        made = {**owner, key: made}
-    return made
+    excluded = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
+    new_terms = []
+    for term in terms:  # a node must meet any one of them
+        own = term.get("matchExpressions", [])
+        new_terms.append({**term, "matchExpressions": own if excluded in own else [*own, excluded]})
+    result: dict[str, Any] = put(template, path, {"nodeSelectorTerms": new_terms})
+    return result
 
 
 def _is_term(term: Any) -> bool:
     return isinstance(term, Mapping) and isinstance(term.get("matchExpressions", []), list)
-
-
-def _with(term: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
-    given = term.get("matchExpressions", [])
-    return {**term, "matchExpressions": given if one in given else [*given, one]}

@@ -1,4 +1,7 @@
-"""Files, mounts of Secrets and of the node's folders (OSMO 6.4, src/utils/job/task.py)."""
+"""Rules about single tasks: files and mounts, inputs, credentials, exit actions, tokens, and what OSMO's service does.
+
+Source: OSMO 6.4, src/utils/job/task.py.
+"""
 
 from __future__ import annotations
 
@@ -40,34 +43,26 @@ def gathered(
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
     """W423: a file has a path, and neither it nor the mount of a Secret lies below /osmo."""
     for file, route in workflow.entries("files"):
-        path = file["path"]
-        if not path.startswith(OUTPUT):
-            yield from _path(path, (*route, "path"), is_file=True)
-        elif path.endswith("/"):
-            yield _no_file(path, (*route, "path"))
-    for task in workflow.tasks:
-        for name, target in task.data.get("credentials", {}).items():
-            if isinstance(target, str):
-                yield from _path(target, (*task.route, "credentials", name), is_file=False)
+        in_output = file["path"].startswith(OUTPUT)
+        yield from _path(file["path"], (*route, "path"), is_file=True, in_output=in_output)
+    for _, target, route in _credentials(workflow):
+        if isinstance(target, str):
+            yield from _path(target, route, is_file=False)
 
 
-def _path(path: str, route: Route, is_file: bool) -> Iterator[Diagnostic]:
+def _path(path: str, route: Route, is_file: bool, in_output: bool = False) -> Iterator[Diagnostic]:
     parts = [part for part in path.split("/") if part]
     if not parts:
         hint = "write an absolute path such as /tmp/config"
         yield error("W423", route, f'"{shorten(path)}" leads nowhere', hint=hint)
-    elif parts[0] == "osmo":
+    elif parts[0] == "osmo" and not in_output:
         message = f'"{shorten(path)}" lies below /osmo, which belongs to OSMO'
         hint = f"use another folder, or {OUTPUT} for a file of the output" if is_file else "use another folder"
         yield error("W423", route, message, hint=hint)
-    elif ":" in path:
+    elif ":" in path and not in_output:
         yield error("W423", route, f'"{shorten(path)}" has a colon, which no mount may have', hint="remove the colon")
     elif is_file and path.endswith("/"):
-        yield _no_file(path, route)
-
-
-def _no_file(path: str, route: Route) -> Diagnostic:
-    return error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
+        yield error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
 
 
 def check_duplicate_files(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -104,48 +99,48 @@ def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W426", route, f'"{shorten(mount)}" is no mount', hint=hint)
 
 
-# Inputs: from where, in which order, which files (OSMO 6.4, src/utils/job/workflow.py and task.py).
+# Inputs: their sources, order and files (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
 
 def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
     """W407: an input is from a task or a URL."""
     for entry, route in workflow.entries("inputs"):
-        given = [key for key in ("task", "url") if key in entry]
-        if len(given) != 1:
-            found = "both `task` and `url`" if given else "neither `task` nor `url`"
-            yield error("W407", route, f"found {found}, expected one of them", hint="make it an input for each")
+        keys = [key for key in ("task", "url") if key in entry]
+        if len(keys) != 1:
+            what = "both `task` and `url`" if keys else "neither `task` nor `url`"
+            yield error("W407", route, f"found {what}, expected one of them", hint="make it an input for each")
 
 
 def check_order(workflow: Workflow) -> Iterator[Diagnostic]:
     """W408: the task of an input exists; W409: it runs in an earlier group."""
-    known: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     for task in workflow.tasks:
-        known.setdefault(task.name, task)
+        tasks.setdefault(task.name, task)
     group_names = {group.data["name"] for group in workflow.groups}
     for task in workflow.tasks:
         for index, entry in enumerate(task.data.get("inputs", ())):
             name = entry.get("task", "")
             if name and ":" not in name:
-                yield from _order(task, name, (*task.route, "inputs", index, "task"), known, group_names)
+                yield from _order(task, name, (*task.route, "inputs", index, "task"), tasks, group_names)
 
 
 def _order(
-    task: Task, name: str, route: Route, known: Mapping[str, Task], group_names: set[str]
+    task: Task, name: str, route: Route, tasks: Mapping[str, Task], group_names: set[str]
 ) -> Iterator[Diagnostic]:
-    source = known.get(name)
+    source = tasks.get(name)
     if source is None:
         of_group = "it is the name of a group; name one of its tasks" if name in group_names else ""
-        hint = of_group or suggest(name, [each for each in known if each != task.name], "tasks")
+        hint = of_group or suggest(name, [each for each in tasks if each != task.name], "tasks")
         yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
         same = source.group == task.group
         other = f"a task of {'the same' if same else 'a later'} group"
-        found = "the task itself" if source.name == task.name else other
+        what = "the task itself" if source.name == task.name else other
         hint = "a group starts when its inputs are complete: " + (
             "take it from an earlier group" if same else f'put "{name}" before "{task.name}"'
         )
         notes = () if source.name == task.name else (Note("it is defined here", (*source.route, "name")),)
-        message = f'"{name}" is {found}, expected a task of an earlier group'
+        message = f'"{name}" is {what}, expected a task of an earlier group'
         yield error("W409", route, message, hint=hint, notes=notes)
 
 
@@ -235,14 +230,15 @@ def _mounted(task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], R
 ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
 
 
-def check_forms(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W419, W420 and W422 of every task."""
+def check_exit_actions(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W419 to W422 of every task."""
     for task in workflow.tasks:
-        yield from forms(task.data.get("exitActions", {}), (*task.route, "exitActions"))
+        yield from exit_action_findings(task.data.get("exitActions", {}), (*task.route, "exitActions"))
 
 
-def forms(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
-    """W419: the action is known; W420: its codes are codes; W422: no range runs backwards."""
+def exit_action_findings(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
+    """W419: the action is known; W420: its codes are codes; W422: no range runs backwards; W421: a code with two
+    actions, of which OSMO takes the first in the file."""
     for action, text in actions.items():
         if action.upper() not in ACTIONS:
             hint = did_you_mean(action, ACTIONS)
@@ -256,43 +252,28 @@ def forms(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
             hint = "write the smaller code first"
             what = f'in "{shorten(text)}" a range runs backwards and holds no code'
             yield warning("W422", (*route, action), what, hint=hint)
-
-
-def check_overlaps(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W421 of every task."""
-    for task in workflow.tasks:
-        yield from overlaps(task.data.get("exitActions", {}), (*task.route, "exitActions"))
-
-
-def overlaps(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
-    """W421: a code with two actions. OSMO takes the first in the file."""
     for (first, these), (second, those) in combinations(actions.items(), 2):
-        both = _common(these, those)
+        pairs = ((a, b) for a in exit_codes(these) or () for b in exit_codes(those) or ())
+        both = [max(a[0], b[0]) for a, b in pairs if max(a[0], b[0]) <= min(a[1], b[1])]
         if both and first.upper() != second.upper():
-            message = f'exit code {both[0]} has the actions "{first}" and "{second}"; OSMO takes the first'
+            message = f'exit code {min(both)} has the actions "{first}" and "{second}"; OSMO takes the first'
             notes = (Note("the first", (*route, first)),)
             yield warning("W421", (*route, second), message, hint="give each code one action", notes=notes)
-
-
-def _common(these: str, those: str) -> list[int]:
-    """The first code that is in both lists."""
-    pairs = ((a, b) for a in exit_codes(these) or () for b in exit_codes(those) or ())
-    return sorted(max(a[0], b[0]) for a, b in pairs if max(a[0], b[0]) <= min(a[1], b[1]))[:1]
 
 
 # Runtime tokens in the texts of tasks (OSMO 6.4, src/utils/job/task.py).
 
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W429: a host token names a task of the same group, an input token an input of its task; each is told once."""
-    all_tasks = workflow.tasks
-    for task in all_tasks:
-        told: set[tuple[str, str]] = set()
-        known = {HOST: _group_tasks(task, all_tasks), INPUT: _inputs(task)}
+    """W429: a host token names a task of the same group, an input token an input of its task; each is reported once."""
+    for task in workflow.tasks:
+        reported: set[tuple[str, str]] = set()
+        group = [each.name for each in workflow.tasks if each.group == task.group]
+        names = {HOST: group, INPUT: _inputs(task)}
         for token, route in _tokens(task):
-            if token.kind in known and token.name not in known[token.kind] and (token.kind, token.name) not in told:
-                told.add((token.kind, token.name))
-                yield _unknown(token, route, known[token.kind], all_tasks)
+            if token.name not in names.get(token.kind, [token.name]) and (token.kind, token.name) not in reported:
+                reported.add((token.kind, token.name))
+                yield _unknown(token, route, names[token.kind], workflow.tasks)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
@@ -300,24 +281,20 @@ def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
         yield from ((token, route) for token in find(text))
 
 
-def _group_tasks(task: Task, all_tasks: tuple[Task, ...]) -> list[str]:
-    return [each.name for each in all_tasks if each.group == task.group]
-
-
 def _inputs(task: Task) -> list[str]:
     """The names by which a task may call its inputs: their numbers, and the tasks they come from."""
-    given = task.data.get("inputs", ())
-    return [*map(str, range(len(given))), *(each["task"].rpartition(":")[2] for each in given if "task" in each)]
+    inputs = task.data.get("inputs", ())
+    return [*map(str, range(len(inputs))), *(each["task"].rpartition(":")[2] for each in inputs if "task" in each)]
 
 
-def _unknown(token: Token, route: Route, known: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
+def _unknown(token: Token, route: Route, names: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
     if token.kind == INPUT:
         message = f"{token.text} names no input of this task, so it stays as it is"
-        return warning("W429", route, message, hint=suggest(token.name, known, "inputs") or "the task has no inputs")
+        return warning("W429", route, message, hint=suggest(token.name, names, "inputs") or "the task has no inputs")
     message = f"{token.text} names no task of this group, so it stays as it is"
     elsewhere = "a task has an address for the tasks of its own group only; put them into one group"
     known_elsewhere = token.name in {each.name for each in all_tasks}
-    return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, known, "tasks"))
+    return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, names, "tasks"))
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -332,16 +309,16 @@ def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
     """W431: nothing replaces the token uuid; W432: the workflow's id is its name."""
-    found = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
+    tokens = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
     message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
     hint = "make a random word in the command, or use {{workflow_id}}"
-    yield from gathered(warning, "W431", [route for kind, route in found if kind == UUID], message, hint)
+    yield from gathered(warning, "W431", [route for kind, route in tokens if kind == UUID], message, hint)
     message = "{{workflow_id}} becomes the name of the workflow in the manifests; OSMO numbers every run"
     hint = "runs of the same manifests share it; let the command add the time where each needs a word of its own"
-    yield from gathered(info, "W432", [route for kind, route in found if kind == WORKFLOW_ID], message, hint)
+    yield from gathered(info, "W432", [route for kind, route in tokens if kind == WORKFLOW_ID], message, hint)
 
 
-# What OSMO's service decides while a workflow runs, and manifests cannot (OSMO 6.4, src/utils/job/jobs.py).
+# Decisions of OSMO's service while a workflow runs, which manifests cannot make (OSMO 6.4, src/utils/job/jobs.py).
 
 
 def check_queue(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -391,19 +368,15 @@ def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
     """W451: the Secrets that must exist in the namespace."""
-    found = [
-        (name, target, (*task.route, "credentials", name))
-        for task in workflow.tasks
-        for name, target in task.data.get("credentials", {}).items()
-    ]
-    secrets = list(dict.fromkeys(k8s_name(name) for name, _, _ in found))
+    credentials = list(_credentials(workflow))
+    secrets = list(dict.fromkeys(k8s_name(name) for name, _, _ in credentials))
     if secrets:
-        first = [target for name, target, _ in found if k8s_name(name) == secrets[0]]
+        first = [target for name, target, _ in credentials if k8s_name(name) == secrets[0]]
         word = "Secret" if len(secrets) == 1 else "Secrets"
         named = listing(map(shorten, secrets), "and")
         message = f"credentials come from the {word} {named}, which must exist in the workflow's namespace"
         hint = f"make each with: kubectl create secret generic {secrets[0]} {_source(first)}"
-        yield from gathered(info, "W451", [route for _, _, route in found], message, hint)
+        yield from gathered(info, "W451", [route for _, _, route in credentials], message, hint)
 
 
 def _source(targets: list[Any]) -> str:
@@ -412,9 +385,9 @@ def _source(targets: list[Any]) -> str:
     return " ".join(f"--from-literal={key}=..." for key in keys[:5]) or "--from-file=FOLDER"
 
 
-# What OSMO's service moves and collects, and manifests cannot (OSMO 6.4, src/utils/job/task.py).
+# Data that OSMO's service moves and collects, which manifests cannot do (OSMO 6.4, src/utils/job/task.py).
 #
-# One finding a kind: the same thing in a hundred tasks is one thing to know.
+# Each kind of loss is reported once, however many tasks it concerns.
 
 SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volume of the topology's pool)"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import non_empty
 from bayplan.workflows.osmo import tokens
 from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
@@ -21,41 +22,22 @@ def variables(task: Task) -> dict[str, dict[str, Any]]:
     plain one (OSMO 6.4 appends them in this order, and Kubernetes takes the last)."""
     return {
         variable: {"secretKeyRef": {"name": k8s_name(name), "key": key}}
-        for name, keys in _credentials(task)
+        for name, keys in task.data.get("credentials", {}).items()
         if isinstance(keys, Mapping)
         for variable, key in keys.items()
     }
 
 
-def volumes(task: Task) -> Iterator[dict[str, Any]]:
-    """One for each folder; several Secrets of one folder are projected into it together."""
-    for number, secrets in enumerate(_folders(task).values()):
-        name = f"osmo-credentials-{number}"
-        if len(secrets) == 1:
-            yield {"name": name, "secret": {"secretName": secrets[0]}}
-        else:
-            yield {"name": name, "projected": {"sources": [{"secret": {"name": each}} for each in secrets]}}
-
-
-def mounts(task: Task) -> Iterator[dict[str, Any]]:
-    """The folders, in the order of their volumes."""
-    for number, path in enumerate(_folders(task)):
-        yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
-
-
 def _folders(task: Task) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, target in _credentials(task):
+    """Folder -> the Secrets that are mounted there."""
+    folders: dict[str, list[str]] = {}
+    for name, target in task.data.get("credentials", {}).items():
         if isinstance(target, str):
-            found.setdefault(target.rstrip("/"), []).append(k8s_name(name))
-    return found
+            folders.setdefault(target.rstrip("/"), []).append(k8s_name(name))
+    return folders
 
 
-def _credentials(task: Task) -> Iterator[tuple[str, Any]]:
-    return iter(task.data.get("credentials", {}).items())
-
-
-# What a task asks of its pod that the native format leaves to `template`: a partial PodTemplateSpec.
+# Fields of a task's pod that the native format leaves to `template`, a partial PodTemplateSpec.
 #
 # The generated container is the one without a name.
 
@@ -64,37 +46,32 @@ DATA_VOLUME = "osmo-data"
 
 def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
     """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
-    volumes, mounts = [*_volumes(task, allocation)], [*_mounts(task, allocation)]
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
-    container = {
-        **({"securityContext": {"privileged": True}} if task.data.get("privileged") else {}),
-        **({"env": env} if env else {}),
-        **({"volumeMounts": mounts} if mounts else {}),
-    }
+    context = {"privileged": True} if task.data.get("privileged") else {}
+    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **({"volumes": volumes} if volumes else {}),
-        **({"containers": [container]} if container else {}),
+        **non_empty(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
     }
-    return laid_over(allocation.template, {"spec": spec} if spec else {})
+    return laid_over(allocation.template, non_empty(spec=spec))
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     """Own fields on a platform's: mappings merge, lists follow each other, containers without a name are one."""
-    made = dict(base)
+    merged = dict(base)
     for key, value in own.items():
         if key == "containers" and key in base:
             rest = [each for each in base[key] if "name" in each]
             main: Mapping[str, Any] = next((each for each in base[key] if "name" not in each), {})
-            made[key] = [laid_over(main, value[0]), *rest]
+            merged[key] = [laid_over(main, value[0]), *rest]
         elif isinstance(value, Mapping) and isinstance(base.get(key), Mapping):
-            made[key] = laid_over(base[key], value)
+            merged[key] = laid_over(base[key], value)
         elif isinstance(value, list) and isinstance(base.get(key), list):
-            made[key] = [*base[key], *value]
+            merged[key] = [*base[key], *value]
         else:
-            made[key] = value
-    return made
+            merged[key] = value
+    return merged
 
 
 def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -102,22 +79,28 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     containers = template.get("spec", {}).get("containers", [])
     if len(containers) < 2:
         return template
-    called = [{"name": name, **each} for each in containers]  # only one has no name of its own
-    return {**template, "spec": {**template["spec"], "containers": called}}
+    renamed = [{"name": name, **each} for each in containers]  # only one has no name of its own
+    return {**template, "spec": {**template["spec"], "containers": renamed}}
 
 
 def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+    """The data's, one for each folder of credentials (several Secrets are projected into it), those of the node."""
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
-    yield from volumes(task)
+    for number, secrets in enumerate(_folders(task).values()):
+        sources = [{"secret": {"name": each}} for each in secrets]
+        source = {"projected": {"sources": sources}} if secrets[1:] else {"secret": {"secretName": secrets[0]}}
+        yield {"name": f"osmo-credentials-{number}", **source}
     for number, mount in enumerate(allocation.mounts):
         yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
 def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+    """In the order of their volumes."""
     for path in _data_paths(task):
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
-    yield from mounts(task)
+    for number, path in enumerate(_folders(task)):
+        yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
     for number, mount in enumerate(allocation.mounts):
         source, _, target = mount.partition(":")
         yield {"name": f"osmo-host-{number}", "mountPath": target or source}
@@ -130,7 +113,7 @@ def _data_paths(task: Task) -> list[str]:
     return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
 
 
-# Where the parts of a podSet come from: the task, its resource, or its platform's pod template.
+# The origins of a podSet's parts: the task, its resource, or its platform's pod template.
 
 
 def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Route]:
@@ -141,18 +124,18 @@ def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Ro
     return {
         (): task.route,
         ("pool",): allocation.origins.get(("pool",), (*task.resource_route, "platform")),
-        **dict(_asked(task, allocation)),
+        **dict(_amount_origins(task, allocation)),
         ("env",): (*task.route, "environment"),
         **files,
         **dict(_template(template, ("template",), ("template",), task.route, allocation.origins)),
     }
 
 
-def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
+def _amount_origins(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
     """The amounts: what the resource says, else what the platform gives."""
-    asked: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
+    fields: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
     yield from ((route, place) for route, place in allocation.origins.items() if route[0] == "resources")
-    for route, own in asked.items():
+    for route, own in fields.items():
         stated: Route = (*task.resource_route, own)
         place = stated if own in task.resource else allocation.origins.get(route, stated)
         yield route, place
@@ -161,21 +144,21 @@ def _asked(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
 
 
 def _template(
-    value: Any, route: Route, known: Route, own: Route, given: Mapping[Route, Route]
+    value: Any, route: Route, platform_route: Route, own: Route, platform_origins: Mapping[Route, Route]
 ) -> Iterator[tuple[Route, Route]]:
     """`known`: the value's route as the platform's places have it. What they do not have is the task's."""
-    if known not in given:
+    if platform_route not in platform_origins:
         yield route, own
         return
-    yield route, given[known]
+    yield route, platform_origins[platform_route]
     if isinstance(value, Mapping):
         for key, each in value.items():
-            yield from _template(each, (*route, key), (*known, key), own, given)
+            yield from _template(each, (*route, key), (*platform_route, key), own, platform_origins)
     elif isinstance(value, list):
         for number, each in enumerate(value):
             name = each.get("name", "") if isinstance(each, Mapping) else number
-            step = name if (*known, name) in given else number
-            yield from _template(each, (*route, number), (*known, step), own, given)
+            step = name if (*platform_route, name) in platform_origins else number
+            yield from _template(each, (*route, number), (*platform_route, step), own, platform_origins)
 
 
 NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")

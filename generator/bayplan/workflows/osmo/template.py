@@ -69,10 +69,10 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
     return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
 
 
-# Runtime tokens such as {{output}}: they look like Jinja, and are filled in when a pod runs.
+# Runtime tokens such as {{output}}: they look like Jinja, and are replaced when a pod runs.
 #
-# OSMO hides them from Jinja behind variables whose values they are, in the exact form without spaces only (OSMO 6.4,
-# src/utils/job/workflow.py, `TemplateSpec`).
+# OSMO hides them from Jinja: it puts a variable, whose value is the token, in the place of each. It recognises only the
+# exact form without spaces (OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`).
 
 MARKERS = ("{%", "{{", "{#")
 """What begins something for Jinja to do."""
@@ -91,10 +91,10 @@ def mask_tokens(text: str) -> MaskedTemplate:
     stem = _stem(text)
     names: dict[str, str] = {}
 
-    def variable(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        name, line_feeds = names.setdefault(found[0], f"{stem}{len(names)}"), "\n" * found[0].count("\n")
+    def variable(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        name, line_feeds = names.setdefault(match[0], f"{stem}{len(names)}"), "\n" * match[0].count("\n")
         return f"{{{{{name}{line_feeds}}}}}"
 
     template = tokens.TEMPLATE_TOKEN.sub(variable, text)
@@ -127,12 +127,12 @@ def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
     ends: list[int] = []
     shifts = [0]
 
-    def token(found: re.Match[str]) -> str:
-        made = hidden.tokens.get(found[1], found[0])
-        starts.append(found.start() + shifts[-1])
-        ends.append(found.end())
-        shifts.append(shifts[-1] + len(made) - len(found[0]))
-        return made
+    def token(match: re.Match[str]) -> str:
+        replacement = hidden.tokens.get(match[1], match[0])
+        starts.append(match.start() + shifts[-1])
+        ends.append(match.end())
+        shifts.append(shifts[-1] + len(replacement) - len(match[0]))
+        return replacement
 
     shown = re.sub(rf"{{{{({hidden.stem}[0-9]+)\n*}}}}", token, text)
     return UnmaskedText(shown, starts, ends, shifts[1:])
@@ -140,7 +140,7 @@ def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
 
 def without_tokens(text: str) -> str:
     """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
-    return tokens.TEMPLATE_TOKEN.sub(lambda found: found[0] if found[1] is None else "\0", text)
+    return tokens.TEMPLATE_TOKEN.sub(lambda match: match[0] if match[1] is None else "\0", text)
 
 
 def plain(text: str) -> bool:
@@ -149,7 +149,7 @@ def plain(text: str) -> bool:
     return not any(marker in left for marker in MARKERS) and "{\0" not in left
 
 
-def render(text: str, sections: Sections, given: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
+def render(text: str, sections: Sections, values: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
     """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
     section = sections.workflow
     if not any(marker in text for marker in (*MARKERS, "default-values")):
@@ -161,12 +161,12 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
     from bayplan.workflows.osmo import template_origins
 
     hidden = mask_tokens(section.padded)
-    variables = template_origins.pack({**given, **hidden.tokens})
+    variables = template_origins.pack({**values, **hidden.tokens})
     request = {"task": "render", "template": hidden.template, "variables": variables}
     reply = source.render(request)
     if "failure" in reply:
         reply = _with_column(reply, hidden)
-        return Outcome(None, template_origins.explain_failures(reply, text, section, given, subject))
+        return Outcome(None, template_origins.explain_failures(reply, text, section, values, subject))
     written: str = reply["text"]
     shown = unmask_tokens(written, hidden)
 
@@ -177,12 +177,12 @@ def render(text: str, sections: Sections, given: Variables, subject: str, source
 
     def value_origin(name: str) -> str:
         """Nothing of names that the template itself brings."""
-        return origin(name, sections, source.variables) if name in given else ""
+        return origin(name, sections, source.variables) if name in values else ""
 
     traced = {**request, "task": "trace", "clean": written}
-    made = SourceMap(shown.text, template_origins.back(text, shown.text, trace, traced, value_origin))
-    raw = template_origins.raw_block_findings(made, shown.starts, subject)
-    return Outcome(made, (*_unused(reply["names"], source), *raw))
+    rendered = SourceMap(shown.text, template_origins.back(text, shown.text, trace, traced, value_origin))
+    raw = template_origins.raw_block_findings(rendered, shown.starts, subject)
+    return Outcome(rendered, (*_unused(reply["names"], source), *raw))
 
 
 def _with_column(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
@@ -233,9 +233,9 @@ def inline_local_files(
         kept = {key: value for key, value in entry.items() if key != "localpath"}
         filled[path] = {**kept, "contents": text.value}
     spans = file_sections.spans(source_map, [path for path, _ in wrong])
-    found = tuple(each._replace(route=(subject, AT, *span)) for (_, each), span in zip(wrong, spans, strict=True))
+    findings = tuple(each._replace(route=(subject, AT, *span)) for (_, each), span in zip(wrong, spans, strict=True))
     moved = {(*path, "contents"): (*path, "localpath") for path in filled}
-    return Outcome(LocalFiles(_with(data, (), filled), moved), found)
+    return Outcome(LocalFiles(_with(data, (), filled), moved), findings)
 
 
 def _entries(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
@@ -263,18 +263,18 @@ def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
 
 
-def _text(entry: Mapping[str, Any], read_file: ReadFile | None, known: dict[str, Outcome[str]]) -> Outcome[str]:
-    """The text that a localpath leads to. `known`: those that were read; a file is read once."""
-    named = entry["localpath"]
+def _text(entry: Mapping[str, Any], read_file: ReadFile | None, texts: dict[str, Outcome[str]]) -> Outcome[str]:
+    """The text that a localpath leads to. `texts`: those that were read; a file is read once."""
+    name = entry["localpath"]
     if "contents" in entry:
         return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
-    if not isinstance(named, str) or not named:
+    if not isinstance(name, str) or not name:
         return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
     if read_file is None:
-        return _error("R134", f'"{named}" cannot be read: no folder is known', "")
-    if named not in known:
-        known[named] = _read(named, read_file)
-    return known[named]
+        return _error("R134", f'"{name}" cannot be read: no folder is known', "")
+    if name not in texts:
+        texts[name] = _read(name, read_file)
+    return texts[name]
 
 
 def _read(named: str, read_file: ReadFile) -> Outcome[str]:

@@ -22,7 +22,7 @@ from bayplan.workflows.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Back = Callable[[Span], tuple[Span, str]]
-Given = Callable[[str], str]
+ValueOrigin = Callable[[str], str]
 """The name of a variable -> where its value is given, in words; empty where that is not known."""
 
 _MOST_ALIGNED, _MOST_ALIKE = 4_000, 100_000
@@ -44,16 +44,18 @@ Origins = Callable[[int, int], Origin]
 """(line, column) of a character that was written -> its origin."""
 
 
-def back(text: str, written: str, render: Render, request: Mapping[str, Any], given: Given = lambda _: "") -> Back:
+def back(
+    text: str, written: str, render: Render, request: Mapping[str, Any], origin_of: ValueOrigin = lambda _: ""
+) -> Back:
     """The way back from `written` to the file's text. `request` asks for a trace, whose offsets are in `written`."""
-    found: list[Origins] = []
+    cache: list[Origins] = []
     lines, source = BREAK.split(written), text.split("\n")
 
     def lead(span: Span) -> tuple[Span, str]:
-        if not found:
+        if not cache:
             reply = render(request)
-            found.append(_traced(written, source, reply, given) if reply.get("pieces") else _aligned(lines, source))
-        return place(span._replace(line=min(span.line, len(lines))), lines, source, found[0])
+            cache.append(_traced(written, source, reply, origin_of) if reply.get("pieces") else _aligned(lines, source))
+        return place(span._replace(line=min(span.line, len(lines))), lines, source, cache[0])
 
     return lead
 
@@ -66,7 +68,7 @@ class _Piece(NamedTuple):
     turn: int
 
 
-def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], given: Given) -> Origins:
+def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origin_of: ValueOrigin) -> Origins:
     """By the marks: each piece of what was written says where it comes from."""
     table, constructs = reply["lines"], reply["constructs"]
     totals: Counter[int] = Counter()
@@ -82,15 +84,15 @@ def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], given
         piece = pieces[at]
         own, within, plain = table[piece.number]
         extent, rank = expressions.extent(own, ranks[piece.number]), ranks[piece.number]
-        said = [_remark(own, piece.turn, totals[piece.number], _within(constructs, within))]
+        remarks = [_remark(own, piece.turn, totals[piece.number], _within(constructs, within))]
         if plain:
             end = offsets[at + 1] if at + 1 < len(offsets) else starts[-1]
             begin = piece.offset - starts[line - 1]
             text = lines[line - 1][max(begin, 0) : end - starts[line - 1]]
             extent = expressions.literal(own, rank, text, column - 1 - begin)
         elif extent:
-            said.append(given(_variable(source[own - 1][slice(*extent)])))
-        return Origin(own, extent, "; ".join(filter(None, said)))
+            remarks.append(origin_of(_variable(source[own - 1][slice(*extent)])))
+        return Origin(own, extent, "; ".join(filter(None, remarks)))
 
     return origin
 
@@ -98,17 +100,17 @@ def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], given
 def _ranks(table: Sequence[Sequence[int]]) -> list[int]:
     """For each mark, how many expressions stand before it in its line."""
     before: Counter[int] = Counter()
-    found: list[int] = []
+    ranks: list[int] = []
     for line, _, plain in table:
-        found.append(before[line])
+        ranks.append(before[line])
         before[line] += not plain
-    return found
+    return ranks
 
 
 def _variable(expression: str) -> str:
     """The variable that an expression begins with."""
-    found = re.match(r"{{[-+]?\s*([a-zA-Z_]\w*)", expression)
-    return found[1] if found else ""
+    match = re.match(r"{{[-+]?\s*([a-zA-Z_]\w*)", expression)
+    return match[1] if match else ""
 
 
 _OPENED = r"{%[-+]?\s*raw\b.*?(?:endraw|$)|{#.*?(?:#}|$)|{{"
@@ -175,7 +177,9 @@ def ordinal(number: int) -> str:
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     """The line that reads the same; where there is none, the line after the last that does."""
     guess = "the template could not be followed: the place is a guess"
-    if len(lines) + len(source) > _MOST_ALIGNED or _merge_equal(lines, source) > _MOST_ALIKE:
+    counted = Counter(source)
+    equal_pairs = sum(counted[line] for line in lines if line.strip())
+    if len(lines) + len(source) > _MOST_ALIGNED or equal_pairs > _MOST_ALIKE:
         return lambda line, column: Origin(min(line, len(source)), None, guess)
     from difflib import SequenceMatcher
 
@@ -193,12 +197,6 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
     return origin
 
 
-def _merge_equal(lines: Sequence[str], source: Sequence[str]) -> int:
-    """How many pairs of lines read the same."""
-    counted = Counter(source)
-    return sum(counted[line] for line in lines if line.strip())
-
-
 def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Origins) -> tuple[Span, str]:
     """The place in the file: from where the first character stands to where the last does, if both can be told.
 
@@ -214,14 +212,14 @@ def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Orig
     if begin.extent:
         return Span(line, begin.extent[0] + 1, line, begin.extent[1] + 1), begin.remark
     value = here[span.column - 1 : last]
-    found = there.find(value) if value.strip() and (len(value) > 1 or there.count(value) == 1) else -1
-    if found >= 0:
-        return Span(line, found + 1, line, found + len(value) + 1), begin.remark
+    start = there.find(value) if value.strip() and (len(value) > 1 or there.count(value) == 1) else -1
+    if start >= 0:
+        return Span(line, start + 1, line, start + len(value) + 1), begin.remark
     blank = len(there) - len(there.lstrip())
     return Span(line, blank + 1, line, max(len(there.rstrip()), blank + 1) + 1), begin.remark
 
 
-# What to say of variables without a value: all of them in one run, at the lines that use them.
+# Variables without a value: all of them are reported in one run, at the lines that use them.
 
 RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
 """Runtime tokens that read like variables, where they are written with spaces or in an expression."""
@@ -230,10 +228,10 @@ _INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
 
 
 def explain_undefined(
-    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
+    reply: Mapping[str, Any], text: str, section: Section, values: Variables, subject: str
 ) -> Iterator[Diagnostic]:
     """R126 for each variable, and each part of one, that is surely used and is not there."""
-    names = [name for name in given if isinstance(name, str)]
+    names = [name for name in values if isinstance(name, str)]
     misplaced = _misplaced(section, subject)
     also = reply["also"]
     notes = (Note(f"perhaps {listing(also, 'and')} {'lacks' if len(also) == 1 else 'lack'} a value, too"),)
@@ -254,11 +252,11 @@ def explain_undefined(
 
 def _misplaced(section: Section, subject: str) -> tuple[Note, ...]:
     """Default values below the workflow are data, and no template sees them."""
-    found = _INDENTED.search(section.text)
-    if not found:
+    match = _INDENTED.search(section.text)
+    if not match:
         return ()
-    line = section.line + section.text.count("\n", 0, found.end())
-    place: Route = (subject, AT, line, len(found[0]) - len("default-values:") + 1, line, len(found[0]))
+    line = section.line + section.text.count("\n", 0, match.end())
+    place: Route = (subject, AT, line, len(match[0]) - len("default-values:") + 1, line, len(match[0]))
     return (Note("default-values stands here below `workflow:`, where OSMO does not look for it", place),)
 
 
@@ -276,7 +274,7 @@ def _quoted(message: str) -> str:
     return quoted[-1] if quoted else ""
 
 
-# What keeps a template from being rendered -> diagnostics.
+# Failures of rendering -> diagnostics.
 
 TIME, MEMORY = "half a second", "100 MiB"
 """What OSMO grants a template."""
@@ -285,12 +283,12 @@ CLOCK = "a template must write the same in every run: pass the time with --set, 
 
 
 def explain_failures(
-    reply: Mapping[str, Any], text: str, section: Section, given: Variables, subject: str
+    reply: Mapping[str, Any], text: str, section: Section, values: Variables, subject: str
 ) -> tuple[Diagnostic, ...]:
     """R126 to R131, by what the process replied."""
     kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
-        return tuple(explain_undefined(reply, text, section, given, subject))
+        return tuple(explain_undefined(reply, text, section, values, subject))
     route = sections.place(text, reply.get("line") or 0, subject) or key_place(section, subject)
     if kind == "syntax":
         return (_broken(text, route, message, reply.get("column", 0)),)
@@ -342,7 +340,7 @@ def _other_hint(message: str) -> str:
     return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
 
 
-# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is told by what it can do, without a clock.
+# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is recognised by its methods, without `datetime`.
 
 
 def pack(value: Any) -> Any:
@@ -358,27 +356,27 @@ def pack(value: Any) -> Any:
     return value
 
 
-# What a template wrote and no workflow should hold: tokens that Jinja did not see.
+# Tokens in the rendered text that Jinja did not see, which no workflow should hold.
 
 _MOST = 100
 """Tokens whose places are looked for."""
 
 
-def raw_block_findings(made: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
+def raw_block_findings(rendered: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
     """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
-    found: dict[Span, str] = {}
+    remarks: dict[Span, str] = {}
     for start in starts[:_MOST]:
-        token = TEMPLATE_TOKEN.match(made.text, start)
-        span, remark = made.back(_span(made.text, start, token.end() if token else start + 1))
-        found.setdefault(span, remark)
+        token = TEMPLATE_TOKEN.match(rendered.text, start)
+        span, remark = rendered.back(_span(rendered.text, start, token.end() if token else start + 1))
+        remarks.setdefault(span, remark)
     more = (Note(f"{len(starts) - _MOST} more like it"),) if len(starts) > _MOST else ()
     message = "a runtime token stands in a raw block or a text of Jinja's, where OSMO loses it; here it is kept"
     hint = "take it out of there: tokens need no raw block"
-    told = [
-        warning("R138", (subject, AT, *span), message, hint=hint, notes=(Note(found[span]),) if found[span] else ())
-        for span in found
+    findings = [
+        warning("R138", (subject, AT, *span), message, hint=hint, notes=(Note(remarks[span]),) if remarks[span] else ())
+        for span in remarks
     ]
-    return (*told[:-1], *(each._replace(notes=(*each.notes, *more)) for each in told[-1:]))
+    return (*findings[:-1], *(each._replace(notes=(*each.notes, *more)) for each in findings[-1:]))
 
 
 def _span(text: str, start: int, end: int) -> Span:

@@ -16,7 +16,7 @@ from bayplan.text.document import Document, Path, read_text
 from bayplan.workflows.osmo import sections, template, tokens
 from bayplan.workflows.osmo.template import MARKERS, without_tokens
 
-# What is left for Jinja to do in the data: OSMO renders a workflow again when the client hands it in.
+# Jinja in the data after rendering: OSMO renders a workflow a second time when the client submits it.
 #
 # The first rendering answers the client with data; the client puts local files in, writes the data as YAML, and the
 # service renders that text once more, without default-values (OSMO 6.4, src/cli/workflow.py, `submit_workflow_helper`;
@@ -28,10 +28,10 @@ _MOST = 20
 def template_again(document: Document, subject: str) -> tuple[Diagnostic, ...]:
     """R138 for each text that holds more than runtime tokens; the last one that is told says how many follow."""
     marked = [(path, text) for text, path in tokens.texts(document.data, ()) if _marker(without_tokens(text))]
-    found = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
+    findings = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
     if len(marked) > _MOST:
-        found[-1] = found[-1]._replace(notes=(Note(f"{len(marked) - _MOST} more like it"),))
-    return tuple(found)
+        findings[-1] = findings[-1]._replace(notes=(Note(f"{len(marked) - _MOST} more like it"),))
+    return tuple(findings)
 
 
 def _warning(route: Path, text: str) -> Diagnostic:
@@ -58,11 +58,11 @@ def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[D
 
     Routes are `(subject, AT, line, column)` in the file.
     """
-    made = _read(name, raw, subject, source)
-    found, left = made.diagnostics[:MOST], len(made.diagnostics) - MOST
-    if left > 0:
-        found = (*found[:-1], found[-1]._replace(notes=(*found[-1].notes, Note(f"{left} more findings follow"))))
-    return Outcome(made.value, found)
+    outcome = _read(name, raw, subject, source)
+    listed, omitted = outcome.diagnostics[:MOST], len(outcome.diagnostics) - MOST
+    if omitted > 0:
+        listed = (*listed[:-1], listed[-1]._replace(notes=(*listed[-1].notes, Note(f"{omitted} more findings follow"))))
+    return Outcome(outcome.value, listed)
 
 
 def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
@@ -71,21 +71,21 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
         return Outcome(None, unfolded.diagnostics)
     text = unfolded.value
     split = sections.split(text, subject)
-    given = template.given(split.value, subject, source.variables) if split.value else Outcome(None)
-    found: list[Diagnostic] = [*split.diagnostics, *given.diagnostics]
-    if split.value is None or given.value is None or has_errors(found):
-        return Outcome(None, tuple(found))
-    made = template.render(text, split.value, given.value, subject, source)
-    found += made.diagnostics
-    if made.value is None:
-        return Outcome(None, tuple(found))
-    loaded = sections.load(made.value, text, subject)
-    found += loaded.diagnostics
+    values = template.values(split.value, subject, source.variables) if split.value else Outcome(None)
+    findings: list[Diagnostic] = [*split.diagnostics, *values.diagnostics]
+    if split.value is None or values.value is None or has_errors(findings):
+        return Outcome(None, tuple(findings))
+    rendered = template.render(text, split.value, values.value, subject, source)
+    findings += rendered.diagnostics
+    if rendered.value is None:
+        return Outcome(None, tuple(findings))
+    loaded = sections.load(rendered.value, text, subject)
+    findings += loaded.diagnostics
     if loaded.value is None:
-        return Outcome(None, tuple(found))
-    filled = template.inline_local_files(loaded.value, made.value, subject, source.read_file)
-    found += filled.diagnostics
-    if filled.value is None or has_errors(found):
-        return Outcome(None, tuple(found))
-    document = Document(name, text, 0, filled.value.data, made.value._replace(moved=filled.value.moved))
-    return Outcome((document,), (*found, *template_again(document, subject)))
+        return Outcome(None, tuple(findings))
+    inlined = template.inline_local_files(loaded.value, rendered.value, subject, source.read_file)
+    findings += inlined.diagnostics
+    if inlined.value is None or has_errors(findings):
+        return Outcome(None, tuple(findings))
+    document = Document(name, text, 0, inlined.value.data, rendered.value._replace(moved=inlined.value.moved))
+    return Outcome((document,), (*findings, *template_again(document, subject)))

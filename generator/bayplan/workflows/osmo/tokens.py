@@ -46,15 +46,15 @@ def replace(text: str, value: Callable[[Token], str | None]) -> str:
     if "{{" not in text:
         return text
 
-    def filled(found: re.Match[str]) -> str:
-        new = value(_token(found))
-        return found[0] if new is None else new
+    def filled(match: re.Match[str]) -> str:
+        new = value(_token(match))
+        return match[0] if new is None else new
 
     return TOKEN.sub(filled, text)
 
 
-def _token(found: re.Match[str]) -> Token:
-    return Token(found[1] or found[2], found[3] or "", found[0])
+def _token(match: re.Match[str]) -> Token:
+    return Token(match[1] or match[2], match[3] or "", match[0])
 
 
 def misspelt(text: str) -> tuple[str, ...]:
@@ -89,9 +89,9 @@ class Misspelt(NamedTuple):
 
 def misspelt_tokens(text: str) -> Iterator[Misspelt]:
     """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
-    for found in LOOKALIKE.finditer(text):
-        kind, colon, name = re.sub(r"\s", "", found[0][2:-2]).partition(":")
+    for match in LOOKALIKE.finditer(text):
+        kind, colon, name = re.sub(r"\s", "", match[0][2:-2]).partition(":")
         kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")
         token = f"{{{{{kind}{colon}{name}}}}}"
-        if TOKEN.fullmatch(token) and token != found[0]:
-            yield Misspelt(*found.span(), token)
+        if TOKEN.fullmatch(token) and token != match[0]:
+            yield Misspelt(*match.span(), token)

@@ -6,21 +6,22 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, warning
+from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
-from bayplan.workflows.osmo.gangs import Gang, Node, tasks
+from bayplan.workflows.osmo.gangs import Gang, Node, Pods, tasks
 from bayplan.workflows.osmo.pool.values import SUBJECT
-from bayplan.workflows.osmo.site import Site, allocations, limits, site
-from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
+from bayplan.workflows.osmo.site import allocations, limits, site
+from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, label, shorten_name
 from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.tasks import NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
 
-# Groups whose tasks share nodes: a ComputeDomain would give the one channel of each node to one of them.
+# Groups whose tasks share nodes: a ComputeDomain would give the only channel of each node to one of them.
 
 
 def shares_nodes(gang: Gang, allocations: Mapping[str, Allocation], topology: ClusterTopology | None) -> Task | None:
@@ -52,26 +53,25 @@ def _asks_for_part(allocation: Allocation, topology: ClusterTopology) -> bool:
     return 0 < allocation.accelerators < min((pool.node.accelerators for pool in pools), default=0)
 
 
-def findings(found: Mapping[str, Task]) -> Iterator[Diagnostic]:
-    """W456, by the name of the group."""
-    for name, task in found.items():
-        message = f'group "{name}" gets no ComputeDomain: task "{task.name}" asks for some of its node\'s GPUs only'
-        hint = "ask for all GPUs of a node in one task to have NVLink between nodes"
-        yield warning("W456", (*task.resource_route, "gpu"), message, hint=hint)
-
-
-# `{{host:<task>}}` -> `hosts` of the gang: which pod a text stands for.
+# `{{host:<task>}}` -> `hosts` of the gang: the pod that each text stands for.
 
 
 def hosts(gang: Gang) -> dict[str, str]:
     """Every way in which the gang's tasks spell the host of one of them; others' hosts stay as OSMO leaves them."""
     places = dict(_places(gang.node, ""))
-    found: dict[str, str] = {}
-    for text in _texts(gang.node):
-        for token in tokens.find(text):
+    spelled: dict[str, str] = {}
+    for pods in _pods(gang.node):
+        fields = {key: pods.piece.data.get(key) for key in ("command", "args", "env", "files")}
+        for token in (token for text, _ in tokens.texts(fields, ()) for token in tokens.find(text)):
             if token.kind == tokens.HOST and token.name in places:
-                found[token.text] = places[token.name]
-    return dict(sorted(found.items()))
+                spelled[token.text] = places[token.name]
+    return dict(sorted(spelled.items()))
+
+
+def _pods(node: Node) -> Iterator[Pods]:
+    yield from node.pods
+    for each in node.nodes:
+        yield from _pods(each)
 
 
 def _places(node: Node, above: str) -> Iterator[tuple[str, str]]:
@@ -83,18 +83,7 @@ def _places(node: Node, above: str) -> Iterator[tuple[str, str]]:
         yield from _places(each, f"{above}{each.name}-0-")
 
 
-def _texts(node: Node) -> Iterator[str]:
-    for pods in node.pods:
-        yield from _below({key: pods.piece.data.get(key) for key in ("command", "args", "env", "files")})
-    for each in node.nodes:
-        yield from _texts(each)
-
-
-def _below(value: Any) -> Iterator[str]:
-    return (text for text, _ in tokens.texts(value, ()))
-
-
-# Cut the names of a workflow until the names of its pods fit Kubernetes, and say what was changed.
+# Shortening names until the names of the pods fit Kubernetes, and reporting what was changed.
 
 MOST_NOTES = 3
 
@@ -121,23 +110,21 @@ def _shorten_all(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
 
 def _shorten_names(node: Node, most: int, pods: set[str]) -> Node:
     """The names below a node. No two podSets of a gang have one name: its lead is one of them."""
-    own = _short_names([each.name for each in node.pods], most, pods)
-    below = _short_names([each.name for each in node.nodes], most)
+    own = zip(node.pods, _short_names([each.name for each in node.pods], most, pods), strict=True)
+    below = zip(node.nodes, _short_names([each.name for each in node.nodes], most), strict=True)
     return node._replace(
-        pods=tuple(each._replace(name=name) for each, name in zip(node.pods, own, strict=True)),
-        nodes=tuple(
-            _shorten_names(each, most, pods)._replace(name=name) for each, name in zip(node.nodes, below, strict=True)
-        ),
+        pods=tuple(each._replace(name=name) for each, name in own),
+        nodes=tuple(_shorten_names(each, most, pods)._replace(name=name) for each, name in below),
     )
 
 
 def _short_names(names: list[str], most: int, taken: set[str] | None = None) -> list[str]:
     """The names of siblings, cut."""
-    made, used = [], set() if taken is None else taken
+    short, used = [], set() if taken is None else taken
     for name in names:
-        made.append(shorten_name(name, most, used))
-        used.add(made[-1])
-    return made
+        short.append(shorten_name(name, most, used))
+        used.add(short[-1])
+    return short
 
 
 def _longest(workflow: str, gangs: tuple[Gang, ...]) -> int:
@@ -205,10 +192,10 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
 
 
-def _set_by_pool(found: Diagnostic, data: Mapping[str, Any]) -> bool:
+def _set_by_pool(finding: Diagnostic, data: Mapping[str, Any]) -> bool:
     """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
     limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
-    return (found.code == "W447" and limited) or (found.code == "W433" and found.route == (*ROOT, "pool"))
+    return (finding.code == "W447" and limited) or (finding.code == "W433" and finding.route == (*ROOT, "pool"))
 
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[NativeData]:
@@ -217,72 +204,90 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)
-    order = _levels(groups, spec.get("resources", {}), here.value)
-    given = allocations(groups, spec["name"], here.value)
-    allowed, shorten_name = limits(spec, here.value.config)
-    found = (*here.diagnostics, *order.diagnostics, *given.diagnostics, *shorten_name)
-    if order.value is None or given.value is None or allowed is None or not whole:
-        return Outcome(None, found)
+    if here.value.topology is None:
+        levels = lowering.assumed(groups, here.value.keys)
+    else:
+        levels = lowering.of_cluster(lowering.used(spec.get("resources", {})), here.value.topology, here.value.levels)
+    portions = allocations(groups, spec["name"], here.value)
+    timeouts, timeout_findings = limits(spec, here.value.config)
+    findings = (*here.diagnostics, *levels.diagnostics, *portions.diagnostics, *timeout_findings)
+    if levels.value is None or portions.value is None or timeouts is None or not whole:
+        return Outcome(None, findings)
     name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
-    pieces = {task.name: pod_set(task, given.value[task.name], name, allowed.execution) for task in tasks}
-    made = tuple(lowering.gang(group, order.value, pieces) for group in groups)
-    short, made = fit_names(name, made)
-    found += tuple(d for group in groups for d in lowering.findings(group, order.value))
-    found += (*renaming_findings(spec["name"], short, made), *_lead_findings(made))
-    parts = {gang.group.name: task for gang in made if (task := shares_nodes(gang, given.value, here.value.topology))}
-    found += tuple(findings(parts))
-    return Outcome(_document(spec, short, made, allowed.total, frozenset(parts)), found)
-
-
-def _levels(groups: tuple[TaskGroup, ...], resources: Mapping[str, Any], here: Site) -> Outcome[lowering.Levels]:
-    if here.topology is None:
-        return lowering.assumed(groups, here.keys)
-    return lowering.of_cluster(lowering.used(resources), here.topology, here.levels)
+    pieces = {task.name: pod_set(task, portions.value[task.name], name, timeouts.execution) for task in tasks}
+    short, gangs = fit_names(name, tuple(lowering.gang(group, levels.value, pieces) for group in groups))
+    waits = _waits(gangs)
+    findings += tuple(d for group in groups for d in lowering.findings(group, levels.value))
+    findings += (*renaming_findings(spec["name"], short, gangs), *_lead_findings(gangs, _awaited(waits)))
+    partial: set[str] = set()
+    for gang in gangs:
+        if task := shares_nodes(gang, portions.value, here.value.topology):
+            partial.add(gang.group.name)
+            what = f'task "{task.name}" asks for some of its node\'s GPUs only'
+            message = f'group "{gang.group.name}" gets no ComputeDomain: {what}'
+            hint = "ask for all GPUs of a node in one task to have NVLink between nodes"
+            findings += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
+    return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), findings)
 
 
 def _document(
-    spec: Mapping[str, Any], name: str, gangs: tuple[lowering.Gang, ...], deadline: int | None, parts: Collection[str]
+    spec: Mapping[str, Any],
+    name: str,
+    gangs: tuple[Gang, ...],
+    waits: Waits,
+    deadline: int | None,
+    partial: Collection[str],
 ) -> NativeData:
-    """The native document and its origins. `parts`: the groups that get no ComputeDomain."""
-    owner = _owners(gangs)
-    metadata = {"name": name, **({"labels": dict(spec["labels"])} if spec.get("labels") else {})}
+    """The native document and its origins. `partial`: the groups that get no ComputeDomain."""
+    metadata = {"name": name, **non_empty(labels=dict(spec.get("labels") or {}))}
     origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
     origins[GANGS] = (*ROOT, "groups" if spec.get("groups") else "tasks")
+    bodies = []
     for number, gang in enumerate(gangs):
-        for own, source in lowering.origins(gang).items():
-            origins[(*GANGS, number, *own)] = source
-        for place, source in enumerate(_waits(gang, owner).values()):
-            origins[(*GANGS, number, "dependsOn", place)] = source
+        awaited = waits[gang.node.name]
+        origins |= {(*GANGS, number, *own): source for own, source in lowering.origins(gang).items()}
+        origins |= {(*GANGS, number, "dependsOn", place): source for place, source in enumerate(awaited.values())}
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
-    awaited = _awaited(gangs, owner)
-    body = {"gangs": [_gang(gang, owner, awaited, deadline, parts) for gang in gangs]}
-    return NativeData(native.document(metadata, body), origins)
+        body = lowering.data(gang.node, channel=gang.group.name not in partial)
+        lead = None if gang.node.name in _awaited(waits) else gang.group.lead
+        bodies.append(
+            {
+                "name": body.pop("name"),
+                **non_empty(dependsOn=list(awaited)),
+                "rendezvous": "none",
+                **non_empty(lead=lead and lowering.pod_set_of(gang.node, lead)),
+                **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
+                **non_empty(hosts=hosts(gang)),
+                **body,
+            }
+        )
+    return NativeData(native.document(metadata, {"gangs": bodies}), origins)
 
 
-def _owners(gangs: tuple[lowering.Gang, ...]) -> dict[str, str]:
-    """Task -> the gang it is in."""
-    return {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+Waits = Mapping[str, Mapping[str, Route]]
+"""Gang -> the gangs whose tasks' outputs it takes, each with the place that says so first."""
 
 
-def _awaited(gangs: tuple[lowering.Gang, ...], owner: Mapping[str, str]) -> set[str]:
+def _waits(gangs: tuple[Gang, ...]) -> Waits:
+    owner = {task.name: gang.node.name for gang in gangs for task in gang.group.tasks}
+    waits: dict[str, dict[str, Route]] = {gang.node.name: {} for gang in gangs}
+    for gang in gangs:
+        for task in gang.group.tasks:
+            for number, each in enumerate(task.data.get("inputs") or ()):
+                if each.get("task") in owner:
+                    route = (*task.route, "inputs", number, "task")
+                    waits[gang.node.name].setdefault(owner[each["task"]], route)
+    return waits
+
+
+def _awaited(waits: Waits) -> set[str]:
     """The gangs that others wait for."""
-    return {name for gang in gangs for name in _waits(gang, owner)}
+    return {name for each in waits.values() for name in each}
 
 
-def _waits(gang: lowering.Gang, owner: Mapping[str, str]) -> dict[str, Route]:
-    """The gangs whose tasks' outputs this one takes, and where it says so first."""
-    found: dict[str, Route] = {}
-    for task in gang.group.tasks:
-        for number, each in enumerate(task.data.get("inputs") or ()):
-            if each.get("task") in owner:
-                found.setdefault(owner[each["task"]], (*task.route, "inputs", number, "task"))
-    return found
-
-
-def _lead_findings(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
+def _lead_findings(gangs: tuple[Gang, ...], awaited: Collection[str]) -> Iterator[Diagnostic]:
     """W469: gangs that wait for each other share a JobSet, and nothing in it stops the tasks beside a lead."""
-    awaited = _awaited(gangs, _owners(gangs))
     for gang in gangs:
         if gang.group.lead and gang.node.name in awaited:
             message = (
@@ -290,25 +295,3 @@ def _lead_findings(gangs: tuple[lowering.Gang, ...]) -> Iterator[Diagnostic]:
             )
             hint = "let the other tasks end by themselves once the lead is done"
             yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
-
-
-def _gang(
-    gang: lowering.Gang,
-    owner: Mapping[str, str],
-    awaited: Collection[str],
-    deadline: int | None,
-    parts: Collection[str],
-) -> dict[str, Any]:
-    waits, named = list(_waits(gang, owner)), hosts(gang)
-    body = lowering.data(gang.node, channel=gang.group.name not in parts)
-    lead = None if gang.node.name in awaited else gang.group.lead
-    led = {"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}
-    return {
-        "name": body.pop("name"),
-        **({"dependsOn": waits} if waits else {}),
-        "rendezvous": "none",
-        **led,
-        **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **({"hosts": named} if named else {}),
-        **body,
-    }

@@ -51,8 +51,8 @@ def split_amount(value: Any) -> tuple[Fraction, str] | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     written = text(value)
-    found = _AMOUNT.fullmatch(written) if len(written) <= 64 else None
-    return (Fraction(found[1]), found[2]) if found and found[2] in UNITS else None
+    match = _AMOUNT.fullmatch(written) if len(written) <= 64 else None
+    return (Fraction(match[1]), match[2]) if match and match[2] in UNITS else None
 
 
 def quantity(value: Any) -> str | None:
@@ -87,15 +87,15 @@ def _duration(value: Any) -> int | None:
         return None
     if value.startswith("P"):
         return _iso_8601(value)
-    found = _DURATION.fullmatch(value)
-    return int(found[1]) * _STEPS[found[2]] if found else None
+    match = _DURATION.fullmatch(value)
+    return int(match[1]) * _STEPS[match[2]] if match else None
 
 
 def _iso_8601(text: str) -> int | None:
-    found = _ISO_8601.fullmatch(text[:100])
-    if found is None or not any(found.groups()):
+    match = _ISO_8601.fullmatch(text[:100])
+    if match is None or not any(match.groups()):
         return None
-    days, hours, minutes, rest = (Fraction(found[number] or "0") for number in range(1, 5))
+    days, hours, minutes, rest = (Fraction(match[number] or "0") for number in range(1, 5))
     return round((((days * 24 + hours) * 60 + minutes) * 60 + rest) * MICRO)
 
 
@@ -113,8 +113,8 @@ def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
 
 # The data in the types that OSMO makes of them (pydantic 2.12 with `coerce_numbers_to_str`, OSMO 6.4).
 #
-# OSMO takes numbers for texts, words for flags and texts for counts; here that is made good once, so that rules and
-# translation see one type a field. Keys without a value (null) are left out: each says the same as its absence.
+# OSMO takes numbers for texts, words for flags and texts for counts; they are converted here once, so that rules and
+# translation see one type a field. Keys without a value (null) are left out: each means the same as its absence.
 
 Make = Callable[[Any], Any]
 
@@ -158,10 +158,6 @@ def _record(table: Mapping[str, Make]) -> Make:
     return lambda data: _fields(table, data)
 
 
-def _credential(value: Any) -> Any:
-    return _each(text)(value) if isinstance(value, dict) else text(value)
-
-
 RESOURCE: Mapping[str, Make] = {
     "cpu": whole,
     "gpu": whole,
@@ -179,7 +175,7 @@ TASK: Mapping[str, Make] = {
     "environment": _each(text),
     "resource": text,
     "files": _all_of(_record(FILE)),
-    "credentials": _each(_credential),
+    "credentials": _each(lambda value: _each(text)(value) if isinstance(value, dict) else text(value)),
     "volumeMounts": _all_of(text),
     "privileged": flag,
     "hostNetwork": flag,

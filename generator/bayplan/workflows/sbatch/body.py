@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, pairwise
 
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
@@ -17,11 +17,11 @@ from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import variables
 from bayplan.workflows.sbatch.expansion import MARK, NODES, RANK, Scope, Unknown, Value, text
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
-from bayplan.workflows.sbatch.shape import Given, Options, parse, report_options
+from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, Body, Variables, after, base
 
-# Options of which some values are carried and others are not.
+# Options of which the translation carries some values and not others.
 
 CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
@@ -29,41 +29,39 @@ CHANNEL = "unique-channel-per-segment"
 
 def check_options(sections: Iterable[Options], findings: Findings) -> None:
     """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
-    for given in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
-        value = shorten(given.value)
-        match given.option.name:
-            case "dependency" if given.value == "singleton":
+    for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+        value = shorten(option.value)
+        match option.option.name:
+            case "dependency" if option.value == "singleton":
                 message = "--dependency=singleton is lost: jobs of one name may run at the same time"
-                findings.warning("W604", given.spot, message, "create the objects once the others are gone")
+                findings.warning("W604", option.spot, message, "create the objects once the others are gone")
             case "dependency":
                 message = f'the job waits for others ("{value}"), whose numbers lead to no script'
                 hint = "write both as gangs of one workflow, with `dependsOn`"
-                findings.error("W625", given.spot, message, hint)
+                findings.error("W625", option.spot, message, hint)
             case "distribution":
-                _check_distribution(given, findings)
+                first = option.value.partition(":")[0].partition(",")[0]
+                if first == "arbitrary":
+                    message = "--distribution=arbitrary cannot be carried: it lists nodes"
+                    findings.error("W603", option.spot, message, "use block")
+                elif first not in ("block", "*", ""):
+                    message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
+                    hint = "let one task use the whole node, and the order does not matter"
+                    findings.warning("W604", option.spot, message, hint)
             case "network":
-                for part in given.value.split(","):
+                for part in option.value.split(","):
                     if part != CHANNEL:
                         message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
-                        findings.warning("W604", given.spot, message, "attach networks of the cluster with `fabric`")
-            case "nodelist" if not MARK.search(given.value):
+                        findings.warning("W604", option.spot, message, "attach networks of the cluster with `fabric`")
+            case "nodelist" if not MARK.search(option.value):
                 message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-                findings.error("W603", given.spot, message, "say it with levels, `placement` and pools")
-            case "mpi" if given.value != "none":
+                findings.error("W603", option.spot, message, "say it with levels, `placement` and pools")
+            case "mpi" if option.value != "none":
                 message = f"--mpi={value} cannot be carried: no pod finds Slurm's {value} server"
-                findings.error("W603", given.spot, message, "let torchrun start the ranks, or write an MPIJob")
+                findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
             case "chdir":
                 message = "--chdir is lost: a pod starts in the folder of its image"
-                findings.warning("W604", given.spot, message, "write --container-workdir on the srun line")
-
-
-def _check_distribution(given: Given, findings: Findings) -> None:
-    first = given.value.partition(":")[0].partition(",")[0]
-    if first == "arbitrary":
-        findings.error("W603", given.spot, "--distribution=arbitrary cannot be carried: it lists nodes", "use block")
-    elif first not in ("block", "*", ""):
-        message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
-        findings.warning("W604", given.spot, message, "let one task use the whole node, and the order does not matter")
+                findings.warning("W604", option.spot, message, "write --container-workdir on the srun line")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
@@ -76,7 +74,7 @@ CALLS = 1000
 class Step(NamedTuple):
     """One program of an srun line: its options, its command, and the variables that it finds."""
 
-    options: Mapping[str, Given]
+    options: Mapping[str, UsedOption]
     command: tuple[str, ...]
     env: Mapping[str, str]
     before: tuple[str, ...]  # lines of shell that every pod runs first
@@ -100,13 +98,13 @@ class BodyResult(NamedTuple):
 def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
     """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
     try:
-        found = statements(body.text)
+        parsed = statements(body.text)
     except UnreadableError as problem:
         hint = "`bash -n` says more"
         findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, scope, exported, findings)
-    interpreter.run(found)
+    interpreter.run(parsed)
     return interpreter.result()
 
 
@@ -150,11 +148,11 @@ class _Interpreter(Variables):
 
     # -- statements
 
-    def run(self, found: Sequence[Statement]) -> None:
+    def run(self, statements: Sequence[Statement]) -> None:
         """One after the other."""
         piped = step = False
-        for number, each in enumerate(found):
-            follows = found[number + 1] if number + 1 < len(found) else None
+        for number, each in enumerate(statements):
+            follows = statements[number + 1] if number + 1 < len(statements) else None
             if piped and step:
                 self._filter(each)
             elif piped and base(each.name) == "srun":
@@ -217,10 +215,10 @@ class _Interpreter(Variables):
         words = list(dropwhile(lambda word: ASSIGNMENT.match(word.raw), each.words))
         own: dict[str, Value] = {}
         for word in each.words[: len(each.words) - len(words)]:
-            if (found := ASSIGNMENT.match(word.raw)) and words:
-                own[found[1]] = self._text(after(word, len(found[0])), word.start)
-            elif found:
-                self._assign(word, found)
+            if (assignment := ASSIGNMENT.match(word.raw)) and words:
+                own[assignment[1]] = self._text(after(word, len(assignment[0])), word.start)
+            elif assignment:
+                self._assign(word, assignment)
         if words:
             self._command(each, words, own, follows)
 
@@ -236,15 +234,17 @@ class _Interpreter(Variables):
             self._read(each, words)
         elif name == "unset":
             for word in words[1:]:
-                self.texts.pop(word.raw, None)
-                self.lists.pop(word.raw, None)
-                self.exports.pop(word.raw, None)
+                for table in (self.texts, self.lists, self.exports):
+                    table.pop(word.raw, None)
         elif name == "set":
             self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
         elif name == "wait":
-            self._wait()
+            self.batch += self.open
+            self.open = False
         elif name == "cd":
-            self._folder(words)
+            value = text(words[1], self.scope) if len(words) > 1 else ""
+            if isinstance(value, str) and value.startswith("/") and "\0" not in value:
+                self.folder = self.texts["PWD"] = value
         elif name in self.functions:
             self._call(name)
         elif name == ":":
@@ -279,44 +279,27 @@ class _Interpreter(Variables):
             self.findings.error("W610", spot, f"functions are called more than {CALLS} times", "write out what they do")
 
     def _work(self, each: Statement, words: list[Word]) -> None:
-        found: list[str] = []
-        for word in words:
-            parts = self._split(word)
-            if isinstance(parts, Unknown) or any(redirect.operator not in _LOGS for redirect in each.redirects):
-                found = []
-                break
-            found += parts
+        readable = all(redirect.operator in _LOGS for redirect in each.redirects)
+        texts = self._split_all(words) if readable else []
         alone = not self.work and each.end in ("\n", ";") and base(words[0].raw) not in QUIET
-        self.words = tuple(found) if alone else ()
+        self.words = tuple(texts) if alone and not isinstance(texts, Unknown) else ()
         if self.words and each.redirects:
             self.outputs.append(self.spot(each))
         self.work.append(each)
 
-    # -- variables
-
-    def _folder(self, words: list[Word]) -> None:
-        value = text(words[1], self.scope) if len(words) > 1 else ""
-        if isinstance(value, str) and value.startswith("/") and "\0" not in value:
-            self.folder = self.texts["PWD"] = value
-
     def _per_pod(self, words: list[Word]) -> None:
-        found: list[str] = []
+        texts: list[str] = []
         for word in words:
             parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
                 return
-            found += parts
-        if found[0] == "mkdir" and "-p" not in found:
-            found.insert(1, "-p")  # the folder may be there: every pod makes it
-        self.before.append(" ".join(map(quote, found)))
+            texts += parts
+        if texts[0] == "mkdir" and "-p" not in texts:
+            texts.insert(1, "-p")  # the folder may be there: every pod makes it
+        self.before.append(" ".join(map(quote, texts)))
 
     # -- steps
-
-    def _wait(self) -> None:
-        if self.open:
-            self.batch += 1
-        self.open = False
 
     def _srun(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
         """A step; with colons between, several that start together."""
@@ -333,17 +316,17 @@ class _Interpreter(Variables):
         for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
-        found: list[tuple[str, Position]] = []
-        known = True
+        arguments: list[tuple[str, Position]] = []
+        readable = True
         for word in words:
             parts = self._split(word)
             if isinstance(parts, Unknown):
                 self.unknown(parts, self.spot(word))
-                parts, known = [], False
-            found += [(part, self.spot(word)) for part in parts]
-        if not known:
+                parts, readable = [], False
+            arguments += [(part, self.spot(word)) for part in parts]
+        if not readable:
             return
-        for number, component in enumerate(_components(found)):
+        for number, component in enumerate(_components(arguments)):
             self._step(component, env, each, number)
         if each.end == "&" or self.in_background:
             self.open = True
@@ -367,19 +350,15 @@ class _Interpreter(Variables):
             return
         for word, place in words[at:]:
             if MARK.search(word) and f"\0{RANK}:" in word:
-                self.rank(place)
+                message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
+                hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
+                self.findings.warning("W618", place, message, hint)
             if f"\0{NODES}:" in word:
                 hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)
         if "het-group" not in options and number:
-            options = {**options, "het-group": Given(STEPS["het-group"], str(number), spot)}
+            options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
-
-    def rank(self, spot: Position) -> None:
-        """W618."""
-        message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
-        hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
-        self.findings.warning("W618", spot, message, hint)
 
 
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
@@ -387,10 +366,5 @@ _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
 
 def _components(words: list[tuple[str, Position]]) -> list[list[tuple[str, Position]]]:
     """The parts between colons."""
-    found: list[list[tuple[str, Position]]] = [[]]
-    for word in words:
-        if word[0] == ":":
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found
+    colons = [number for number, (word, _) in enumerate(words) if word == ":"]
+    return [words[start + 1 : end] for start, end in pairwise((-1, *colons, len(words)))]

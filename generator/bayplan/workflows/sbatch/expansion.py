@@ -7,11 +7,11 @@ NUL characters, which no script holds, until the pods are known that they lead t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import shell
-from bayplan.workflows.sbatch.shell import Piece, Statement, UnreadableError, Word, statements
+from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word, statements
 
 # Shell arithmetic over whole numbers: + - * / %, parentheses.
 
@@ -24,11 +24,11 @@ def value(text: str) -> int | None:
     tokens: list[str] = []
     at, text = 0, text.strip()
     while at < len(text) and len(tokens) < 200:
-        found = _TOKEN.match(text, at)
-        if found is None:
+        token = _TOKEN.match(text, at)
+        if token is None:
             return None
-        tokens.append(found[1])
-        at = found.end()
+        tokens.append(token[1])
+        at = token.end()
     try:
         number, rest = _arithmetic_sum(tokens)
     except (IndexError, ValueError, ZeroDivisionError):
@@ -130,21 +130,21 @@ class Scope(NamedTuple):
 
 def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
     """The text of a word."""
-    made: list[str] = []
+    texts: list[str] = []
     for piece in word.pieces if isinstance(word, Word) else word:
         value = _piece(piece, scope)
         if isinstance(value, Unknown):
             return value
-        made.append(value)
-    return "".join(made)
+        texts.append(value)
+    return "".join(texts)
 
 
 def split(word: Word, scope: Scope) -> list[str] | Unknown:
     """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
     for piece in word.pieces:
-        if piece.kind == shell.BRACE and (found := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
-            held = scope.lists.get(found[1])
-            return list(held) if held is not None else Unknown(f"${{{piece.text}}} has no value in the script")
+        if piece.kind == shell.BRACE and (match := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
+            entries = scope.lists.get(match[1])
+            return list(entries) if entries is not None else Unknown(f"${{{piece.text}}} has no value in the script")
     if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)
         return value if isinstance(value, Unknown) else [value]
@@ -164,6 +164,17 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
         words += parts
         open_ = bool(words) and bool(value) and not value[-1:].isspace()
     return words
+
+
+def split_all(words: Iterable[Word], split_one: Callable[[Word], list[str] | Unknown]) -> list[str] | Unknown:
+    """The words that several words become, or the first of them that is unknown."""
+    texts: list[str] = []
+    for word in words:
+        parts = split_one(word)
+        if isinstance(parts, Unknown):
+            return parts
+        texts += parts
+    return texts
 
 
 def _piece(piece: Piece, scope: Scope) -> Value:
@@ -188,25 +199,25 @@ _BRACES = re.compile(
 
 def _brace(inside: str, scope: Scope) -> Value:
     """`${NAME}`, `${NAME:-default}`, `${NAME[3]}`, `${#NAME[@]}`."""
-    found = _BRACES.fullmatch(inside)
-    if found is None:
+    match = _BRACES.fullmatch(inside)
+    if match is None:
         return Unknown(f"${{{inside}}} takes running the script")
-    length, name, index, operator, rest = found.groups()
-    held = _element(name, index, scope) if index is not None else scope.text(name)
+    length, name, index, operator, rest = match.groups()
+    content = _element(name, index, scope) if index is not None else scope.text(name)
     if length:
         several = scope.lists.get(name) if index in ("@", "*") else None
         if several is not None:
             return str(len(several))
-        return held if isinstance(held, Unknown) else str(len(held))
+        return content if isinstance(content, Unknown) else str(len(content))
     if operator in ("-", ":-", "=", ":="):
-        return _else(rest, scope) if isinstance(held, Unknown) or (held == "" and ":" in operator) else held
+        return _else(rest, scope) if isinstance(content, Unknown) or (content == "" and ":" in operator) else content
     if operator in ("+", ":+"):
-        return "" if isinstance(held, Unknown) else _else(rest, scope)
+        return "" if isinstance(content, Unknown) else _else(rest, scope)
     if operator in ("?", ":?") or operator is None:
-        return held
-    if isinstance(held, Unknown):
-        return held
-    return _cut(held, operator, rest, inside)
+        return content
+    if isinstance(content, Unknown):
+        return content
+    return _cut(content, operator, rest, inside)
 
 
 def _else(inside: str, scope: Scope) -> Value:
@@ -217,32 +228,32 @@ def _else(inside: str, scope: Scope) -> Value:
 
 
 def _element(name: str, index: str, scope: Scope) -> Value:
-    held = scope.lists.get(name)
-    if held is None:
+    entries = scope.lists.get(name)
+    if entries is None:
         return scope.text(name) if index == "0" else Unknown(f"${{{name}[{index}]}} has no value in the script")
     number = int(index) if re.fullmatch(r"-?[0-9]{1,6}", index) else None
     if number is None:
-        found = _sum(index, scope)
-        number = int(found) if isinstance(found, str) and re.fullmatch(r"-?[0-9]{1,6}", found) else None
-    if number is None or not -len(held) <= number < len(held):
+        total = _sum(index, scope)
+        number = int(total) if isinstance(total, str) and re.fullmatch(r"-?[0-9]{1,6}", total) else None
+    if number is None or not -len(entries) <= number < len(entries):
         return Unknown(f"${{{name}[{index}]}} is no entry that the script makes")
-    return held[number]
+    return entries[number]
 
 
-def _cut(held: str, operator: str, rest: str, inside: str) -> Value:
+def _cut(content: str, operator: str, rest: str, inside: str) -> Value:
     """`${NAME%%.*}` and its like, for patterns of a fixed text and one star."""
     pattern = rest.replace("\\", "")
-    if "\0" in held or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
+    if "\0" in content or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
         return Unknown(f"${{{inside}}} takes running the script")
     fixed = pattern.strip("*")
     if operator.startswith("%") and pattern.endswith("*") and not pattern.startswith("*"):
-        cut = held.find(fixed) if operator == "%%" else held.rfind(fixed)
-        return held[:cut] if cut >= 0 else held
+        cut = content.find(fixed) if operator == "%%" else content.rfind(fixed)
+        return content[:cut] if cut >= 0 else content
     if operator.startswith("#") and pattern.startswith("*") and not pattern.endswith("*"):
-        cut = held.rfind(fixed) if operator == "##" else held.find(fixed)
-        return held[cut + len(fixed) :] if cut >= 0 else held
+        cut = content.rfind(fixed) if operator == "##" else content.find(fixed)
+        return content[cut + len(fixed) :] if cut >= 0 else content
     if "*" not in pattern:
-        return held.removesuffix(fixed) if operator.startswith("%") else held.removeprefix(fixed)
+        return content.removesuffix(fixed) if operator.startswith("%") else content.removeprefix(fixed)
     return Unknown(f"${{{inside}}} takes running the script")
 
 
@@ -252,12 +263,12 @@ _NAMES = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
 def _sum(inside: str, scope: Scope) -> Value:
     wrong: list[Unknown] = []
 
-    def filled(found: re.Match[str]) -> str:
-        held = scope.text(found[1])
-        if isinstance(held, Unknown):
-            wrong.append(held)
+    def filled(match: re.Match[str]) -> str:
+        content = scope.text(match[1])
+        if isinstance(content, Unknown):
+            wrong.append(content)
             return "0"
-        return held
+        return content
 
     written = _NAMES.sub(filled, inside) if len(inside) < 1000 else inside
     if wrong:
@@ -266,7 +277,7 @@ def _sum(inside: str, scope: Scope) -> Value:
     return Unknown(f"$(({inside.strip()})) takes running the script") if number is None else str(number)
 
 
-# What substitutions give that scripts look up nodes with: `$(scontrol show hostnames | head -n 1)` and others.
+# The output of substitutions by which scripts look up nodes, such as `$(scontrol show hostnames | head -n 1)`.
 
 ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
 """Options of hostname that still give a name or an address of the node."""
@@ -283,66 +294,54 @@ MOST_HOSTS = 65_536
 
 def output(inside: str, scope: Scope) -> Value:
     """What a substitution gives."""
-    unknown = Unknown(
-        f"$({' '.join(inside.split())[:60]}) takes running the script", "write what it gives into the script"
-    )
-    asked = " ".join(inside.split())
-    if held := COMMANDS_AS_VARIABLES.get(asked) or ("RANDOM" if NUMBER.fullmatch(asked) else ""):
-        return scope.text(held)
+    command = " ".join(inside.split())
+    unknown = Unknown(f"$({command[:60]}) takes running the script", "write what it gives into the script")
+    if variable := COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if NUMBER.fullmatch(command) else ""):
+        return scope.text(variable)
     try:
         steps = statements(inside)
     except UnreadableError:
         return unknown
     if not steps or any(each.opened or each.end not in ("|", "\n", ";") for each in steps):
         return unknown
-    lines = _first(steps[0], scope)
-    for step in steps[1:]:
-        words = _words(step, scope)
-        lines = _through_filter(words, lines) if lines is not None and words is not None else None
+    lines: list[str] | None = None
+    for number, step in enumerate(steps):
+        words = split_all(step.words, lambda word: split(word, scope))
+        if isinstance(words, Unknown) or (number and lines is None):
+            return unknown
+        lines = _through_filter(words, lines or []) if number else _first(words, scope)
     return unknown if lines is None else "\n".join(lines)
 
 
-def _words(step: Statement, scope: Scope) -> list[str] | None:
-    found: list[str] = []
-    for word in step.words:
-        parts = split(word, scope)
-        if isinstance(parts, Unknown):
-            return None
-        found += parts
-    return found
-
-
-def _first(step: Statement, scope: Scope) -> list[str] | None:
+def _first(words: list[str], scope: Scope) -> list[str] | None:
     """The lines that the first command of a pipe prints."""
-    words = _words(step, scope)
-    if not words:
-        return None
-    if words[:2] == ["scontrol", "show"] and words[2:3] in (["hostnames"], ["hostname"]):
-        return hosts(words[3] if len(words) > 3 else mark(NODES, "0"), scope)
-    if words[0] == "date" and not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
-        return [mark(TIME)]
-    if words[0] == "hostname" and set(words[1:]) <= ADDRESS:
-        return [mark(NODE, "0.0")]
-    if words[0] == "srun":
-        return _address_by_srun(words[1:])
-    if words[0] == "getent" and words[1:2] in (["hosts"], ["ahostsv4"], ["ahosts"]) and len(words) == 3:
-        return [words[2]]
-    if words[0] in ("echo", "printf") and not any("%" in word or word.startswith("-") for word in words[1:]):
-        return [" ".join(words[1:])]
+    match words:
+        case ["scontrol", "show", "hostnames" | "hostname", *rest]:
+            return hosts(rest[0] if rest else mark(NODES, "0"), scope)
+        case ["date", *_] if not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
+            return [mark(TIME)]
+        case ["hostname", *options] if set(options) <= ADDRESS:
+            return [mark(NODE, "0.0")]
+        case ["srun", *rest]:
+            return _address_by_srun(rest)
+        case ["getent", "hosts" | "ahostsv4" | "ahosts", host]:
+            return [host]
+        case ["echo" | "printf", *texts] if not any("%" in text or text.startswith("-") for text in texts):
+            return [" ".join(texts)]
     return None
 
 
-def hosts(asked: str, scope: Scope) -> list[str] | None:
+def hosts(listed: str, scope: Scope) -> list[str] | None:
     """A line for each node of a list of nodes."""
-    found = MARK.fullmatch(asked)
-    if found is None or found[1] not in (NODES, NODE):
+    match = MARK.fullmatch(listed)
+    if match is None or match[1] not in (NODES, NODE):
         return None
-    if found[1] == NODE:
-        return [asked]
-    section = int(found[2] or 0)
+    if match[1] == NODE:
+        return [listed]
+    section = int(match[2] or 0)
     count = scope.texts.get(f"\0nodes{section}", "")
-    many = int(count) if isinstance(count, str) and count.isdigit() else 1
-    return [mark(NODE, f"{section}.{number}") for number in range(min(many, MOST_HOSTS))]
+    nodes = int(count) if isinstance(count, str) and count.isdigit() else 1
+    return [mark(NODE, f"{section}.{number}") for number in range(min(nodes, MOST_HOSTS))]
 
 
 def _address_by_srun(words: list[str]) -> list[str] | None:
@@ -357,26 +356,22 @@ def _address_by_srun(words: list[str]) -> list[str] | None:
         if name in ("-w", "--nodelist"):
             place = value
         at += 1
-    asks = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
-    found = MARK.fullmatch(place)
-    return [place] if asks and found and found[1] == NODE else None
+    is_hostname = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
+    match = MARK.fullmatch(place)
+    return [place] if is_hostname and match and match[1] == NODE else None
 
 
 def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
-    """What head, tail, sed, awk, cut and their like let through."""
+    """The lines that head, tail, sed, awk, cut and similar filters print."""
     line = " ".join(words)
-    if found := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
-        return lines[: int(found[1] or 10)]
-    if found := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
-        return lines[-int(found[1]) :] if int(found[1]) else []
-    if found := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
-        return lines[int(found[1]) - 1 : int(found[1])] if "-n" in line or "d" in line else lines[: int(found[1])]
-    if line in ("sort", "uniq", "sort -u", "cat", "xargs") or re.fullmatch(
-        r"tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line
-    ):
+    if match := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
+        return lines[: int(match[1] or 10)]
+    if match := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
+        return lines[-int(match[1]) :] if int(match[1]) else []
+    if match := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
+        return lines[int(match[1]) - 1 : int(match[1])] if "-n" in line or "d" in line else lines[: int(match[1])]
+    if re.fullmatch(r"sort|uniq|sort -u|cat|xargs|tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line):
         return lines
-    if re.fullmatch(r"cut -d(?: |=|')*\s*'? ?-f ?1|cut -d  -f ?1", line) or words[:1] == ["cut"]:
+    if words[:1] == ["cut"]:
         return lines if words[-1] in ("-f1", "1") else None
-    if words in (["wc", "-l"],):
-        return [str(len(lines))]
-    return None
+    return [str(len(lines))] if words == ["wc", "-l"] else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Outcome, Route, has_errors
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import GANGS, Workflow
@@ -17,10 +18,11 @@ from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import NODE, RANK, mark
 from bayplan.workflows.sbatch.options import KEPT, Findings, Position
 from bayplan.workflows.sbatch.pods import MarkResolver, Names, amounts, command, container
-from bayplan.workflows.sbatch.script import Levels, Script, largest_block, levels, pool_of
+from bayplan.workflows.sbatch.script import Levels, Script, levels, pool_of, sizes
 from bayplan.workflows.sbatch.script import script as read_script
-from bayplan.workflows.sbatch.shape import Given, count, seconds
+from bayplan.workflows.sbatch.shape import UsedOption, count, seconds
 from bayplan.workflows.sbatch.steps import Part, parts, steps_of
+from bayplan.workflows.sbatch.variables import PORT
 
 MOST_FINDINGS = 1000
 """Findings of one script that are listed."""
@@ -29,28 +31,23 @@ MOST_FINDINGS = 1000
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in the data of a script. W600 to W629."""
     findings = Findings()
-    whole = read_script(data, context.topology, findings)
-    made = document(whole, findings) if whole else None
-    ours = whole is not None and whole.remarks is not None
-    found = tuple(each for each in findings.all()[:MOST_FINDINGS] if not (ours and each.severity == "info"))
-    if whole is None or made is None or has_errors(found):
-        return Outcome(None, found)
-    queue = {"queue": whole.queue} if whole.queue else {}
-    native_data = native.document({"name": whole.name}, {**queue, "gangs": list(made.gangs)})
-    return native.finish(native_data, _origins(whole, made), found, Position().route)
-
-
-def _origins(whole: Script, made: ScriptGangs) -> dict[Route, Route]:
+    script = read_script(data, context.topology, findings)
+    gangs = document(script, findings) if script else None
+    ours = script is not None and script.remarks is not None
+    reported = tuple(each for each in findings.all()[:MOST_FINDINGS] if not (ours and each.severity == "info"))
+    if script is None or gangs is None or has_errors(reported):
+        return Outcome(None, reported)
+    native_data = native.document({"name": script.name}, {**non_empty(queue=script.queue), "gangs": gangs.data})
     origins: dict[Route, Route] = {("workflow", "spec"): Position().route, ("workflow", "metadata"): Position().route}
-    for own, spot in made.places.items():
-        origins[(*GANGS, *own)] = spot.route
-    for key, name in (("queue", "partition"), ("name", "job-name")):
-        if given := whole.sections[0].options.get(name):
-            origins[("workflow", "spec" if key == "queue" else "metadata", key)] = given.spot.route
-    return origins
+    origins |= {(*GANGS, *route): spot.route for route, spot in gangs.places.items()}
+    for route, name in ((("spec", "queue"), "partition"), (("metadata", "name"), "job-name")):
+        if option := script.sections[0].options.get(name):
+            origins[("workflow", *route)] = option.spot.route
+    return native.finish(native_data, origins, reported, Position().route)
 
 
-# Job arrays: `--array=0-7`. Where the script asks for its number there is a gang for each, else copies of one gang.
+# Job arrays: `--array=0-7`. A script that reads its number in the array becomes a gang for each number, others copies
+# of one gang.
 
 MOST = 256
 """Gangs or copies of one script."""
@@ -67,43 +64,34 @@ class Array(NamedTuple):
 
 def indices(script: Script, findings: Findings) -> Array:
     """What an array asks for. W602, W604, W624."""
-    given = script.first.options.get("array")
-    if given is None:
+    option = script.first.options.get("array")
+    if option is None:
         return Array()
-    listed, percent, _ = given.value.partition("%")
-    found: set[int] = set()
+    listed, percent, at_a_time = option.value.partition("%")
+    numbers: set[int] = set()
     for part in listed.split(","):
-        one = _PART.fullmatch(part)
-        if one is None or int(one[3] or 1) < 1 or int(one[2] or one[1]) < int(one[1]):
-            message = f'--array: "{given.value}" is no list of numbers such as 0-7 or 1,3,5'
-            findings.error("W602", given.spot, message, "Slurm would refuse it too")
+        match = _PART.fullmatch(part)
+        first, last, step = (int(each or 0) for each in match.groups()) if match else (0, 0, 0)
+        last, step = (last if match and match[2] else first), (step if match and match[3] else 1)
+        if match is None or step < 1 or last < first:
+            message = f'--array: "{option.value}" is no list of numbers such as 0-7 or 1,3,5'
+            findings.error("W602", option.spot, message, "Slurm would refuse it too")
             return Array()
-        numbers = range(int(one[1]), int(one[2] or one[1]) + 1, int(one[3] or 1))
-        if len(found) + len(numbers) > MOST:
+        if len(numbers) + len(range(first, last + 1, step)) > MOST:
             message = f"--array makes more than {MOST} gangs of one script"
-            findings.error("W624", given.spot, message, "cut the array into several scripts")
+            findings.error("W624", option.spot, message, "cut the array into several scripts")
             return Array()
-        found |= set(numbers)
+        numbers |= set(range(first, last + 1, step))
     if percent:
-        message = f"--array: that at most {given.value.partition('%')[2]} run at a time is lost"
-        findings.warning("W604", given.spot, message, "limit the queue")
-    if "SLURM_ARRAY" in script.body:
-        return Array(each=tuple(sorted(found)))
-    return Array(copies=len(found))
+        message = f"--array: that at most {at_a_time} run at a time is lost"
+        findings.warning("W604", option.spot, message, "limit the queue")
+    return Array(each=tuple(sorted(numbers))) if "SLURM_ARRAY" in script.body else Array(copies=len(numbers))
 
 
 MASTER = mark(NODE, "0.0")
-PORT = "29500"
 
 
-class ScriptGangs(NamedTuple):
-    """Gangs as native data, and where their parts come from."""
-
-    gangs: tuple[dict[str, Any], ...]
-    places: Mapping[Route, Position]
-
-
-def document(script: Script, findings: Findings) -> ScriptGangs | None:
+def document(script: Script, findings: Findings) -> Translated | None:
     """The gangs of a script; None where nothing can be said of its body."""
     array = indices(script, findings)
     gangs: list[dict[str, Any]] = []
@@ -112,93 +100,79 @@ def document(script: Script, findings: Findings) -> ScriptGangs | None:
         batches = steps_of(script, index, findings)
         if batches is None:
             return None
-        names = _names(script, batches, index)
+        suffix = "" if index is None else f"-{index}"
+        names = [f"{f'step-{n}' if len(batches) > 1 else script.name}{suffix}" for n in range(len(batches))]
         for place, batch in enumerate(batches):
             waits = names[place - 1 : place] if place else []
             gang = _gang(script, batch, names[place], waits, array.copies, findings)
-            for own_, spot in gang.places.items():
-                places[(len(gangs), *own_)] = spot
+            places |= {(len(gangs), *route): spot for route, spot in gang.places.items()}
             gangs.append(gang.data)
         if len(batches) > 1 and not number:
             message = f"{len(batches)} steps follow each other, and become gangs that wait for each other"
             hint = "each finds its nodes anew, and starts only if the one before has ended well"
             findings.info("W628", batches[1][0].spot, message, hint)
-    return ScriptGangs(tuple(gangs), places)
+    return Translated(gangs, places)
 
 
-def _names(script: Script, batches: Sequence[Sequence[Step]], index: int | None) -> list[str]:
-    suffix = "" if index is None else f"-{index}"
-    if len(batches) == 1:
-        return [f"{script.name}{suffix}"]
-    return [f"step-{number}{suffix}" for number in range(len(batches))]
+class Translated(NamedTuple):
+    """A gang as native data, or all of them, and where their parts come from."""
 
-
-class Gang(NamedTuple):
-    """One gang as data, and where its parts come from."""
-
-    data: dict[str, Any]
+    data: Any
     places: Mapping[Route, Position]
 
 
-def _gang(script: Script, batch: Sequence[Step], name: str, waits: list[str], copies: int, findings: Findings) -> Gang:
-    made = parts(script, batch, findings)
-    single = len(made) == 1
-    texts = MarkResolver(
-        Names(
-            script.name, {"0.0": "$(MASTER_ADDR)"} if single and not script.remarks and not _own_master(batch) else {}
-        )
-    )
-    groups, places = [], {}
-    cards = any(part.shape.gpus for part in made)
-    shared_ranks = _shared_ranks(script, made, findings)
-    for number, part in enumerate(made):
-        ranks = Ranks(single, bool(part.shape.gpus) or not cards, shared_ranks or part.shape.tasks)
+def _gang(
+    script: Script, batch: Sequence[Step], name: str, waits: list[str], copies: int, findings: Findings
+) -> Translated:
+    members = parts(script, batch, findings)
+    single = len(members) == 1
+    own_master = any(step.env.get("MASTER_ADDR", MASTER) != MASTER for step in batch)
+    master = {"0.0": "$(MASTER_ADDR)"} if single and not script.remarks and not own_master else {}
+    texts = MarkResolver(Names(script.name, master))
+    groups: list[dict[str, Any]] = []
+    places: dict[Route, Position] = {}
+    any_gpus = any(part.shape.gpus for part in members)
+    shared_ranks = _shared_ranks(script, members, findings)
+    for number, part in enumerate(members):
+        ranks = Ranks(single, bool(part.shape.gpus) or not any_gpus, shared_ranks or part.shape.tasks)
         sets = _pod_sets(script, part, ranks, texts, findings)
-        group = _group(script, part, sets, single, findings)
-        groups.append(group)
-        at = ("groups", number) if not single else ()
-        for key, spot in part.places.items():
-            places[(*at, *key)] = spot
+        groups.append(_group(script, part, sets, single, findings))
+        at: Route = ("groups", number) if not single else ()
+        places |= {(*at, *route): spot for route, spot in part.places.items()}
         places[at] = part.step.spot
     places[()] = batch[0].spot
     ours = script.remarks is not None and not any("groups" in each or "placement" in each for each in groups)
     body = dict(groups[0]) if single else {"groups": groups}
     if ours and not single:  # steps of one rendezvous, cut where the lead begins and ends
         body = {"podSets": [each for group in groups for each in group["podSets"]]}
-    body = {**_implicit_placement(script, made), **body} if ours else body
+    body = {**_implicit_placement(script, members), **body} if ours else body
     body.pop("name", None) if single else None
     data = {
         "name": name,
-        **({"dependsOn": waits} if waits else {}),
-        **({"replicas": copies} if copies > 1 else {}),
-        **_rendezvous(script, made, bool(shared_ranks)),
+        **non_empty(dependsOn=waits, replicas=copies if copies > 1 else 0),
+        **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
-        **_backends(script, findings),
-        **({"hosts": hosts} if (hosts := dict(_hosts(made, single or ours, texts, findings))) else {}),
+        **non_empty(backends=_backends(script, findings)),
+        **non_empty(hosts=dict(_hosts(members, single or ours, texts, findings))),
         **body,
     }
-    if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(made):
-        data["lead"] = made[script.remarks.lead].names[0][0]
+    if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(members):
+        data["lead"] = members[script.remarks.lead].names[0][0]
     for what in (*(("number of the job",) if texts.job else ()), *(("time of the start",) if texts.time else ())):
         message = f'the {what} is "{script.name}" here, in every run'
         findings.warning("W616", batch[0].spot, message, "let the command add the time where runs must differ")
-    return Gang(data, places)
+    return Translated(data, places)
 
 
-def _implicit_placement(script: Script, made: Sequence[Part]) -> dict[str, Any]:
-    """What one of our scripts keeps without an option: nodes that are its alone, though it says how much it wants of
-    them, are those of a ComputeDomain, which takes a level inside which NVLink works."""
-    part = made[0]
+def _implicit_placement(script: Script, members: Sequence[Part]) -> dict[str, Any]:
+    """The placement that a script of bayplan's implies without an option. Exclusive nodes with amounts of memory are
+    those of a ComputeDomain, which requires a level inside which NVLink works."""
+    part = members[0]
     pool = pool_of(script.topology, part.pool, part.shape.kind, part.shape.gpus)
     level = next((each.name for each in pool.levels if each.nvlink), "") if pool else ""
-    nodes = sum(each.shape.nodes for each in made)
-    alone = all(each.shape.exclusive and each.shape.memory and not each.asked for each in made)
-    return {"placement": {"required": level}} if level and alone and nodes > 1 else {}
-
-
-def _own_master(batch: Sequence[Step]) -> bool:
-    """Whether the script gives MASTER_ADDR another value than its first node."""
-    return any(step.env.get("MASTER_ADDR", MASTER) != MASTER for step in batch)
+    nodes = sum(each.shape.nodes for each in members)
+    exclusive = all(each.shape.exclusive and each.shape.memory and not each.segmented for each in members)
+    return {"placement": {"required": level}} if level and exclusive and nodes > 1 else {}
 
 
 class Ranks(NamedTuple):
@@ -209,46 +183,43 @@ class Ranks(NamedTuple):
     tasks: int  # of the whole step
 
 
-def _shared_ranks(script: Script, made: Sequence[Part], findings: Findings) -> int:
+def _shared_ranks(script: Script, members: Sequence[Part], findings: Findings) -> int:
     """The tasks of the one step that all parts are, which Slurm counts through; else 0. W623: a count that is lost.
 
     Source: Slurm 25.11, heterogeneous jobs: the components of a step share its ranks."""
-    lines = [part.step.spot for part in made]
+    lines = [part.step.spot for part in members]
     shared = next((spot for spot in lines if lines.count(spot) > 1), None)
     if shared is None or script.remarks:
         return 0
-    cards = any(part.shape.gpus for part in made)
+    any_gpus = any(part.shape.gpus for part in members)
     if len(set(lines)) > 1:
         message = (
             "the parts of this step share one count of ranks in Slurm; here each counts its own, as other steps run"
         )
         findings.warning("W623", shared, message, "start it with `wait` before the others, or as a job of its own")
-    elif cards and not all(part.shape.gpus for part in made):
+        return 0
+    if any_gpus and not all(part.shape.gpus for part in members):
         message = "the parts of this step share one count of ranks in Slurm; here those without GPUs are not counted"
         findings.warning("W623", shared, message, "where a program counts all tasks, give none or all of them GPUs")
-    return sum(part.shape.tasks for part in made if part.shape.gpus or not cards) if len(set(lines)) == 1 else 0
+    return sum(part.shape.tasks for part in members if part.shape.gpus or not any_gpus)
 
 
-def _rendezvous(script: Script, made: Sequence[Part], shared_ranks: bool) -> dict[str, str]:
+def _rendezvous(script: Script, members: Sequence[Part], shared_ranks: bool) -> dict[str, str]:
     if script.remarks:
-        ranked = any(branch.ranked for part in made for branch in part.branches or ())
+        ranked = any(branch.ranked for part in members for branch in part.branches or ())
         return {} if ranked else {"rendezvous": "none"}
-    return {"rendezvous": "group"} if len(made) > 1 and not shared_ranks else {}
+    return {"rendezvous": "group"} if len(members) > 1 and not shared_ranks else {}
 
 
 def _limits(script: Script, findings: Findings) -> dict[str, Any]:
     """How long a gang may run, and how often."""
-    made: dict[str, Any] = {}
-    given = script.first.options.get("time")
-    limit = seconds(given.value) if given else 0
-    if given and limit is None:
-        message = f'--time: "{given.value}" is not a time such as 30, 1:30:00 or 2-12'
-        findings.error("W602", given.spot, message, "Slurm would refuse it too")
-    if limit:
-        made["activeDeadlineSeconds"] = limit
-    if script.remarks and script.remarks.restarts:
-        made["maxRestarts"] = script.remarks.restarts
-    return made
+    option = script.first.options.get("time")
+    limit = seconds(option.value) if option else 0
+    if option and limit is None:
+        message = f'--time: "{option.value}" is not a time such as 30, 1:30:00 or 2-12'
+        findings.error("W602", option.spot, message, "Slurm would refuse it too")
+    restarts = script.remarks.restarts if script.remarks else 0
+    return non_empty(activeDeadlineSeconds=limit, maxRestarts=restarts)
 
 
 def _pod_sets(
@@ -263,7 +234,7 @@ def _pod_sets(
         )
         findings.warning("W617", step.spot, message, "let one task use all GPUs of its node, as torchrun does")
     common = {
-        **({"pool": part.pool} if part.pool else {}),
+        **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
         **container(part.options, script.image, findings, step.spot),
     }
@@ -271,21 +242,16 @@ def _pod_sets(
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}
         named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
         return [_branch(branch, number, part, common, named) for branch, number in part.members()]
-    words = [
-        texts.plain(word)
-        for word in command(step, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
-    ]
-    entry = "container-entrypoint" in part.options
-    size = part.segment * shape.per_node if part.segment else shape.tasks
+    words = command(step, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
     least = shape.least * shape.per_node
     return [
         {
             "name": part.names[0][0],
-            "replicas": size,
+            "replicas": part.segment * shape.per_node if part.segment else shape.tasks,
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
-            ("args" if entry else "command"): words,
-            **({"env": env} if (env := _env(step, ranks.single, texts, findings)) else {}),
+            ("args" if "container-entrypoint" in part.options else "command"): [texts.plain(word) for word in words],
+            **non_empty(env=_env(step, ranks.single, texts, findings)),
         }
     ]
 
@@ -298,25 +264,24 @@ def _branch(
             text = text.replace(variable, host)
         return text
 
-    files = {"files": dict(part.files)} if part.files else {}
-    env = {"env": {key: resolved(value) for key, value in branch.env.items()}} if branch.env else {}
+    env = {key: resolved(value) for key, value in branch.env.items()}
     command = [resolved(word) for word in branch.command]
-    return {"name": branch.name, "replicas": number, **common, "command": command, **env, **files}
+    fields = non_empty(env=env, files=dict(part.files))
+    return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
 def _env(step: Step, single: bool, texts: MarkResolver, findings: Findings) -> dict[str, str]:
     """What the script exports, but for what bayplan sets by itself. W618."""
-    found = {}
+    rendezvous = (("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)) if single else ()
+    env = {}
     for name, value in step.env.items():
-        if single and ((name == "MASTER_ADDR" and value == MASTER) or (name == "MASTER_PORT" and value == PORT)):
-            continue
         if f"\0{RANK}:" in value:
             message = f"the batch shell sets {name} to 0 for every task; here each has the rank that bayplan gives it"
             hint = "set it in the task: srun bash -c 'export ...; ...'"
             findings.warning("W618", step.spot, message, hint)
-            continue
-        found[name] = texts.plain(value)
-    return found
+        elif (name, value) not in rendezvous:
+            env[name] = texts.plain(value)
+    return env
 
 
 def _whole_node(part: Part, pool: Pool | None, findings: Findings) -> bool:
@@ -341,101 +306,96 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
     """The podSets of a part with their placement, below segments where it is cut."""
     shape, options = part.shape, part.options
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
-    found = levels(pool, part.segment or shape.nodes, shape.nodes)
-    in_background = {"separate": found.segment} if "spread-segments" in options else {}
+    names = levels(pool, part.segment or shape.nodes, shape.nodes)
     name = part.names[0][0]
     if part.segment and not single and not part.branches:
         message = "segments are cut for the one step of a job, and here several run side by side"
         findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
-    if part.asked:
-        _assumed(found, options["segment"], findings)
+    if part.segmented:
+        _report_assumed_level(names, options["segment"], findings)
     if part.segment:
         inner = {
             "name": "segment" if name != "segment" else "part",
             "replicas": shape.nodes // part.segment,
-            "placement": {"required": found.segment},
-            **in_background,
+            "placement": {"required": names.segment},
+            **({"separate": names.segment} if "spread-segments" in options else {}),
             "podSets": sets,
         }
-        together = {"placement": {"required": found.job}} if "consolidate-segments" in options else {}
+        together = {"placement": {"required": names.job}} if "consolidate-segments" in options else {}
         return {"name": name, **together, "groups": [inner]}
-    if part.asked:
-        return {"name": name, "placement": {"required": found.segment}, "podSets": sets}
+    if part.segmented:
+        return {"name": name, "placement": {"required": names.segment}, "podSets": sets}
     if single:
         _report_implicit_segment(script, part, pool, findings)
-    return _on_switches(part, sets, found, findings) or {"name": name, "podSets": sets}
+    return _on_switches(part, sets, names, findings) or {"name": name, "podSets": sets}
 
 
 def _report_implicit_segment(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
     """W629: Slurm's block topology keeps together what fits a block, asked or not."""
-    nodes, own_ = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
-    blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and own_.get("plugin", "block") == "block"
-    if blocks and pool and 1 < nodes <= largest_block([pool]):
+    nodes, slurm = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
+    blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and slurm.get("plugin", "block") == "block"
+    if blocks and pool and 1 < nodes <= sizes(pool)[-1]:
         message = f"where Slurm plans in blocks it keeps these {nodes} nodes in one, and here nothing asks for it"
         findings.info("W629", part.step.spot, message, f"add --segment={nodes}")
 
 
-def _on_switches(part: Part, sets: list[dict[str, Any]], found: Levels, findings: Findings) -> dict[str, Any] | None:
+def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings: Findings) -> dict[str, Any] | None:
     """`--switches=2`: as many groups, each better under one leaf switch."""
-    given = part.options.get("switches")
-    if given is None:
+    option = part.options.get("switches")
+    if option is None:
         return None
-    most = count(given.value.partition("@")[0])
-    if most is None:
-        message = f'--switches: "{given.value}" is not a number of switches, with or without @time'
-        findings.error("W602", given.spot, message, "Slurm would refuse it too")
+    switches = count(option.value.partition("@")[0])
+    if switches is None:
+        message = f'--switches: "{option.value}" is not a number of switches, with or without @time'
+        findings.error("W602", option.spot, message, "Slurm would refuse it too")
         return None
-    _assumed(found, given, findings)
-    prefers = {"placement": {"preferred": found.leaf}}
-    if most == 1:
-        return {"name": part.names[0][0], **prefers, "podSets": sets}
-    if part.shape.nodes % most or part.branches:
-        message = f"--switches={most} is lost: {part.shape.nodes} nodes are not cut evenly to {most} switches"
-        findings.warning("W604", given.spot, message, "use a number that divides the nodes")
+    _report_assumed_level(names, option, findings)
+    placement = {"placement": {"preferred": names.leaf}}
+    if switches == 1:
+        return {"name": part.names[0][0], **placement, "podSets": sets}
+    if part.shape.nodes % switches or part.branches:
+        message = f"--switches={switches} is lost: {part.shape.nodes} nodes are not cut evenly to {switches} switches"
+        findings.warning("W604", option.spot, message, "use a number that divides the nodes")
         return None
-    share = [{**each, "replicas": each["replicas"] // most} for each in sets]
-    inner = {"name": "switch", "replicas": most, **prefers, "podSets": share}
+    share = [{**each, "replicas": each["replicas"] // switches} for each in sets]
+    inner = {"name": "switch", "replicas": switches, **placement, "podSets": share}
     return {"name": part.names[0][0], "groups": [inner]}
 
 
-def _assumed(found: Levels, given: Given, findings: Findings) -> None:
-    if found.assumed:
-        message = f'no topology says which level a block or a leaf switch is; it is called "{found.segment}" here'
-        findings.info("W619", given.spot, message, "give the topology with -t")
+def _report_assumed_level(names: Levels, option: UsedOption, findings: Findings) -> None:
+    if names.assumed:
+        message = f'no topology says which level a block or a leaf switch is; it is called "{names.segment}" here'
+        findings.info("W619", option.spot, message, "give the topology with -t")
 
 
 def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     """What is kept for Slurm alone."""
     options = script.first.options
     kept: dict[str, Any] = {
-        name: given.value
-        for name, given in options.items()
-        if given.option.does == KEPT and not (name == "comment" and script.remarks) and given.value
+        name: option.value
+        for name, option in options.items()
+        if option.option.does == KEPT and not (name == "comment" and script.remarks) and option.value
     }
     if "partition" in options and script.first.pool and not script.remarks:
         kept["partition"] = options["partition"].value
-    if script.first.shape.by_gres:
-        kept["gres"] = True
-    if script.first.shape.kind:
-        kept["gpuType"] = script.first.shape.kind
+    kept |= non_empty(gres=script.first.shape.by_gres, gpuType=script.first.shape.kind)
     if "switches" in options and "@" in options["switches"].value:
         kept["switchesTimeout"] = options["switches"].value.partition("@")[2]
     if "requeue" in options and not (script.remarks and script.remarks.restarts):
         kept["requeue"] = True
         message = "--requeue: Slurm starts the job again when a node fails; here a gang that fails is done"
-        findings.warning(
-            "W604", options["requeue"].spot, message, "import the script, and set `maxRestarts` of the gang"
-        )
-    return {"backends": {"slurm": kept}} if kept else {}
+        hint = "import the script, and set `maxRestarts` of the gang"
+        findings.warning("W604", options["requeue"].spot, message, hint)
+    return non_empty(slurm=kept)
 
 
-def _hosts(made: Sequence[Part], flat: bool, texts: MarkResolver, findings: Findings) -> Iterator[tuple[str, str]]:
+def _hosts(members: Sequence[Part], flat: bool, texts: MarkResolver, findings: Findings) -> Iterator[tuple[str, str]]:
     """Texts that stand for nodes -> the first pod of each. W623: no pod runs on it."""
     for which in sorted(texts.used - set(texts.names.nodes)):
         section, _, number = which.partition(".")
-        found = next((host for part in made if (host := part.host(int(section), int(number), flat))), "")
-        if found:
-            yield f"@node-{which.replace('.', '-')}@", found
+        host = next((host for part in members if (host := part.host(int(section), int(number), flat))), "")
+        if host:
+            yield f"@node-{which.replace('.', '-')}@", host
         else:
             message = f"a step asks for node {number} of the job, on which none of the steps beside it runs"
-            findings.error("W623", made[0].step.spot, message, "name a node that runs one of these steps")
+            findings.error("W623", members[0].step.spot, message, "name a node that runs one of these steps")

@@ -42,16 +42,11 @@ DIRECTIVES: Mapping[str, Option] = _table("sbatch")
 STEPS: Mapping[str, Option] = _table("srun")
 
 
-def letters(table: Mapping[str, Option]) -> dict[str, Option]:
-    """Letter -> option."""
-    return {each.short: each for each in table.values() if each.short}
-
-
 ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "jobname": "job-name"}
 """What older versions called them."""
 
 
-# Where something stands in a script, and what is said about it.
+# Places in a script, and findings.
 
 SUBJECT = "workflow"
 
@@ -72,20 +67,20 @@ class Findings:
     """What was found so far, each once."""
 
     def __init__(self) -> None:
-        self.found: dict[Diagnostic, None] = {}
+        self.diagnostics: dict[Diagnostic, None] = {}
 
     def error(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something that cannot be carried, and must be."""
-        self.found[error(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[error(code, spot.route, message, hint=hint)] = None
 
     def warning(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something that is lost."""
-        self.found[warning(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[warning(code, spot.route, message, hint=hint)] = None
 
     def info(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """Something worth knowing."""
-        self.found[info(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[info(code, spot.route, message, hint=hint)] = None
 
     def all(self) -> tuple[Diagnostic, ...]:
         """In the order found."""
-        return tuple(self.found)
+        return tuple(self.diagnostics)

@@ -7,15 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import non_empty as without_empty
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
 from bayplan.workflows.sbatch.options import Findings, Position
-from bayplan.workflows.sbatch.shape import Given, Options, Shape
+from bayplan.workflows.sbatch.shape import Options, Shape, UsedOption
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
-# Images and mounts as pyxis takes them (pyxis 0.20, enroot 3.5), in the words of Kubernetes.
+# Images and mounts in pyxis' syntax (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
 
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
@@ -53,18 +54,18 @@ class Mount(NamedTuple):
 
 def mounts(text: str) -> tuple[Mount, ...] | None:
     """`/data:/data:ro,/scratch`. None where it is no such list."""
-    found = []
+    result = []
     for part in text.split(","):
         source, *rest = part.split(":")
         target = rest[0] if rest and rest[0] else source
         flags = "+".join(rest[1:]).split("+")
         if not source.startswith("/") or not target.startswith("/") or len(rest) > 2 or ".." in part.split("/"):
             return None
-        found.append(Mount(source.rstrip("/") or "/", target.rstrip("/") or "/", "ro" in flags))
-    return tuple(found)
+        result.append(Mount(source.rstrip("/") or "/", target.rstrip("/") or "/", "ro" in flags))
+    return tuple(result)
 
 
-# Tasks of scripts that bayplan itself has written (`backends/slurm/tasks.py`): the same podSets come out again.
+# Scripts that bayplan wrote itself (`backends/slurm/tasks.py`) are read back into the same podSets.
 #
 # A task's text exports the rendezvous, then the podSet's env, and becomes its command; where podSets share a section,
 # it looks at its number first.
@@ -106,73 +107,61 @@ def remarks(comments: str, text: str) -> ScriptComments:
     """Of the comments below the directives, and of the body."""
     pods: list[tuple[tuple[str, int], ...]] = []
     pools = {}
-    for found in _SECTION.finditer(comments):
-        pools[int(found[1] or 0)] = found[3]
-        for step in re.split(r", (?=[0-9])", re.sub(r", [0-9]+ on a node$", "", found[2])):
+    for match in _SECTION.finditer(comments):
+        pools[int(match[1] or 0)] = match[3]
+        for step in re.split(r", (?=[0-9])", re.sub(r", [0-9]+ on a node$", "", match[2])):
             pods.append(tuple((name, int(number)) for number, name in _PODS.findall(step.rpartition("(")[2])))
-    again, led = _AGAIN.search(text), _LED.search(text)
-    return ScriptComments(tuple(pods), pools, int(again[1]) if again else 0, int(led[1].split()[0]) if led else None)
+    again, lead = _AGAIN.search(text), _LED.search(text)
+    return ScriptComments(tuple(pods), pools, int(again[1]) if again else 0, int(lead[1].split()[0]) if lead else None)
 
 
 def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranch, ...] | None:
     """The podSets of a task's text. None where it is not of the form that bayplan writes."""
     try:
-        found = statements(text)
+        blocks = statements(text)
     except UnreadableError:
         return None
-    flat = [each for block in found for each in (block.inner if block.opened == "if" else (block,))]
-    kept = [each for each in flat if each.words and each.name in ("export", "exec")]
     parts: list[list[Statement]] = [[]]
-    for each in kept:
-        parts[-1].append(each)
-        if each.name == "exec":
-            parts.append([])
+    for each in (each for block in blocks for each in (block.inner if block.opened == "if" else (block,))):
+        if each.words and each.name in ("export", "exec"):
+            parts[-1].append(each)
+            parts += [[]] if each.name == "exec" else []
     parts = [part for part in parts if part]
     labels = [label[1] for label in _PLACE.findall(text)] or [names[0][0] if names else "worker"]
     if len(parts) != len(labels) or not all(part[-1].name == "exec" for part in parts):
         return None
-    counts = _counts(text, len(labels))
-    made = (_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
-    return tuple(made)
-
-
-def _counts(text: str, parts: int) -> list[int]:
-    period = _PERIOD.search(text)
-    if period is None:
-        return [0] * parts
-    ends = [int(end) for end, _ in _PLACE.findall(text) if end] + [int(period[1])]
-    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    counts = [0] * len(labels)
+    if period := _PERIOD.search(text):
+        ends = [int(end) for end, _ in _PLACE.findall(text) if end] + [int(period[1])]
+        counts = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return tuple(_branch(part, name, count) for part, name, count in zip(parts, labels, counts, strict=True))
 
 
 def _branch(part: list[Statement], name: str, count: int) -> PodSetBranch:
     env: dict[str, str] = {}
     for each in part[:-1]:
         for word in each.words[1:]:
-            if found := shell.ASSIGNMENT.match(word.raw):
-                env[found[1]] = kubernetes_text(word)[len(found[0]) :]
-    mine = {f"PET_{each}" for each in TORCH if env.get(f"PET_{each}") == f"$({each})"}
-    ours = {*ALWAYS, *mine, *(each.removeprefix("PET_") for each in mine)}
+            if assignment := shell.ASSIGNMENT.match(word.raw):
+                env[assignment[1]] = kubernetes_text(word)[len(assignment[0]) :]
+    torch_variables = {f"PET_{each}" for each in TORCH if env.get(f"PET_{each}") == f"$({each})"}
+    own_variables = {*ALWAYS, *torch_variables, *(each.removeprefix("PET_") for each in torch_variables)}
     words = [kubernetes_text(word) for word in part[-1].words[1:]]
     if words[:1] == ["env"]:
         words.pop(0)
         while words and re.match(r"[^=\s]+=", words[0]):
             key, _, value = words.pop(0).partition("=")
             env[key] = value
-    kept = {key: value for key, value in env.items() if key not in ours}
+    kept = {key: value for key, value in env.items() if key not in own_variables}
     return PodSetBranch(name, count, kept, tuple(words), "GROUP_COUNT" in env)
 
 
 def kubernetes_text(word: Word) -> str:
     """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
-    made = []
-    for piece in word.pieces:
-        if piece.kind == shell.TEXT:
-            made.append(escaped(piece.text))
-        elif piece.kind in (shell.VARIABLE, shell.BRACE):
-            made.append(f"$({piece.text})")
-        else:
-            made.append("")
-    return "".join(made)
+    variables = (shell.VARIABLE, shell.BRACE)
+    return "".join(
+        escaped(piece.text) if piece.kind == shell.TEXT else f"$({piece.text})" if piece.kind in variables else ""
+        for piece in word.pieces
+    )
 
 
 def escaped(text: str) -> str:
@@ -219,9 +208,9 @@ class MarkResolver:
     def plain(self, text: str) -> str:
         """The text with Kubernetes' own words escaped."""
         parts, end = [], 0
-        for found in MARK.finditer(text):
-            parts += [escaped(text[end : found.start()]), self._mark_text(found[1], found[2])]
-            end = found.end()
+        for match in MARK.finditer(text):
+            parts += [escaped(text[end : match.start()]), self._mark_text(match[1], match[2])]
+            end = match.end()
         return "".join([*parts, escaped(text[end:])])
 
     def _mark_text(self, kind: str, which: str) -> str:
@@ -243,22 +232,22 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     words = list(step.command)
     at = script(step.command)
     named = tuple(dict.fromkeys(_SLURM_VARIABLES.findall(words[at]))) if at is not None else ()
-    asked = tuple(name for name in named if name in TASK and name not in step.env)
+    used = tuple(name for name in named if name in TASK and name not in step.env)
     for name in named:
         if name not in TASK and name not in step.env:
             hint = f"give it a value in the script: export {name}=VALUE"
             findings.warning("W616", step.spot, f"the task asks for ${name}, which only Slurm sets", hint)
-    if asked and not ranked:
-        message = f"the task asks for ${asked[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
+    if used and not ranked:
+        message = f"the task asks for ${used[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
         findings.error("W623", step.spot, message, "make the steps jobs of their own")
         return words
     if at is None and not launches(step.command) and tasks > 1 and ranked:
-        asked = COMMON_TASK_VARIABLES
+        used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
         message = f"nothing tells the {tasks} tasks apart: they have no GPUs, and others of the gang have"
         hint = "where tasks ask for their number, make the steps jobs of their own"
         findings.warning("W616", step.spot, message, hint)
-    lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in asked)] if asked else [])]
+    lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in used)] if used else [])]
     if not lines:
         return words
     if at is not None:
@@ -269,82 +258,76 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
 
 def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
     """Image and template of a step. W602, W615, W622."""
-    made: dict[str, Any] = {}
-    if given := options.get("container-image"):
-        found = image(given.value)
-        if found.why and not fallback:
+    name = fallback
+    if option := options.get("container-image"):
+        parsed = image(option.value)
+        if parsed.why and not fallback:
             hint = "push it to a registry, and name it with --set image=IMAGE"
-            findings.error("W615", given.spot, f'no kubelet can pull "{given.value}": {found.why}', hint)
-        elif found.user:
+            findings.error("W615", option.spot, f'no kubelet can pull "{option.value}": {parsed.why}', hint)
+        elif parsed.user:
             hint = "name a Secret in `imagePullSecrets` of `template`"
-            message = f'the registry\'s user "{found.user}" is lost: kubelets pull with Secrets'
-            findings.warning("W604", given.spot, message, hint)
-        made["image"] = found.name
-    if fallback:
-        made["image"] = fallback
-    if not made.get("image") and "container-image" not in options:
+            message = f'the registry\'s user "{parsed.user}" is lost: kubelets pull with Secrets'
+            findings.warning("W604", option.spot, message, hint)
+        name = fallback or parsed.name
+    elif not fallback:
         hint = "write --container-image=IMAGE on the srun line, or name one with --set image=IMAGE"
         findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
-    template = dict(_template(options, findings))
-    if template:
-        volumes = {"volumes": template.pop("volumes")} if "volumes" in template else {}
-        made["template"] = {"spec": {"containers": [template], **volumes}}
-    return made
+    main = dict(_template(options, findings))
+    image_field = {"image": name} if name or "container-image" in options else {}
+    if not main:
+        return image_field
+    volumes = {"volumes": main.pop("volumes")} if "volumes" in main else {}
+    return {**image_field, "template": {"spec": {"containers": [main], **volumes}}}
 
 
 def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]:
-    if given := options.get("container-workdir"):
-        yield "workingDir", given.value
+    if option := options.get("container-workdir"):
+        yield "workingDir", option.value
     if "container-readonly" in options:
         yield "securityContext", {"readOnlyRootFilesystem": True}
-    given = options.get("container-mounts")
-    if given and given.value:
-        yield from _mounts(given, findings)
+    option = options.get("container-mounts")
+    if option and option.value:
+        yield from _mounts(option, findings)
 
 
-def _mounts(given: Given, findings: Findings) -> Iterator[tuple[str, Any]]:
-    found = mounts(given.value)
-    if found is None:
-        message = f'--container-mounts: "{given.value}" is no list of absolute paths such as /data:/data:ro'
-        findings.error("W602", given.spot, message, "write absolute paths without `..`")
+def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]:
+    host_paths = mounts(option.value)
+    if host_paths is None:
+        message = f'--container-mounts: "{option.value}" is no list of absolute paths such as /data:/data:ro'
+        findings.error("W602", option.spot, message, "write absolute paths without `..`")
         return
-    names = [f"host-{number}" for number in range(len(found))]
-    mounted = [
-        {"name": name, "mountPath": each.target, **({"readOnly": True} if each.read_only else {})}
-        for name, each in zip(names, found, strict=True)
-    ]
+    named = [(f"host-{number}", each) for number, each in enumerate(host_paths)]
+    read_only = {"readOnly": True}
+    mounted = [{"name": name, "mountPath": m.target, **(read_only if m.read_only else {})} for name, m in named]
     yield "volumeMounts", mounted
-    yield (
-        "volumes",
-        [{"name": name, "hostPath": {"path": each.source}} for name, each in zip(names, found, strict=True)],
-    )
-    folders = ", ".join(dict.fromkeys(each.source for each in found))
+    yield "volumes", [{"name": name, "hostPath": {"path": each.source}} for name, each in named]
+    folders = ", ".join(dict.fromkeys(each.source for each in host_paths))
     message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
     hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
-    findings.warning("W622", given.spot, message, hint)
+    findings.warning("W622", option.spot, message, hint)
 
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
     """Accelerator and resources of a pod."""
-    asked = {"cpu": str(shape.cpus) if shape.cpus else "", "memory": shape.memory, "ephemeral-storage": shape.scratch}
-    resources = {name: amount for name, amount in asked.items() if amount}
-    return {
-        **({"accelerator": {"count": shape.gpus}} if shape.gpus else {}),
-        **({"resources": resources} if resources else {}),
-        **({"wholeNode": True} if whole else {}),
-    }
+    return without_empty(
+        accelerator=without_empty(count=shape.gpus),
+        resources=without_empty(
+            **{"cpu": str(shape.cpus or ""), "memory": shape.memory, "ephemeral-storage": shape.scratch}
+        ),
+        wholeNode=whole,
+    )
 
 
 def label(text: str, fallback: str) -> str:
     """A DNS label of a name: lower case, dashes for all else, a letter first, at most 40 characters."""
-    made = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    made = f"{fallback}-{made}" if made[:1].isdigit() else made
-    return made[:40].strip("-") or fallback
+    result = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    result = f"{fallback}-{result}" if result[:1].isdigit() else result
+    return result[:40].strip("-") or fallback
 
 
 def step_name(step: Step) -> str:
     """What a step is called: its job name, else its program."""
-    if given := step.options.get("job-name"):
-        return label(given.value, "step")
+    if option := step.options.get("job-name"):
+        return label(option.value, "step")
     name = base(step.command[0])
     return label(name.removesuffix(".sh").removesuffix(".py"), "step")

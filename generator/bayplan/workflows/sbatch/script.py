@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from bayplan.core.phrases import shorten
@@ -14,7 +15,7 @@ from bayplan.workflows.sbatch.body import check_options
 from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, Value, mark
 from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Position
 from bayplan.workflows.sbatch.pods import label
-from bayplan.workflows.sbatch.shape import Given, Shape, parse, report_options, shape
+from bayplan.workflows.sbatch.shape import Shape, UsedOption, parse, report_options, shape
 
 # Segments and switches of Slurm -> levels of the topology.
 #
@@ -42,46 +43,40 @@ def pool_of(topology: ClusterTopology | None, name: str, kind: str, gpus: int) -
         return topology.pool(name)
     pools = [pool for pool in topology.pools if bool(pool.node.accelerators) == bool(gpus)] or list(topology.pools)
     named = [pool for pool in pools if kind and pool.node.accelerator == kind]
-    found = named or pools
-    return found[0] if len(found) == 1 else None
+    candidates = named or pools
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def partition_pool(topology: ClusterTopology | None, partition: str) -> str:
     """The pool that a partition of Slurm stands for, where the topology says so."""
     own = topology.schedulers.get("slurm", {}).get("pools", {}) if topology else {}
-    found = [name for name, settings in own.items() if settings.get("partition") == partition]
-    if not found and topology and topology.pool(partition) and partition not in (topology.queues or ()):
-        found = [partition]
-    return found[0] if len(found) == 1 else ""
+    pools = [name for name, settings in own.items() if settings.get("partition") == partition]
+    if not pools and topology and topology.pool(partition) and partition not in (topology.queues or ()):
+        pools = [partition]
+    return pools[0] if len(pools) == 1 else ""
 
 
 def levels(pool: Pool | None, segment: int, nodes: int) -> Levels:
     """The levels for segments of so many nodes in a job of so many."""
     if pool is None or not pool.levels:
         return Levels()
-    sizes = _sizes(pool)
+    largest = sizes(pool)
     names = [level.name for level in pool.levels]
-    own = next((n for n in reversed(range(len(names))) if sizes[n] >= segment), 0)
-    whole = next((n for n in reversed(range(own)) if sizes[n] >= nodes), max(0, own - 1))
+    own = next((n for n in reversed(range(len(names))) if largest[n] >= segment), 0)
+    whole = next((n for n in reversed(range(own)) if largest[n] >= nodes), max(0, own - 1))
     return Levels(names[own], names[whole], names[-1], False)
 
 
-def _sizes(pool: Pool) -> list[int]:
+def sizes(pool: Pool) -> list[int]:
     """For each level, coarse to fine: the nodes that its largest domain may give."""
     plan = pool.levels[-1].plan
-    found = []
+    largest = []
     for depth in range(len(pool.levels)):
-        held: dict[tuple[str, ...], int] = {}
+        nodes: Counter[tuple[str, ...]] = Counter()
         for row in pool.domains:
-            key = row.path[: depth + 1]
-            held[key] = held.get(key, 0) + (min(plan, len(row.nodes)) if plan else len(row.nodes))
-        found.append(max(held.values(), default=0))
-    return found
-
-
-def largest_block(pools: Iterable[Pool]) -> int:
-    """The nodes of the largest finest domain."""
-    return max((_sizes(pool)[-1] for pool in pools if pool.levels), default=0)
+            nodes[row.path[: depth + 1]] += min(plan, len(row.nodes)) if plan else len(row.nodes)
+        largest.append(max(nodes.values(), default=0))
+    return largest
 
 
 SEPARATORS = ("hetjob", "packjob")
@@ -92,7 +87,7 @@ IMAGE = "image"
 class Section(NamedTuple):
     """Directives between two `#SBATCH hetjob` lines, and what they ask for."""
 
-    options: Mapping[str, Given]
+    options: Mapping[str, UsedOption]
     shape: Shape
     spot: Position
     pool: str = ""
@@ -120,24 +115,21 @@ class Script(NamedTuple):
 
 def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: Findings) -> Script | None:
     """The script, its directives judged."""
-    given = _sections(data["directives"], findings)
-    report_options(given, findings)
-    check_options(given, findings)
-    starts = _starts(data["directives"])
-    options = given[0]
+    lines = _sections(data["directives"], findings)
+    report_options([options for options, _ in lines], findings)
+    check_options([options for options, _ in lines], findings)
     sections = []
-    for each, spot in zip(given, starts, strict=True):
-        partition = each["partition"].value if "partition" in each else ""
-        made = shape(each, spot, findings)
-        sections.append(Section(each, made, spot, partition_pool(topology, partition)))
-    named = options["job-name"].value if "job-name" in options else data["name"]
+    for options, spot in lines:
+        partition = options["partition"].value if "partition" in options else ""
+        sections.append(Section(options, shape(options, spot, findings), spot, partition_pool(topology, partition)))
+    options = lines[0][0]
+    job_name = options["job-name"].value if "job-name" in options else data["name"]
     labels = pods.LABELS.fullmatch(options["comment"].value) if "comment" in options else None
-    name = label(named, "job")
-    if "job-name" in options and name != named:
-        message = f'the job "{shorten(named)}" is called "{name}" here'
-        findings.info(
-            "W627", options["job-name"].spot, message, "names of objects are lower case letters, digits, dashes"
-        )
+    name = label(job_name, "job")
+    if "job-name" in options and name != job_name:
+        message = f'the job "{shorten(job_name)}" is called "{name}" here'
+        hint = "names of objects are lower case letters, digits, dashes"
+        findings.info("W627", options["job-name"].spot, message, hint)
     body = data["body"]
     return Script(
         labels[1] if labels and labels[1] == labels[2] else name,
@@ -153,88 +145,79 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
     )
 
 
-def _sections(directives: list[Any], findings: Findings) -> list[dict[str, Given]]:
-    found: list[dict[str, Given]] = [{}]
+def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str, UsedOption], Position]]:
+    """The options of each section, and where it begins."""
+    start = Position(directives[0]["line"] if directives else 1)
+    sections: list[tuple[dict[str, UsedOption], Position]] = [({}, start)]
     for each in directives:
         words = [(word["text"], Position(each["line"], word["column"])) for word in each["words"]]
         if words[0][0] in SEPARATORS:
-            found.append({})
+            sections.append(({}, Position(each["line"])))
             continue
         options, at = parse(words, DIRECTIVES, findings)
         if at < len(words):
             word, spot = words[at]
             hint = "options begin with a dash; a value with blanks needs quotes"
             findings.error("W600", spot, f'"{shorten(word)}" is no option', hint)
-        found[-1].update(options)
-    return found
-
-
-def _starts(directives: list[Any]) -> list[Position]:
-    """Where each section begins."""
-    lines = [each["line"] for each in directives if each["words"][0]["text"] in SEPARATORS]
-    return [Position(directives[0]["line"] if directives else 1), *map(Position, lines)]
+        sections[-1][0].update(options)
+    return sections
 
 
 def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     """The queue that a partition is; none where it stands for a pool. W604: one of several partitions."""
-    given = sections[0].options.get("partition")
-    if given is None or sections[0].pool:
+    option = sections[0].options.get("partition")
+    if option is None or sections[0].pool:
         return ""
-    first, comma, _ = given.value.partition(",")
+    first, comma, _ = option.value.partition(",")
     if comma:
-        message = f'--partition: Slurm takes whichever of {given.value} is free first; here it is "{first}"'
-        findings.warning("W604", given.spot, message, "name one")
+        message = f'--partition: Slurm takes whichever of {option.value} is free first; here it is "{first}"'
+        findings.warning("W604", option.spot, message, "name one")
     return first
 
 
-def _exported(options: Mapping[str, Given], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
+def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
     """What the environment gives the body: --export, and --set on the command line."""
-    found: dict[str, str] = {}
-    if given := options.get("export"):
-        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", given.value):
+    result: dict[str, str] = {}
+    if option := options.get("export"):
+        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", option.value):
             name, equals, value = part.strip().partition("=")
             if equals:
-                found[name] = value.strip("\"'")
+                result[name] = value.strip("\"'")
             elif name not in ("ALL", "NONE", "NIL") and name not in variables:
                 hint = f"give it a value: --set {name}=VALUE"
-                findings.error("W609", given.spot, f"--export takes ${name} from the login node", hint)
-    return {**found, **{name: value for name, value in variables.items() if name != IMAGE}}
+                findings.error("W609", option.spot, f"--export takes ${name} from the login node", hint)
+    return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def slurm_variables(script_: Script) -> dict[str, Value]:
+def slurm_variables(script: Script) -> dict[str, Value]:
     """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
-    first, options = script_.first.shape, script_.first.options
-    node = mark(NODE, "0.0")
-    found: dict[str, Value] = {
+    first, options = script.first.shape, script.first.options
+    variables: dict[str, Value] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), mark(RANK)),
-        **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), node),
+        **dict.fromkeys(("SLURMD_NODENAME", "HOSTNAME"), mark(NODE, "0.0")),
         **dict.fromkeys(("SLURM_NNODES", "SLURM_JOB_NUM_NODES"), str(first.nodes)),
         **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS"), str(first.tasks)),
-        "SLURM_JOB_NAME": script_.name,
+        "SLURM_JOB_NAME": script.name,
         "SLURM_RESTART_COUNT": "0",
     }
-    per_node = first.per_node
-    given: dict[str, Value] = {
-        "ntasks-per-node": str(per_node),
-        "cpus-per-task": str(first.cpus),
-        "gpus-per-node": str(first.gpus * per_node),
-        "partition": options["partition"].value if "partition" in options else "",
-        "account": options["account"].value if "account" in options else "",
+    by_option = {
+        "ntasks-per-node": ("SLURM_NTASKS_PER_NODE", str(first.per_node)),
+        "cpus-per-task": ("SLURM_CPUS_PER_TASK", str(first.cpus)),
+        "gpus-per-node": ("SLURM_GPUS_PER_NODE", str(first.gpus * first.per_node)),
+        "partition": ("SLURM_JOB_PARTITION", options["partition"].value if "partition" in options else ""),
+        "account": ("SLURM_JOB_ACCOUNT", options["account"].value if "account" in options else ""),
     }
-    names = {"partition": "SLURM_JOB_PARTITION", "account": "SLURM_JOB_ACCOUNT"}
-    for name, value in given.items():
-        if name in options:
-            found[names.get(name, "SLURM_" + name.upper().replace("-", "_"))] = value
+    variables |= {variable: value for name, (variable, value) in by_option.items() if name in options}
     if first.gpus:
-        found["SLURM_GPUS_ON_NODE"] = str(first.gpus * per_node)
-        found["SLURM_GPUS"] = str(first.gpus * first.tasks)
+        variables["SLURM_GPUS_ON_NODE"] = str(first.gpus * first.per_node)
+        variables["SLURM_GPUS"] = str(first.gpus * first.tasks)
     if first.cpus:
-        found["SLURM_CPUS_ON_NODE"] = str(first.cpus * per_node)
+        variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
     if "chdir" in options:
-        found["SLURM_SUBMIT_DIR"] = found["PWD"] = options["chdir"].value
-    for number, section in enumerate(script_.sections):
-        found[f"\0nodes{number}"] = str(section.shape.nodes)
-        found[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
-    return found
+        variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
+    for number, section in enumerate(script.sections):
+        variables[f"\0nodes{number}"] = str(section.shape.nodes)
+        variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
+    return variables

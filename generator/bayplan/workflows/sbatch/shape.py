@@ -22,10 +22,9 @@ from bayplan.workflows.sbatch.options import (
     Findings,
     Option,
     Position,
-    letters,
 )
 
-# Times, sizes and counts as Slurm writes them (src/common/parse_time.c, src/common/slurm_opt.c). None: it is none.
+# Times, sizes and counts in Slurm's notation (src/common/parse_time.c, src/common/slurm_opt.c). None: not such a value.
 
 _TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
 UNITS = {"": 1, "K": 0, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
@@ -39,10 +38,10 @@ def seconds(text: str) -> int | None:
     """`90` is minutes; `1:30` minutes and seconds; `2-12` days and hours. 0: no limit."""
     if text.upper() in ("INFINITE", "UNLIMITED", "-1"):
         return 0
-    found = _TIME.fullmatch(text)
-    if found is None:
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
-    days, *parts = (None if each is None else int(each) for each in found.groups())
+    days, *parts = (None if each is None else int(each) for each in match.groups())
     one, two, three = parts[0] or 0, parts[1], parts[2]
     if days is not None:
         return ((days * 24 + one) * 60 + (two or 0)) * 60 + (three or 0)
@@ -53,24 +52,24 @@ def seconds(text: str) -> int | None:
 
 def mebibytes(text: str) -> int | None:
     """`64G`, `512` (mebibytes), rounded up. 0 is Slurm's word for all of a node."""
-    found = re.fullmatch(r"([0-9]{1,12})([KMGTP]?)B?", text.upper())
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,12})([KMGTP]?)B?", text.upper())
+    if match is None:
         return None
-    number = int(found[1])
-    return -(-number // 1024) if found[2] == "K" else number * UNITS[found[2]]
+    number = int(match[1])
+    return -(-number // 1024) if match[2] == "K" else number * UNITS[match[2]]
 
 
 def quantity(size: int) -> str:
-    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`."""
-    return f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
+    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`; empty for none."""
+    return "" if not size else f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
 
 
 def count(text: str, least: int = 1) -> int | None:
     """A whole number; Slurm takes `2k` for 2048 nodes."""
-    found = re.fullmatch(r"([0-9]{1,9})([kKmM]?)", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,9})([kKmM]?)", text)
+    if match is None:
         return None
-    number = int(found[1]) * {"": 1, "k": 1024, "m": 1024**2}[found[2].lower()]
+    number = int(match[1]) * {"": 1, "k": 1024, "m": 1024**2}[match[2].lower()]
     return number if least <= number <= LARGEST else None
 
 
@@ -99,23 +98,23 @@ def cards(text: str) -> Cards | None:
 
 def gres(text: str) -> tuple[Cards | None, list[str]] | None:
     """The GPUs in a list of generic resources, and what else is in it: `gpu:h100:8(S:0),nvme:2`."""
-    found: Cards | None = None
+    gpus: Cards | None = None
     others: list[str] = []
     for part in re.sub(r"\([^()]*\)", "", text).split(","):
         name, _, rest = part.strip().removeprefix("gres/").replace("=", ":").partition(":")
         if name == "gpu":
-            found = cards(rest or "1")
-            if found is None:
+            gpus = cards(rest or "1")
+            if gpus is None:
                 return None
         elif name and name != "none":
             others.append(name)
-    return found, others
+    return gpus, others
 
 
 # Words of a directive or of an srun line -> options, as getopt reads them (`man sbatch`, `man srun`).
 
 
-class Given(NamedTuple):
+class UsedOption(NamedTuple):
     """An option with its value (empty where it takes none), and where it stands."""
 
     option: Option
@@ -123,41 +122,41 @@ class Given(NamedTuple):
     spot: Position
 
 
-Options = Mapping[str, Given]
+Options = Mapping[str, UsedOption]
 """By name. Of an option that is given twice the last one counts, as for Slurm."""
 
 
 def parse(
     words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
-) -> tuple[dict[str, Given], int]:
+) -> tuple[dict[str, UsedOption], int]:
     """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
-    short, at = letters(table), 0
-    found: dict[str, Given] = {}
+    letters, at = {each.short: each for each in table.values() if each.short}, 0
+    options: dict[str, UsedOption] = {}
     while at < len(words):
         word, spot = words[at]
         if word == "--":
-            return found, at + 1
+            return options, at + 1
         if not word.startswith("-") or word == "-":
             break
         at += 1
         following = words[at][0] if at < len(words) else None
-        named = _long(word, table) if word.startswith("--") else _short(word, short)
+        named = _long(word, table) if word.startswith("--") else _short(word, letters)
         for option, value in named:
             if option is None:
-                called = value or ""
-                hint = did_you_mean(called.lstrip("-"), table) or "Slurm 25.11 knows none of this name"
-                findings.error("W600", spot, f'there is no option "{shorten(called)}"', hint)
+                name = value or ""
+                hint = did_you_mean(name.lstrip("-"), table) or "Slurm 25.11 knows none of this name"
+                findings.error("W600", spot, f'there is no option "{shorten(name)}"', hint)
             elif option.takes == VALUE and value is None:
                 if following is None:
                     findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
                 else:
-                    found[option.name] = Given(option, following, spot)
+                    options[option.name] = UsedOption(option, following, spot)
                     at += 1
             elif option.takes == FLAG and value:
                 findings.error("W601", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
             else:
-                found[option.name] = Given(option, value or "", spot)
-    return found, at
+                options[option.name] = UsedOption(option, value or "", spot)
+    return options, at
 
 
 def _long(word: str, table: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
@@ -170,48 +169,48 @@ def _long(word: str, table: Mapping[str, Option]) -> list[tuple[Option | None, s
     return [(table[likely[0]], value if equals else None)]
 
 
-def _short(word: str, short: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
+def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
     """`-N4`, `-N` and a value in the next word, or several flags in one word."""
-    made: list[tuple[Option | None, str | None]] = []
+    options: list[tuple[Option | None, str | None]] = []
     for number, letter in enumerate(word[1:], 1):
-        option = short.get(letter)
+        option = letters.get(letter)
         if option is None:
-            return [*made, (None, f"-{letter}")]
+            return [*options, (None, f"-{letter}")]
         if option.takes != FLAG:
             rest = word[number + 1 :].removeprefix("=")
-            return [*made, (option, rest or ("" if option.takes == MAYBE else None))]
-        made.append((option, ""))
-    return made
+            return [*options, (option, rest or ("" if option.takes == MAYBE else None))]
+        options.append((option, ""))
+    return options
 
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
     """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
-    nothing: dict[str, Given] = {}
-    kept: dict[str, Given] = {}
-    for given in (each for options in sections for each in options.values()):
-        option = given.option
+    nothing: dict[str, UsedOption] = {}
+    kept: dict[str, UsedOption] = {}
+    for used in (each for options in sections for each in options.values()):
+        option = used.option
         if option.does == REFUSED:
-            findings.error("W603", given.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
+            findings.error("W603", used.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
         elif option.does == KEPT and option.why and step:
-            findings.warning("W604", given.spot, f"--{option.name} of a step is lost: {option.why}", option.hint)
+            findings.warning("W604", used.spot, f"--{option.name} of a step is lost: {option.why}", option.hint)
         elif option.does == KEPT and option.why:
             message = f"--{option.name} is kept for Slurm alone: {option.why}"
-            findings.warning("W604", given.spot, message, option.hint)
+            findings.warning("W604", used.spot, message, option.hint)
         elif option.does == LOST:
-            findings.warning("W604", given.spot, f"--{option.name} is lost: {option.why}", option.hint)
+            findings.warning("W604", used.spot, f"--{option.name} is lost: {option.why}", option.hint)
         elif option.does == NOTHING or (option.does == KEPT and step):
-            nothing.setdefault(option.name, given)
+            nothing.setdefault(option.name, used)
         elif option.does == KEPT:
-            kept.setdefault(option.name, given)
+            kept.setdefault(option.name, used)
     _report_names(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
     hint = "they stand in `backends: {slurm: ...}` of the gang"
     _report_names(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
 
 
-def _report_names(found: Mapping[str, Given], code: str, what: str, hint: str, findings: Findings) -> None:
-    if found:
-        first = next(iter(found.values()))
-        names = ", ".join(f"--{name}" for name in found)
+def _report_names(options: Mapping[str, UsedOption], code: str, what: str, hint: str, findings: Findings) -> None:
+    if options:
+        first = next(iter(options.values()))
+        names = ", ".join(f"--{name}" for name in options)
         findings.info(code, first.spot, f"{names}: {what}", hint)
 
 
@@ -238,23 +237,19 @@ class Shape(NamedTuple):
 
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
     """What the options ask for. W602, W607, W608."""
-    asked = _ShapeReader(options, where, findings)
-    nodes, least, tasks = asked.counts()
-    found = asked.cards(nodes, tasks)
+    reader = _ShapeReader(options, where, findings)
+    nodes, least, tasks = reader.counts()
+    gpus = reader.cards(nodes, tasks)
     per_node = max(1, tasks // nodes)
-    cpus = asked.cpus(found.number)
+    cpus = reader.cpus(gpus.number)
     return Shape(
-        nodes,
-        least,
-        tasks,
-        found.number,
-        found.kind,
-        "gres" in options and found.number > 0,
-        cpus,
-        asked.memory(per_node, cpus, found.number),
-        asked.share("tmp", per_node),
-        asked.exclusive(),
-        "mem" in options and mebibytes(options["mem"].value) == 0,
+        *(nodes, least, tasks, gpus.number, gpus.kind),
+        by_gres="gres" in options and gpus.number > 0,
+        cpus=cpus,
+        memory=reader.memory(per_node, cpus, gpus.number),
+        scratch=reader.share("tmp", per_node),
+        exclusive=reader.exclusive(),
+        all_memory="mem" in options and mebibytes(options["mem"].value) == 0,
     )
 
 
@@ -268,16 +263,16 @@ class _ShapeReader:
         """A count; None where it is not given."""
         if name not in self.options:
             return None
-        found = count(self.options[name].value, least)
-        if found is None:
+        result = count(self.options[name].value, least)
+        if result is None:
             self.wrong(name, "a whole number")
-        return found
+        return result
 
     def wrong(self, name: str, what: str, code: str = "W602") -> None:
         """W602."""
-        given = self.options[name]
-        message = f'--{name}: "{shorten(given.value)}" is not {what}'
-        self.findings.error(code, given.spot, message, "Slurm would refuse it too" if code == "W602" else "")
+        option = self.options[name]
+        message = f'--{name}: "{shorten(option.value)}" is not {what}'
+        self.findings.error(code, option.spot, message, "Slurm would refuse it too" if code == "W602" else "")
 
     def clash(self, name: str, message: str, hint: str, code: str = "W607") -> None:
         """W607, W608."""
@@ -287,10 +282,10 @@ class _ShapeReader:
         """Nodes, the fewest nodes, tasks."""
         low, high = 1, 0
         if "nodes" in self.options:
-            found = span(self.options["nodes"].value)
-            if found is None:
+            limits = span(self.options["nodes"].value)
+            if limits is None:
                 self.wrong("nodes", "a number of nodes, or a range such as 2-4")
-            low, high = found or (1, 1)
+            low, high = limits or (1, 1)
         tasks, each = self.number("ntasks"), self.number("ntasks-per-node")
         per_gpu = self.number("ntasks-per-gpu")
         if tasks is None and per_gpu is not None:
@@ -322,19 +317,19 @@ class _ShapeReader:
 
     def total(self, name: str) -> int:
         """GPUs by one of the options, without saying what is wrong."""
-        found = cards(self.options[name].value) if name in self.options else None
-        return found.number if found else 0
+        gpus = cards(self.options[name].value) if name in self.options else None
+        return gpus.number if gpus else 0
 
     def cards(self, nodes: int, tasks: int) -> Cards:
         """The GPUs of each task. Two options that say it must agree."""
         declared: dict[str, Cards] = {}
         for name, share in (("gpus", tasks), ("gpus-per-node", max(1, tasks // nodes)), ("gpus-per-task", 1)):
             if name in self.options:
-                found = cards(self.options[name].value)
-                if found is None:
+                parsed = cards(self.options[name].value)
+                if parsed is None:
                     self.wrong(name, "a number of GPUs such as 8 or h100:8")
                 else:
-                    declared[name] = self.per_task(name, found, share)
+                    declared[name] = self.per_task(name, parsed, share)
         for name, share in (("gres", max(1, tasks // nodes)), ("tres-per-task", 1)):
             if name in self.options and (listed := self.listed(name)):
                 declared[name] = self.per_task(name, listed, share)
@@ -350,22 +345,22 @@ class _ShapeReader:
         value = self.options[name].value
         others = [part for part in value.split(",") if part.partition("=")[0] in ("cpu", "mem", "node", "billing")]
         kept = ",".join(part for part in value.split(",") if part not in others)
-        found = gres(kept) if kept else (None, [])
-        if found is None:
+        parsed = gres(kept) if kept else (None, [])
+        if parsed is None:
             self.wrong(name, "a list of resources such as gpu:h100:8")
             return None
-        for each in found[1]:
+        for each in parsed[1]:
             hint = "ask for the extended resource of the cluster in `resources`"
             message = f'--{name} asks for "{shorten(each)}", which only Slurm counts'
             self.findings.warning("W604", self.options[name].spot, message, hint)
-        return found[0]
+        return parsed[0]
 
-    def per_task(self, name: str, found: Cards, share: int) -> Cards:
+    def per_task(self, name: str, gpus: Cards, share: int) -> Cards:
         """The part of each of so many tasks."""
-        if found.number % share:
-            message = f"{found.number} GPUs cannot be dealt evenly to {share} tasks"
+        if gpus.number % share:
+            message = f"{gpus.number} GPUs cannot be dealt evenly to {share} tasks"
             self.clash(name, message, "a pod takes whole GPUs: change the number of tasks", "W608")
-        return Cards(found.number // share, found.kind)
+        return Cards(gpus.number // share, gpus.kind)
 
     def cpus(self, gpus: int) -> int:
         """The CPUs of each task."""
@@ -380,39 +375,35 @@ class _ShapeReader:
         """Mebibytes; 0 where it is not given."""
         if name not in self.options:
             return 0
-        found = mebibytes(self.options[name].value)
-        if found is None:
+        result = mebibytes(self.options[name].value)
+        if result is None:
             self.wrong(name, "a size such as 64G")
-        return found or 0
+        return result or 0
 
     def memory(self, per_node: int, cpus: int, gpus: int) -> str:
         """The memory of each task."""
-        given = [name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in self.options]
-        if len(given) > 1:
-            self.clash(given[1], f"--{given[0]} and --{given[1]} exclude each other", "keep one of them")
-        if "mem-per-cpu" in given:
-            return _text(self.size("mem-per-cpu") * max(1, cpus))
-        if "mem-per-gpu" in given:
-            return _text(self.size("mem-per-gpu") * gpus)
+        names = [name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in self.options]
+        if len(names) > 1:
+            self.clash(names[1], f"--{names[0]} and --{names[1]} exclude each other", "keep one of them")
+        if "mem-per-cpu" in names:
+            return quantity(self.size("mem-per-cpu") * max(1, cpus))
+        if "mem-per-gpu" in names:
+            return quantity(self.size("mem-per-gpu") * gpus)
         return self.share("mem", per_node)
 
     def share(self, name: str, per_node: int) -> str:
         """A task's part of an amount of its node."""
-        return _text(self.size(name) // per_node)
+        return quantity(self.size(name) // per_node)
 
     def exclusive(self) -> bool:
         """Whether nodes are the job's alone. W604: alone in another sense."""
         if "exclusive" not in self.options:
             return False
-        given = self.options["exclusive"]
-        if given.value in ("user", "mcs", "topo"):
-            message = f"--exclusive={given.value} is lost: a node is shared by anybody's pods, or by none"
-            self.findings.warning("W604", given.spot, message, "`wholeNode: true` keeps others of its kind off")
+        option = self.options["exclusive"]
+        if option.value in ("user", "mcs", "topo"):
+            message = f"--exclusive={option.value} is lost: a node is shared by anybody's pods, or by none"
+            self.findings.warning("W604", option.spot, message, "`wholeNode: true` keeps others of its kind off")
             return False
-        if given.value:
+        if option.value:
             self.wrong("exclusive", "user, mcs or topo")
         return True
-
-
-def _text(size: int) -> str:
-    return quantity(size) if size else ""

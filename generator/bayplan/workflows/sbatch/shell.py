@@ -35,7 +35,7 @@ class Operator(NamedTuple):
     start: int
 
 
-class Here(NamedTuple):
+class HereDocument(NamedTuple):
     """A here-document, `<<WORD`. Its body follows the line; `plain`: the word was quoted, so nothing is replaced."""
 
     text: str
@@ -43,7 +43,7 @@ class Here(NamedTuple):
     start: int
 
 
-Token = Word | Operator | Here
+Token = Word | Operator | HereDocument
 
 
 class UnreadableError(Exception):
@@ -65,7 +65,7 @@ DEEPEST = 20
 
 def tokens(text: str) -> list[Token]:
     """The tokens of a script, comments left out. A here-document stands where it is asked for."""
-    found: list[Token] = []
+    result: list[Token] = []
     waiting: list[tuple[int, str, bool]] = []  # index of its token, delimiter, whether tabs are stripped
     at = 0
     while at < len(text):
@@ -74,28 +74,30 @@ def tokens(text: str) -> list[Token]:
         elif text[at] == "#":
             at = _line_end(text, at)
         elif text[at] == "\n":
-            found.append(Operator("\n", at))
+            result.append(Operator("\n", at))
             at += 1
             for index, delimiter, tabs in waiting:
-                asked = found[index]
-                body, at = _document(text, at, delimiter, tabs, asked.start)
-                found[index] = Here(body, isinstance(asked, Here) and asked.plain, asked.start)
+                document = result[index]
+                body, at = _document(text, at, delimiter, tabs, document.start)
+                result[index] = HereDocument(
+                    body, isinstance(document, HereDocument) and document.plain, document.start
+                )
             waiting = []
         elif text.startswith("<<", at) and not text.startswith("<<<", at):
             tabs = text.startswith("<<-", at)
             blank = _BLANK.match(text, at + 2 + tabs)
             word, end = _word(text, blank.end() if blank else at + 2 + tabs, 0)
             delimiter = "".join(piece.text for piece in word.pieces)
-            waiting.append((len(found), delimiter, tabs))
-            found.append(Here("", word.raw != delimiter, at))
+            waiting.append((len(result), delimiter, tabs))
+            result.append(HereDocument("", word.raw != delimiter, at))
             at = end
         else:
             token, at = _token(text, at)
-            found.append(token)
+            result.append(token)
     if waiting:
         index, delimiter, _ = waiting[0]
-        raise UnreadableError(f'the here-document "{delimiter}" has no end', found[index].start)
-    return found
+        raise UnreadableError(f'the here-document "{delimiter}" has no end', result[index].start)
+    return result
 
 
 def _token(text: str, at: int) -> tuple[Token, int]:
@@ -147,12 +149,12 @@ def _word(text: str, at: int, depth: int) -> tuple[Word, int]:
             pieces.append(Piece(TEXT, text[at + 1 : end], True))
             at = end + 1
         elif char == '"':
-            found, at = _double(text, at, depth)
-            pieces += found
+            quoted, at = _double(text, at, depth)
+            pieces += quoted
         elif text.startswith("$'", at):
             if not (ansi := _ANSI_QUOTE.match(text, at)):
                 raise UnreadableError("a quote is not closed", at)
-            escaped = re.sub(r"\\(.)", lambda found: _ANSI.get(found[1], found[0]), ansi[1], flags=re.DOTALL)
+            escaped = re.sub(r"\\(.)", lambda quoted: _ANSI.get(quoted[1], quoted[0]), ansi[1], flags=re.DOTALL)
             pieces.append(Piece(TEXT, escaped, True))
             at = ansi.end()
         elif char in "$`":
@@ -344,7 +346,7 @@ class _Reader:
             if isinstance(token, Word) or (words and words[0].raw == "[[" and words[-1].raw != "]]"):
                 words += [token] if isinstance(token, Word) else []
                 self.at += 1
-            elif isinstance(token, Here):
+            elif isinstance(token, HereDocument):
                 redirects.append(Redirect("<<", None, token.text, token.plain))
                 self.at += 1
             elif token.text in ENDS or token.text == ")":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from bayplan.workflows.sbatch.expansion import MARK, NODE, Scope
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
-from bayplan.workflows.sbatch.shape import Given, Shape, count, shape
+from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, shape
 from bayplan.workflows.sbatch.variables import SHELLS, Body, base
 
 ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
@@ -29,12 +30,12 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         shell = base(words[0]) if words else ""
     if shell not in SHELLS:
         return _program(script, words, findings)
-    known = {} if index is None else {ARRAY[0]: str(index)}
-    scope = Scope({**slurm_variables(script), **known}, {}, len(script.sections))
+    array = {} if index is None else {ARRAY[0]: str(index)}
+    scope = Scope({**slurm_variables(script), **array}, {}, len(script.sections))
     body, seen = Body(script.body, script.line), Findings()
     result = run_body(body, scope, script.exported, seen)
     if result is None or result.steps:
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
     if result is None:
         return None
     if not result.steps:
@@ -65,10 +66,10 @@ def _single_task(
     shape = script.first.shape
     spot = body.spot(result.work[0].start) if result.work else script.first.spot
     if has_errors(seen.all()) and SRUN.search(script.body):
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
         return None
     if not result.work:
-        findings.found.update(seen.found)
+        findings.diagnostics.update(seen.diagnostics)
         hint = "start the program with srun"
         findings.error("W614", spot, "the script starts no program", hint)
         return None
@@ -81,12 +82,12 @@ def _single_task(
         return None
     plain = len(result.work) == 1 and bool(result.words)
     wanted = ("W612", "W613") if plain else ("W612",)
-    findings.found.update((each, None) for each in seen.found if plain or each.code in wanted)
+    findings.diagnostics.update((each, None) for each in seen.diagnostics if plain or each.code in wanted)
     if plain:
         return [[Step({}, result.words, result.env, result.before, result.folder, spot, 0)]]
-    asked = set(re.findall(r"\bSLURM_\w+", script.body))
-    known = {name: value for name in sorted(asked) if isinstance(value := scope.text(name), str)}
-    return [[Step({}, (shell, "-c", script.body), {**known, **script.exported}, (), "", spot, 0)]]
+    names = set(re.findall(r"\bSLURM_\w+", script.body))
+    slurm = {name: value for name in sorted(names) if isinstance(value := scope.text(name), str)}
+    return [[Step({}, (shell, "-c", script.body), {**slurm, **script.exported}, (), "", spot, 0)]]
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:
@@ -100,7 +101,7 @@ def _program(script: Script, words: Sequence[str], findings: Findings) -> list[l
     return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Position(script.line), 0)]]
 
 
-# The steps of a batch as parts of a gang: which nodes of which section each has, and in which segments.
+# The steps of a batch as parts of a gang: the section, nodes and segments of each.
 
 TASK_OPTIONS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
@@ -116,13 +117,13 @@ class Part(NamedTuple):
 
     step: Step
     shape: Shape
-    options: Mapping[str, Given]  # those of the section, and the step's own
+    options: Mapping[str, UsedOption]  # those of the section, and the step's own
     section: int
     base: int
     pool: str
     names: tuple[tuple[str, int], ...]
     segment: int = 0  # nodes of each, where there are several
-    asked: bool = False  # --segment is there
+    segmented: bool = False  # --segment is there
     branches: tuple[pods.PodSetBranch, ...] = ()
     files: Mapping[str, str] = {}
     places: Mapping[Route, Position] = {}
@@ -148,40 +149,29 @@ class Part(NamedTuple):
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
     """The parts of a batch, in the order of their steps. W603, W620, W623."""
-    made: list[Part] = []
-    taken: dict[int, int] = {}
-    used: dict[str, int] = {}
+    result: list[Part] = []
+    taken: Counter[int] = Counter()
+    used: Counter[str] = Counter()
     for number, step in enumerate(batch):
-        for section in _sections(script, step, findings):
-            own_ = script.sections[section]
-            asked = _shape(own_, step, findings)
-            base = _base(step, section, taken.get(section, 0), findings)
-            taken[section] = max(taken.get(section, 0), base + asked.nodes)
-            part = Part(
-                step,
-                asked,
-                {**own_.options, **step.options},
-                section,
-                base,
-                own_.pool,
-                ((_name(batch, step, used), 0),),
-            )
-            made.append(_with_branches(script, _segmented(part, own_, findings), number))
-    for section, nodes in taken.items():
-        available = script.sections[section].shape.nodes
-        spans = sorted((part.base, part.base + part.shape.nodes) for part in made if part.section == section)
+        for index in _sections(script, step, findings):
+            section = script.sections[index]
+            shape = _shape(section, step, findings)
+            base = _base(step, index, taken[index], findings)
+            taken[index] = max(taken[index], base + shape.nodes)
+            name = step_name(step) if len(batch) > 1 else "worker"
+            used[name] += 1
+            name = name if used[name] == 1 else f"{name}-{used[name]}"
+            options = {**section.options, **step.options}
+            part = Part(step, shape, options, index, base, section.pool, ((name, 0),))
+            result.append(_with_branches(script, _segmented(part, section, findings), number))
+    for index, nodes in taken.items():
+        available = script.sections[index].shape.nodes
+        spans = sorted((part.base, part.base + part.shape.nodes) for part in result if part.section == index)
         if nodes > available or any(one[1] > other[0] for one, other in pairwise(spans)):
             message = f"the steps that run together take more than the {available} nodes, or share some of them"
             hint = "give each `--nodes`, and together no more than the job has"
             findings.error("W623", batch[-1].spot, message, hint)
-    return made
-
-
-def _name(batch: Sequence[Step], step: Step, used: dict[str, int]) -> str:
-    """`worker` where there is one step, else after the program."""
-    name = step_name(step) if len(batch) > 1 else "worker"
-    used[name] = used.get(name, 0) + 1
-    return name if used[name] == 1 else f"{name}-{used[name]}"
+    return result
 
 
 def _with_branches(script: Script, part: Part, number: int) -> Part:
@@ -189,86 +179,80 @@ def _with_branches(script: Script, part: Part, number: int) -> Part:
     if script.remarks is None or not part.step.command[-1:] or part.step.command[:2] != ("sh", "-c"):
         return part
     names = script.remarks.pods[number] if number < len(script.remarks.pods) else ()
-    found = pods.branches(part.step.command[2], names)
-    if not found:
+    pod_sets = pods.branches(part.step.command[2], names)
+    if not pod_sets:
         return part
     pool = script.remarks.pools.get(part.section, part.pool)
-    known = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
-    return part._replace(branches=found, names=((found[0].name, 0),), pool=pool if known else "")
+    named = script.topology and script.topology.pool(pool) and len(script.topology.pools) > 1
+    return part._replace(branches=pod_sets, names=((pod_sets[0].name, 0),), pool=pool if named else "")
 
 
 def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
-    given = step.options.get("het-group")
-    if given is None:
+    option = step.options.get("het-group")
+    numbers = [count(part, 0) for part in option.value.split(",")] if option else [0]
+    valid = [each for each in numbers if each is not None and each < len(script.sections)]
+    if option and len(valid) < len(numbers):
+        message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
+        findings.error("W602", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
-    found = [count(part, 0) for part in given.value.split(",")]
-    good = [each for each in found if each is not None and each < len(script.sections)]
-    if len(good) < len(found) or not good:
-        message = f"--het-group={given.value}: the script has {len(script.sections)} sections, numbered from 0"
-        findings.error("W602", given.spot, message, "separate sections with `#SBATCH hetjob`")
-        return [0]
-    return good
+    return valid
 
 
 def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     """The shape of the section, unless the step says otherwise."""
-    own_ = {
-        name: given
-        for name, given in step.options.items()
-        if name in (*TASK_OPTIONS, *GPU_OPTIONS, *MEMORY, *CPU_OPTIONS)
-    }
-    if not own_:
+    families = (GPU_OPTIONS, MEMORY, CPU_OPTIONS)
+    names = {name for family in (TASK_OPTIONS, *families) for name in family}
+    own = {name: option for name, option in step.options.items() if name in names}
+    if not own:
         return section.shape
-    held = {name: given for name, given in section.options.items() if name in INHERITED}
-    whole, nodes = section.shape, own_.get("nodes", section.options.get("nodes"))
+    whole, nodes = section.shape, own.get("nodes", section.options.get("nodes"))
 
-    def option(name: str, value: int) -> Given:
-        return Given(STEPS[name], str(value), step.spot)
+    def option(name: str, value: int) -> UsedOption:
+        return UsedOption(STEPS[name], str(value), step.spot)
 
-    families = [each for each in (GPU_OPTIONS, MEMORY, CPU_OPTIONS) if own_.keys() & set(each)]  # the step says them
-    options = {name: given for name, given in held.items() if not any(name in family for family in families)}
-    options["nodes"] = nodes if nodes else option("nodes", whole.nodes)
-    if "ntasks" not in own_ and "ntasks-per-node" not in own_ and "ntasks-per-gpu" not in own_:
-        options["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
-    if whole.gpus and not any(name in own_ for name in GPU_OPTIONS):
-        options.pop("gres", None)
-        options["gpus-per-node"] = option("gpus-per-node", whole.gpus * whole.per_node)
-    options.pop("gres", None) if any(name in own_ for name in GPU_OPTIONS) else None
-    made = shape({**options, **own_}, step.spot, findings)
-    return made._replace(by_gres=whole.by_gres, kind=made.kind or whole.kind)
+    replaced = {name for family in families if own.keys() & set(family) for name in family}
+    inherited = {name: each for name, each in section.options.items() if name in INHERITED and name not in replaced}
+    inherited["nodes"] = nodes if nodes else option("nodes", whole.nodes)
+    if not own.keys() & {"ntasks", "ntasks-per-node", "ntasks-per-gpu"}:
+        inherited["ntasks-per-node"] = option("ntasks-per-node", whole.per_node)
+    if whole.gpus and not own.keys() & set(GPU_OPTIONS):
+        inherited.pop("gres", None)
+        inherited["gpus-per-node"] = option("gpus-per-node", whole.gpus * whole.per_node)
+    result = shape({**inherited, **own}, step.spot, findings)
+    return result._replace(by_gres=whole.by_gres, kind=result.kind or whole.kind)
 
 
 def _base(step: Step, section: int, free: int, findings: Findings) -> int:
     """The first node of a step."""
-    if given := step.options.get("relative"):
-        number = count(given.value, 0)
+    if option := step.options.get("relative"):
+        number = count(option.value, 0)
         if number is None:
             findings.error(
-                "W602", given.spot, f'--relative: "{given.value}" is not a number', "Slurm would refuse it too"
+                "W602", option.spot, f'--relative: "{option.value}" is not a number', "Slurm would refuse it too"
             )
         return number or 0
-    if given := step.options.get("nodelist"):
-        first = given.value.split(",")[0]
-        found = MARK.fullmatch(first)
-        if found and found[1] == NODE and int(found[2].partition(".")[0]) == section:
-            return int(found[2].partition(".")[2])
+    if option := step.options.get("nodelist"):
+        first = option.value.split(",")[0]
+        match = MARK.fullmatch(first)
+        if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
+            return int(match[2].partition(".")[2])
         message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-        findings.error("W603", given.spot, message, "say how many nodes with --nodes, and the first with --relative")
+        findings.error("W603", option.spot, message, "say how many nodes with --nodes, and the first with --relative")
     return free
 
 
 def _segmented(part: Part, section: Section, findings: Findings) -> Part:
     """With its segments."""
-    given = part.options.get("segment")
-    if given is None:
+    option = part.options.get("segment")
+    if option is None:
         return part
-    size, nodes = count(given.value), part.shape.nodes
+    size, nodes = count(option.value), part.shape.nodes
     if size is None or (nodes % size and nodes > size):
-        message = f"{nodes} nodes cannot be cut into segments of {given.value}"
-        findings.error("W620", given.spot, message, "Slurm wants a number that divides --nodes")
+        message = f"{nodes} nodes cannot be cut into segments of {option.value}"
+        findings.error("W620", option.spot, message, "Slurm wants a number that divides --nodes")
         return part
     if nodes != section.shape.nodes:
         message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
-        findings.error("W620", given.spot, message, "let the step take all nodes, or leave --segment out")
+        findings.error("W620", option.spot, message, "let the step take all nodes, or leave --segment out")
         return part
-    return part._replace(segment=size if nodes > size else 0, asked=True)
+    return part._replace(segment=size if nodes > size else 0, segmented=True)

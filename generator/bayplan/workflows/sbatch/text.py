@@ -47,8 +47,9 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
                 found.append(error("R150", (subject, AT, number, cut), "a quote is not closed in this line", hint=hint))
             elif cut:
                 directives.append({"line": number, "words": [{"column": c, "text": t} for c, t in cut]})
+    base = name.replace("\\", "/").rpartition("/")[2]
     data: dict[str, Any] = {
-        "name": stem(name),
+        "name": (base.partition(".")[0] or "job")[:200],  # what sbatch calls a job without a name: the script's file
         "interpreter": lines[0][2:].strip()[:4096],
         "directives": directives,
         "comments": "\n".join(line for line in lines[1:end] if line.startswith("# "))[:MOST],
@@ -58,12 +59,6 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
     if has_errors(found):
         return Outcome(None, tuple(found))
     return Outcome((Document(name, text, 0, {"sbatch": data}),), tuple(found))
-
-
-def stem(name: str) -> str:
-    """What sbatch calls a job without a name: the script's file."""
-    base = name.replace("\\", "/").rpartition("/")[2]
-    return (base.partition(".")[0] or "job")[:200]
 
 
 def _refused(raw: bytes, text: str, subject: str) -> Iterator[Diagnostic]:
@@ -117,7 +112,7 @@ def _line(line: str, number: int, here: bool, subject: str) -> Iterator[Diagnost
 
 def words(line: str, start: int) -> list[tuple[int, str]] | int:
     """The words of a directive from an offset on, each with its column; the column of a quote that is not closed."""
-    found: list[tuple[int, str]] = []
+    result: list[tuple[int, str]] = []
     at = start
     while at < len(line):
         if line[at].isspace():
@@ -141,5 +136,5 @@ def words(line: str, start: int) -> list[tuple[int, str]] | int:
                 at += 1
             if quote:
                 return quote
-            found.append((began, text))
-    return found
+            result.append((began, text))
+    return result

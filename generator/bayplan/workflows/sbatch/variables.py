@@ -8,7 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
-from bayplan.workflows.sbatch.expansion import RANDOM_VARIABLES, RANK, Scope, Unknown, Value, output, split, text
+from bayplan.workflows.sbatch.expansion import (
+    RANDOM_VARIABLES,
+    RANK,
+    Scope,
+    Unknown,
+    Value,
+    output,
+    split,
+    split_all,
+    text,
+)
 from bayplan.workflows.sbatch.options import Findings, Position
 from bayplan.workflows.sbatch.shell import Piece, Redirect, Statement, UnreadableError, Word, statements
 
@@ -24,7 +34,7 @@ class Body:
 
     def __init__(self, text: str, line: int) -> None:
         self.text, self.line = text, line
-        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self.starts = [0, *(newline.end() for newline in re.finditer("\n", text))]
 
     def spot(self, offset: int) -> Position:
         """The place of an offset."""
@@ -51,8 +61,8 @@ class Variables:
 
     def env(self) -> dict[str, str]:
         """What tasks find in their environment."""
-        held = {name: self.texts.get(name) for name in self.exports}
-        return {name: value for name, value in held.items() if isinstance(value, str)}
+        values = {name: self.texts.get(name) for name in self.exports}
+        return {name: value for name, value in values.items() if isinstance(value, str)}
 
     def spot(self, statement: Statement | Word) -> Position:
         """Where it stands."""
@@ -60,15 +70,19 @@ class Variables:
 
     def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
         """The text of a word."""
-        found = text(word, self.scope)
-        return text(word, self._with_random_numbers(at)) if isinstance(found, Unknown) and found.random else found
+        value = text(word, self.scope)
+        return text(word, self._with_random_numbers(at)) if isinstance(value, Unknown) and value.random else value
 
     def _split(self, word: Word) -> list[str] | Unknown:
         """The words that a word becomes."""
-        found = split(word, self.scope)
+        words = split(word, self.scope)
         return (
-            split(word, self._with_random_numbers(word.start)) if isinstance(found, Unknown) and found.random else found
+            split(word, self._with_random_numbers(word.start)) if isinstance(words, Unknown) and words.random else words
         )
+
+    def _split_all(self, words: Iterable[Word]) -> list[str] | Unknown:
+        """The words that several words become."""
+        return split_all(words, self._split)
 
     def _with_random_numbers(self, at: int) -> Scope:
         """The variables, and a number in place of what bash draws."""
@@ -80,9 +94,9 @@ class Variables:
         """W609."""
         self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
 
-    def _assign(self, word: Word, found: re.Match[str]) -> None:
-        name, adds = found[1], bool(found[2])
-        pieces = after(word, len(found[0]))
+    def _assign(self, word: Word, assignment: re.Match[str]) -> None:
+        name, adds = assignment[1], bool(assignment[2])
+        pieces = after(word, len(assignment[0]))
         if len(pieces) == 1 and pieces[0].kind == shell.ARRAY:
             self._list(name, pieces[0].text, adds)
             return
@@ -106,55 +120,53 @@ class Variables:
         """`: ${NAME:=default}` gives a variable a value that has none."""
         for word in words:
             for piece in word.pieces:
-                found = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
-                if found:
-                    self.assign(found[1], text([piece], self.scope), word.start)
+                match = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
+                if match:
+                    self.assign(match[1], text([piece], self.scope), word.start)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
-        held: list[str] = list(self.lists.get(name, ())) if adds else []
         try:
-            found = statements(inside.replace("\n", " "))
+            commands = statements(inside.replace("\n", " "))
         except UnreadableError:
-            found = ()
-        for word in found[0].words if len(found) == 1 else ():
-            parts = self._split(word)
-            if isinstance(parts, Unknown):
-                self.assign(name, parts)
-                return
-            held += parts
-        if len(found) > 1:
-            self.assign(name, Unknown(f"the list {name} takes running the script"))
+            commands = ()
+        entries = self._split_all(commands[0].words) if len(commands) == 1 else []
+        if len(commands) > 1:
+            entries = Unknown(f"the list {name} takes running the script")
+        if isinstance(entries, Unknown):
+            self.assign(name, entries)
             return
         self.texts.pop(name, None)
-        self.lists[name] = tuple(held)
+        self.lists[name] = (*(self.lists.get(name, ()) if adds else ()), *entries)
 
     def _export(self, each: Statement, words: list[Word]) -> None:
         exports = words[0].raw == "export" or any(re.fullmatch(r"-[a-z]*x[a-z]*", word.raw) for word in words)
         for word in words[1:]:
             if word.raw.startswith("-"):
                 continue
-            found = shell.ASSIGNMENT.match(word.raw)
-            name = found[1] if found else word.raw
-            if found:
-                self._assign(word, found)
+            assignment = shell.ASSIGNMENT.match(word.raw)
+            name = assignment[1] if assignment else word.raw
+            if assignment:
+                self._assign(word, assignment)
             if not exports or not re.fullmatch(r"[A-Za-z_]\w*", name):
                 continue
             value = self.scope.text(name)
             if isinstance(value, str):
                 self.exports[name] = None
-            elif found and _refers_to(name, after(word, len(found[0]))):
-                self._prepend(name, word, found)
-            elif found:
-                self.unknown(value, self.spot(word))
+            elif assignment:
+                pieces = after(word, len(assignment[0]))
+                if any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces):
+                    self._prepend(name, word, pieces)
+                else:
+                    self.unknown(value, self.spot(word))
 
-    def _prepend(self, name: str, word: Word, found: re.Match[str]) -> None:
+    def _prepend(self, name: str, word: Word, pieces: Sequence[Piece]) -> None:
         """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
-        scope = Scope({**self.texts, name: f"\0rank:9{len(name)}\0"}, self.lists, self.sections, output)
-        value = text(after(word, len(found[0])), scope)
-        if isinstance(value, Unknown) or RANK in value.replace(f"\0rank:9{len(name)}\0", ""):
+        own = f"\0rank:9{len(name)}\0"
+        value = text(pieces, self.scope._replace(texts={**self.texts, name: own}))
+        if isinstance(value, Unknown) or RANK in value.replace(own, ""):
             self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))
             return
-        parts = [quote(part) if part else "" for part in value.split(f"\0rank:9{len(name)}\0")]
+        parts = [quote(part) if part else "" for part in value.split(own)]
         variable = f'"${{{name}-}}"'
         self.before.append(f"export {name}={variable.join(parts)}")
         self.texts.pop(name, None)
@@ -204,12 +216,7 @@ def _port(name: str) -> bool:
     return "PORT" in name.upper()
 
 
-def _refers_to(name: str, pieces: Sequence[Piece]) -> bool:
-    """Whether a value is made of the variable itself."""
-    return any(piece.kind != shell.TEXT and re.match(rf"{name}\b", piece.text) for piece in pieces)
-
-
-# Commands that stand beside steps in scripts, and what becomes of them.
+# Commands beside the steps of a script, by what the translation does with them.
 
 NO_EFFECT = frozenset(
     ("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift")
@@ -272,7 +279,7 @@ def script(words: tuple[str, ...]) -> int | None:
     return None
 
 
-# What commands beside the steps leave behind: files that tasks may read, since the nodes of a job share its folder.
+# Files that commands beside the steps write: tasks may read them, since the nodes of a job share its folder.
 
 NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 READING = QUIET | {"export", "declare", "read", "["}
@@ -281,11 +288,11 @@ READING = QUIET | {"export", "declare", "read", "["}
 
 def file_of(each: Statement) -> str:
     """The file that a command writes, as the script calls it; empty: none. Where its errors go is a log."""
-    found = next((named for redirect in each.redirects if (named := _target(redirect))), "")
-    if not found and base(each.name) == "tee":
+    target = next((named for redirect in each.redirects if (named := _target(redirect))), "")
+    if not target and base(each.name) == "tee":
         files = (word.raw for word in each.words[1:] if not word.raw.startswith("-"))
-        found = next((word for word in files if word.strip("\"'") not in NOWHERE), "")
-    return found
+        target = next((word for word in files if word.strip("\"'") not in NOWHERE), "")
+    return target
 
 
 def _target(redirect: Redirect) -> str:
@@ -303,7 +310,8 @@ def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str
     for each in block.inner:
         if each.opened and each.opened != "function" and not harmless(each, functions, seen):
             return False
-        command = bool(each.words) and not each.opened and not assigns(each)
+        assigns = all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
+        command = not each.opened and not assigns
         pattern = block.opened == "case" and (each.end == ")" or (each.words[-1:] and each.words[-1].raw == "in"))
         looped = block.opened in ("for", "select") and each is block.inner[0]
         if command and not pattern and not looped and not _only_reads(each, functions, seen):
@@ -321,15 +329,10 @@ def _only_reads(each: Statement, functions: Mapping[str, Statement], seen: set[s
     return name in READING | seen
 
 
-def assigns(each: Statement) -> bool:
-    """Whether it is variables alone."""
-    return all(shell.ASSIGNMENT.match(word.raw) for word in each.words)
-
-
 def assigned(inner: Iterable[Statement]) -> Iterator[str]:
     """The variables that a block sets."""
     for each in inner:
         yield from assigned(each.inner)
         for word in each.words:
-            if found := shell.ASSIGNMENT.match(word.raw):
-                yield found[1]
+            if match := shell.ASSIGNMENT.match(word.raw):
+                yield match[1]

@@ -38,8 +38,8 @@ def claims(text: str) -> bool:
 
 def start(text: str) -> int:
     """The line with the title of a section, or the first one."""
-    found = min((at for title in (APPLICATION, REQUEST) if (at := text.find(title)) >= 0), default=0)
-    return text.count("\n", 0, found) + 1
+    offset = min((at for title in (APPLICATION, REQUEST) if (at := text.find(title)) >= 0), default=0)
+    return text.count("\n", 0, offset) + 1
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:

@@ -44,44 +44,45 @@ Parameters = Mapping[str, tuple[str, Any]]
 """Name -> kind and default. The one of kind REST takes what has no name."""
 
 
-class InvalidArgument(NamedTuple):
+class InvalidArgumentError(Exception):
     """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
     argument)."""
 
-    name: str
-    message: str
-    hint: str = ""
+    def __init__(self, name: str, message: str, hint: str = "") -> None:
+        self.name, self.message, self.hint = name, message, hint
 
 
-def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
     rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     left = list(words)
     while left and left[0].startswith("-") and left[0] != "--":
         name, equals, value = left.pop(0).lstrip("-").partition("=")
         if not equals and not left:
-            return found, [InvalidArgument(name, "has no value")]
-        found[name] = value if equals else left.pop(0)
+            return values, [InvalidArgumentError(name, "has no value")]
+        values[name] = value if equals else left.pop(0)
     if left and left[0] == "--":
         left.pop(0)
     if left and not rest:
-        return found, [InvalidArgument("", f'takes no argument without a name, and "{left[0]}" is one')]
-    return ({**found, rest: left} if left else found), []
+        return values, [InvalidArgumentError("", f'takes no argument without a name, and "{left[0]}" is one')]
+    return ({**values, rest: left} if left else values), []
 
 
-def bind_arguments(values: Mapping[str, Any], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgument]]:
+def bind_arguments(
+    values: Mapping[str, Any], parameters: Parameters
+) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
     """Every parameter with its value or its default, and what is wrong with them."""
-    wrong = [InvalidArgument(name, "is no argument of the component") for name in values if name not in parameters]
-    made: dict[str, Any] = {}
+    wrong = [InvalidArgumentError(name, "is no argument of the component") for name in values if name not in parameters]
+    arguments: dict[str, Any] = {}
     for name, (kind, default) in parameters.items():
         if values.get(name) is None:
-            made[name] = default
-            wrong += [InvalidArgument(name, "is missing")] if default is REQUIRED else []
+            arguments[name] = default
+            wrong += [InvalidArgumentError(name, "is missing")] if default is REQUIRED else []
         else:
-            made[name] = _as(kind, values[name])
-            wrong += [InvalidArgument(name, f"must be {kind}", EXAMPLES[kind])] if made[name] is None else []
-    return made, wrong
+            arguments[name] = _as(kind, values[name])
+            wrong += [InvalidArgumentError(name, f"must be {kind}", EXAMPLES[kind])] if arguments[name] is None else []
+    return arguments, wrong
 
 
 def _as(kind: str, value: Any) -> Any:
@@ -140,34 +141,31 @@ WORDS = {
 }
 
 
-def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]] | str:
-    """The mounts as a role holds them, or what is wrong with them."""
-    found: list[dict[str, str]] = []
+def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]]:
+    """The mounts as a role holds them."""
+    mounts: list[dict[str, str]] = []
     for word in words:
         key, _, value = word.partition("=")
         if key not in WORDS:
-            return f'has "{key}", which is no word of a mount'
+            raise InvalidArgumentError("mounts", f'has "{key}", which is no word of a mount')
         if WORDS[key] == "type":
-            found.append({})
-        elif not found:
-            return "must start with type=bind, type=volume or type=device"
-        found[-1][WORDS[key]] = value
-    made = [_mount(each) for each in found]
-    return next((each for each in made if isinstance(each, str)), None) or [
-        each for each in made if not isinstance(each, str)
-    ]
+            mounts.append({})
+        elif not mounts:
+            raise InvalidArgumentError("mounts", "must start with type=bind, type=volume or type=device")
+        mounts[-1][WORDS[key]] = value
+    return [_mount(each) for each in mounts]
 
 
-def _mount(given: dict[str, str]) -> dict[str, Any] | str:
-    kind, source, to = given["type"], given.get("src"), given.get("dst")
+def _mount(words: dict[str, str]) -> dict[str, Any]:
+    kind, source, target = words["type"], words.get("src"), words.get("dst")
     if kind not in ("bind", "volume", "device"):
-        return f'has a mount of type "{kind}"; there is bind, volume and device'
-    if not source or not (to or kind == "device"):
-        return f"has a {kind} mount without {'dst' if source else 'src'}"
+        raise InvalidArgumentError("mounts", f'has a mount of type "{kind}"; there is bind, volume and device')
+    if not source or not (target or kind == "device"):
+        raise InvalidArgumentError("mounts", f"has a {kind} mount without {'dst' if source else 'src'}")
     if kind == "device":
-        return {"src_path": source, "dst_path": to or source, "permissions": given.get("perm", "rwm")}
+        return {"src_path": source, "dst_path": target or source, "permissions": words.get("perm", "rwm")}
     what = "src" if kind == "volume" else "src_path"
-    return {what: source, "dst_path": to, "read_only": "readonly" in given}
+    return {what: source, "dst_path": target, "read_only": "readonly" in words}
 
 
 NEURON = "aws.amazon.com/neurondevice"
@@ -210,91 +208,83 @@ DEBUG: Mapping[str, str] = {
 }
 
 
-def ddp(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def ddp(values: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.ddp`."""
-    if (given["script"] is None) == (given["m"] is None):
-        return InvalidArgument("script", "or `m` must be given, one of the two")
-    nodes = NODES.fullmatch(given["j"])
+    if (values["script"] is None) == (values["m"] is None):
+        raise InvalidArgumentError("script", "or `m` must be given, one of the two")
+    nodes = NODES.fullmatch(values["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        return InvalidArgument(
-            "j",
-            f'must be [MIN:]NODESxPROCESSES, and is "{given["j"]}"',
-            "such as 2x8: 2 replicas with 8 processes each",
-        )
-    size = resource(given)
-    mounts = parse_mounts(given["mounts"])
-    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
-        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
-    experiment, name = _names(given)
-    env = {**given["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
-    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if given["debug"] else {})}
+        hint = "such as 2x8: 2 replicas with 8 processes each"
+        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, and is "{values["j"]}"', hint)
+    experiment, name = _names(values)
+    env = {**values["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
+    env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if values["debug"] else {})}
     most = int(nodes[2] or 1)
     role = {
-        "name": _stem(given),
-        "image": given["image"],
+        "name": _stem(values),
+        "image": values["image"],
         "min_replicas": int(nodes[1] or most) or None,
         "num_replicas": most,
         "entrypoint": "bash",
-        "args": ["-c", _command(given, nodes, most)],
+        "args": ["-c", _command(values, nodes, most)],
         "env": env,
-        "port_map": {"c10d": given["rdzv_port"]},
-        "max_retries": given["max_retries"],
-        "resource": size,
-        "mounts": mounts,
+        "port_map": {"c10d": values["rdzv_port"]},
+        "max_retries": values["max_retries"],
+        "resource": resource(values),
+        "mounts": parse_mounts(values["mounts"]),
     }
-    return {"name": name, "roles": [role], "metadata": given["metadata"]}
+    return {"name": name, "roles": [role], "metadata": values["metadata"]}
 
 
-def spmd(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def spmd(values: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
-    host = NAMED_RESOURCES.get(given["h"])
-    if host is None:
-        return _unknown(given["h"])
-    if "x" not in given["j"] and not host["gpu"]:
-        return InvalidArgument("j", f'must be NODESxPROCESSES: "{given["h"]}" has no GPUs to count', "such as 2x8")
-    nodes = given["j"] if "x" in given["j"] else f"{given['j']}x{host['gpu']}"
+    host = _named_resource(values["h"])
+    if "x" not in values["j"] and not host["gpu"]:
+        raise InvalidArgumentError("j", f'must be NODESxPROCESSES: "{values["h"]}" has no GPUs to count', "such as 2x8")
+    nodes = values["j"] if "x" in values["j"] else f"{values['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
-    return ddp({**rest, **given, "j": nodes, "script_args": given["args"]})
+    return ddp({**rest, **values, "j": nodes, "script_args": values["args"]})
 
 
-def resource(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def resource(values: Mapping[str, Any]) -> dict[str, Any]:
     """What each replica asks for: the named resource, else the numbers."""
-    if not given["h"]:
-        return made_resource(given["cpu"], given["gpu"], given["memMB"])
-    return NAMED_RESOURCES.get(given["h"]) or _unknown(given["h"])
+    size = (values["cpu"], values["gpu"], values["memMB"])
+    return _named_resource(values["h"]) if values["h"] else made_resource(*size)
 
 
-def _unknown(name: str) -> InvalidArgument:
+def _named_resource(name: str) -> dict[str, Any]:
+    if name in NAMED_RESOURCES:
+        return NAMED_RESOURCES[name]
     like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
     hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
-    return InvalidArgument("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+    raise InvalidArgumentError("h", f'is "{name}", which is no resource that TorchX comes with', hint)
 
 
-def _names(given: Mapping[str, Any]) -> tuple[str, str]:
+def _names(values: Mapping[str, Any]) -> tuple[str, str]:
     """Experiment and run, from `EXPERIMENT/RUN` with either left out."""
-    experiment, slash, run = given["name"].partition("/")
+    experiment, slash, run = values["name"].partition("/")
     if not slash:
         experiment, run = "", experiment
-    return experiment or "default-experiment", run or _stem(given)
+    return experiment or "default-experiment", run or _stem(values)
 
 
-def _stem(given: Mapping[str, Any]) -> str:
+def _stem(values: Mapping[str, Any]) -> str:
     """What the script or the module is called."""
-    if given["m"] is not None:
-        return str(given["m"]).rpartition(".")[2]
-    name = str(given["script"]).rstrip("/").rpartition("/")[2]
+    if values["m"] is not None:
+        return str(values["m"]).rpartition(".")[2]
+    name = str(values["script"]).rstrip("/").rpartition("/")[2]
     return name.rpartition(".")[0] or name
 
 
-def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
-    conf = ["--rdzv_conf", given["rdzv_conf"]] if given["rdzv_conf"] is not None else []
-    several = f"{RANK0}:{given['rdzv_port']}"
-    start = ["torchrun", "--rdzv_backend", given["rdzv_backend"], *conf, "--rdzv_endpoint"]
+def _command(values: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
+    conf = ["--rdzv_conf", values["rdzv_conf"]] if values["rdzv_conf"] is not None else []
+    several = f"{RANK0}:{values['rdzv_port']}"
+    start = ["torchrun", "--rdzv_backend", values["rdzv_backend"], *conf, "--rdzv_endpoint"]
     spread = f"{nodes[1]}:{nodes[2]}" if nodes[1] else nodes[2] or "1"
-    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(given["tee"])]
-    static = ["--node_rank", "${replica_id}"] if given["rdzv_backend"] == "static" else []
-    main = [given["script"]] if given["script"] is not None else ["-m", given["m"]]
-    end = [*then, "--role", "", *static, *main, *given["script_args"]]
+    then = ["--rdzv_id", "${app_id}", "--nnodes", spread, "--nproc_per_node", nodes[3], "--tee", str(values["tee"])]
+    static = ["--node_rank", "${replica_id}"] if values["rdzv_backend"] == "static" else []
+    main = [values["script"]] if values["script"] is not None else ["-m", values["m"]]
+    end = [*then, "--role", "", *static, *main, *values["script_args"]]
     endpoint = "localhost:0" if most == 1 else several
     return " ".join([shlex.join(start), endpoint, shlex.join(end)])
 
@@ -304,64 +294,57 @@ def _command(given: Mapping[str, Any], nodes: re.Match[str], most: int) -> str:
 SMALL = made_resource(1, 0, 1024)
 
 
-def echo(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def echo(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that prints a message."""
-    return _app("echo", given, SMALL, entrypoint="echo", args=[given["msg"]], num_replicas=given["num_replicas"])
+    return _app("echo", values, SMALL, entrypoint="echo", args=[values["msg"]], num_replicas=values["num_replicas"])
 
 
-def touch(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def touch(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that makes a file."""
-    return _app("touch", given, SMALL, entrypoint="touch", args=[given["file"]])
+    return _app("touch", values, SMALL, entrypoint="touch", args=[values["file"]])
 
 
-def sh(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def sh(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that gives its arguments to a shell."""
-    quoted = [shlex.quote(word) for word in given["args"]]
-    plain = given["entrypoint"] is not None
+    quoted = [shlex.quote(word) for word in values["args"]]
+    plain = values["entrypoint"] is not None
     return _app(
         "sh",
-        given,
-        resource(given),
-        entrypoint=given["entrypoint"] if plain else "sh",
+        values,
+        resource(values),
+        entrypoint=values["entrypoint"] if plain else "sh",
         args=quoted if plain else ["-c", " ".join(quoted)],
-        num_replicas=given["num_replicas"],
-        env={"LOGLEVEL": "WARNING", **given["env"]},
-        max_retries=given["max_retries"],
+        num_replicas=values["num_replicas"],
+        env={"LOGLEVEL": "WARNING", **values["env"]},
+        max_retries=values["max_retries"],
     )
 
 
-def python(given: Mapping[str, Any]) -> dict[str, Any] | InvalidArgument:
+def python(values: Mapping[str, Any]) -> dict[str, Any]:
     """One role that runs a module, a command or a script."""
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
-    asked = [kind for kind in kinds if given[kind] is not None]
-    if len(asked) != 1:
-        return InvalidArgument("m", "or `c` or `script` must be given, one of the three")
-    args = [*kinds[asked[0]], given[asked[0]], *given["args"]]
-    env = {"HYDRA_MAIN_MODULE": given["m"]} if given["m"] else {}
-    count = given["num_replicas"]
-    made = _app("python", given, resource(given), entrypoint="python", args=args, num_replicas=count, env=env)
-    return made if isinstance(made, InvalidArgument) else {**made, "name": given["name"]}
+    chosen = [kind for kind in kinds if values[kind] is not None]
+    if len(chosen) != 1:
+        raise InvalidArgumentError("m", "or `c` or `script` must be given, one of the three")
+    args = [*kinds[chosen[0]], values[chosen[0]], *values["args"]]
+    env = {"HYDRA_MAIN_MODULE": values["m"]} if values["m"] else {}
+    count = values["num_replicas"]
+    app = _app("python", values, resource(values), entrypoint="python", args=args, num_replicas=count, env=env)
+    return {**app, "name": values["name"]}
 
 
-def _app(
-    name: str, given: Mapping[str, Any], size: dict[str, Any] | InvalidArgument, **role: Any
-) -> dict[str, Any] | InvalidArgument:
+def _app(name: str, values: Mapping[str, Any], size: dict[str, Any], **role: Any) -> dict[str, Any]:
     """An application of one role, both of that name."""
-    mounts = parse_mounts(given.get("mounts") or [])
-    if isinstance(size, InvalidArgument) or isinstance(mounts, str):
-        return size if isinstance(size, InvalidArgument) else InvalidArgument("mounts", str(mounts))
-    whole = {"name": name, "image": given["image"], **role, "resource": size, "mounts": mounts}
+    mounts = parse_mounts(values.get("mounts") or [])
+    whole = {"name": name, "image": values["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
-
-
-Build = Callable[[Mapping[str, Any]], "dict[str, Any] | InvalidArgument"]
 
 
 class Component(NamedTuple):
     """What a component takes, and how it makes an AppDef of that."""
 
     parameters: Parameters
-    build: Build
+    build: Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 SIZE: Parameters = {"cpu": (WHOLE, 1), "gpu": (WHOLE, 0), "memMB": (WHOLE, 1024), "h": (TEXT, None)}

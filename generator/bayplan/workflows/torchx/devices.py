@@ -6,7 +6,6 @@ knows which of both belong together. So a role gets the fabric, and the fabric b
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,60 +14,9 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
-from bayplan.model.topology import ClusterTopology, Fabric, Pool
+from bayplan.kube.networks import NAMED, Annotation, Selection
+from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
 from bayplan.workflows.torchx.marks import INSTANCE
-
-# The annotation by which Multus attaches networks to a pod (multus-cni 4.3, pkg/k8sclient): a comma-separated list, or
-# JSON.
-
-
-class Network(NamedTuple):
-    """One attachment: namespace (empty: the pod's), name, and what else is said of it."""
-
-    namespace: str
-    name: str
-    interface: str = ""  # how the pod is to call it; empty: by its place
-    more: tuple[str, ...] = ()
-
-    def means(self, reference: str, namespace: str) -> bool:
-        """Whether a rail's network is this one; pods are in that namespace."""
-        of, _, name = reference.rpartition("/")
-        return name == self.name and (of or namespace) == (self.namespace or namespace or of)
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
-
-
-def parse(text: Any) -> tuple[Network, ...] | None:
-    """The attachments in order; None where the text is nothing that Multus reads."""
-    if not isinstance(text, str):
-        return None
-    if not any(sign in text for sign in '[{"'):
-        return tuple(_short(each.strip()) for each in text.split(",") if each.strip())
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    entries = data if isinstance(data, list) else [data]
-    if not all(isinstance(each, Mapping) and isinstance(each.get("name"), str) for each in entries):
-        return None
-    return tuple(
-        Network(
-            str(each.get("namespace") or ""),
-            each["name"],
-            str(each.get("interface") or ""),
-            tuple(key for key in each if key not in ("name", "namespace", "interface")),
-        )
-        for each in entries
-    )
-
-
-def _short(text: str) -> Network:
-    """`[namespace/]name[@interface]`"""
-    name, _, interface = text.partition("@")
-    namespace, _, own = name.rpartition("/")
-    return Network(namespace, own, interface)
-
 
 CARDS = ("rdma/", "vpc.amazonaws.com/efa")
 """How the resources of network cards begin that everybody calls so."""
@@ -78,7 +26,7 @@ class FabricRequest(NamedTuple):
     """What a role asks for."""
 
     devices: Mapping[str, int]
-    networks: tuple[Network, ...]
+    networks: tuple[Selection, ...]
     device_route: Route
     network_route: Route
     namespace: str = ""
@@ -91,7 +39,7 @@ class FabricAttachment(NamedTuple):
     fabric: Any = ""
     devices: Mapping[str, int] = {}
     covered: bool = False
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
@@ -119,8 +67,15 @@ def _chosen(fabrics: Iterable[Fabric], requested: FabricRequest) -> Fabric | Non
 
 def _score(fabric: Fabric, requested: FabricRequest) -> tuple[int, int]:
     resources = {rail.resource for rail in fabric.rails}
-    known = sum(any(each.means(r.network, requested.namespace) for r in fabric.rails) for each in requested.networks)
-    return sum(name in resources for name in requested.devices), known
+    attached = sum(any(_is_of(each, rail, requested) for rail in fabric.rails) for each in requested.networks)
+    return sum(name in resources for name in requested.devices), attached
+
+
+def _is_of(network: Selection, rail: Rail, requested: FabricRequest) -> bool:
+    """Whether a network is the rail's. Without a namespace of its own, either is in the pods' namespace."""
+    namespace, _, name = rail.network.rpartition("/")
+    pods = requested.namespace
+    return name == network.name and (namespace or pods) == (network.namespace or pods or namespace)
 
 
 def _attach(fabric: Fabric, requested: FabricRequest) -> FabricAttachment:
@@ -141,40 +96,38 @@ def _attach(fabric: Fabric, requested: FabricRequest) -> FabricAttachment:
 
 def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
     """The first rails of each resource, as many as are asked for; of a shared card's pool all."""
-    left = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
-    made = []
+    remaining = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
+    rails = []
     for number, rail in enumerate(fabric.rails):
-        if left[rail.resource] > 0:
-            left[rail.resource] -= 1
-            made.append(number)
-    return made
+        if remaining[rail.resource] > 0:
+            remaining[rail.resource] -= 1
+            rails.append(number)
+    return rails
 
 
-def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tuple[Network, ...]]:
+def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tuple[Selection, ...]]:
     """A rail for each network, and the networks for which there is none (left)."""
-    made: list[int] = []
-    lost: list[Network] = []
+    rails: list[int] = []
+    without: list[Selection] = []
     for network in requested.networks:
-        fitting = (
-            n for n, r in enumerate(fabric.rails) if n not in made and network.means(r.network, requested.namespace)
-        )
-        number = next(fitting, None)
+        matching = (n for n, rail in enumerate(fabric.rails) if n not in rails and _is_of(network, rail, requested))
+        number = next(matching, None)
         if number is None:
-            lost.append(network)
+            without.append(network)
         else:
-            made.append(number)
-    return made, tuple(lost)
+            rails.append(number)
+    return rails, tuple(without)
 
 
 def _mismatch(
-    fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Network], requested: FabricRequest
+    fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Selection], requested: FabricRequest
 ) -> Iterator[Diagnostic]:
     """W595 for each resource whose cards are not those of the rails, and for networks without a rail."""
     hint = (
         "attach as many networks as devices are asked for; the fabric's rails in the topology say which belong together"
     )
     if lost:
-        names = listing([str(each) for each in lost], "and")
+        names = listing([each.title for each in lost], "and")
         message = f'fabric "{fabric.name}" has no rail left for the network {names}'
         yield error("W595", requested.network_route, message, hint=hint)
     counted = Counter(fabric.rails[number].resource for number in rails)
@@ -196,7 +149,7 @@ def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) ->
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
     """W597: of an attachment only its network comes along; the fabric says the order, and the interfaces' names."""
     hint = "say it in the topology's fabric, or use `template`"
-    if more := sorted({key for each in requested.networks for key in each.more}):
+    if more := sorted({key for each in requested.networks for key in each.data if key not in NAMED}):
         verb = "are" if len(more) > 1 else "is"
         message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation {verb} left out"
         yield warning("W597", requested.network_route, message, hint=hint)
@@ -208,13 +161,12 @@ def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricReq
         yield warning("W597", requested.network_route, message, hint=hint)
 
 
-def _renamed_interfaces(fabric: Fabric, rails: Sequence[int], without_empty: Sequence[Network]) -> Iterator[str]:
+def _renamed_interfaces(fabric: Fabric, rails: Sequence[int], networks: Sequence[Selection]) -> Iterator[str]:
     """Where a network's interface in the pod has another name than in the annotation."""
     names = {rail: fabric.rails[rail].interface or f"net{place}" for place, rail in enumerate(sorted(rails), 1)}
-    for place, (rail, network) in enumerate(zip(rails, without_empty, strict=True), 1):
-        meant = network.interface or f"net{place}"
-        if meant != names[rail]:
-            yield f'"{network}" becomes "{names[rail]}" in place of "{meant}"'
+    for rail, network, interface in zip(rails, networks, Annotation(tuple(networks)).interfaces(), strict=True):
+        if interface != names[rail]:
+            yield f'"{network.title}" becomes "{names[rail]}" in place of "{interface}"'
 
 
 def _unknown(requested: FabricRequest, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
@@ -227,7 +179,7 @@ def _unknown(requested: FabricRequest, devices: Mapping[str, int]) -> Iterator[D
             yield info("W594", (*requested.device_route, name), message, hint=hint)
 
 
-# TorchX' names -> DNS labels, which Kubernetes wants.
+# Names in TorchX -> DNS labels, which Kubernetes requires.
 
 LONGEST = 40
 """What is left of a name: a pod's name holds the workflow's, the role's and two numbers, in 63 characters."""
@@ -236,21 +188,21 @@ LONGEST = 40
 def label(name: str) -> str:
     """Lower case, a hyphen for whatever is no letter or digit; hashed where two names could become one."""
     plain = re.sub(r"[_./ -]+", "-", name.lower()).strip("-")
-    made = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
-    if made == plain and made and len(made) <= LONGEST:
-        return made
-    return _hashed(made[: LONGEST - 5].strip("-") or "app", name)
+    name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
+    if name_label == plain and name_label and len(name_label) <= LONGEST:
+        return name_label
+    return _hashed(name_label[: LONGEST - 5].strip("-") or "app", name)
 
 
 def labels(names: Sequence[str]) -> tuple[str, ...]:
     """Those of several, no two alike."""
-    made: list[str] = []
+    result: list[str] = []
     for name in names:
         short, whole = label(name), name
-        while short in made:
+        while short in result:
             short, whole = _hashed(label(name)[: LONGEST - 5].strip("-"), whole), f"{whole}'"
-        made.append(short)
-    return tuple(made)
+        result.append(short)
+    return tuple(result)
 
 
 def _hashed(stem: str, name: str) -> str:
@@ -259,7 +211,7 @@ def _hashed(stem: str, name: str) -> str:
     return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-# Which pool a role runs in, and how much of a node it may ask for there.
+# The pool that a role runs in, and how much of a node it may ask for there.
 
 MEGA = 10**6
 RESERVED_MILLICPU, RESERVED_MB = 100, 1024
@@ -271,7 +223,7 @@ class PoolChoice(NamedTuple):
 
     name: str = ""
     selector: Mapping[str, str] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def choose_pool(
@@ -282,31 +234,24 @@ def choose_pool(
     W580: no pool, or several, are of the instance type.
     """
     kind = str((resource.get("capabilities") or {}).get(INSTANCE) or "")
-    requested = {**({INSTANCE: kind} if kind else {}), **selector}
-    if topology is None or not requested:
-        return PoolChoice("", requested)
-    fitting = [pool for pool in topology.pools if requested.items() <= dict(pool.node.node_selector).items()]
-    if len(fitting) == 1:
-        return PoolChoice(fitting[0].name)
-    if kind:
-        return _of_kind(kind, [pool.name for pool in fitting or topology.pools], bool(fitting), selector, topology, at)
-    return PoolChoice("", requested)
-
-
-def _of_kind(
-    kind: str, names: list[str], several: bool, selector: Mapping[str, str], topology: ClusterTopology, at: Route
-) -> PoolChoice:
-    called = next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None)
-    if called:
-        return PoolChoice(called.name, selector)
+    labels = {**({INSTANCE: kind} if kind else {}), **selector}
+    if topology is None or not labels:
+        return PoolChoice("", labels)
+    fitting = [pool.name for pool in topology.pools if labels.items() <= dict(pool.node.node_selector).items()]
+    if len(fitting) == 1 or not kind:
+        return PoolChoice(fitting[0]) if len(fitting) == 1 else PoolChoice("", labels)
+    if named := next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None):
+        return PoolChoice(named.name, selector)
     route: Route = (*at, "capabilities", INSTANCE)
-    if len(names) == 1 and not several:
+    names = fitting or [pool.name for pool in topology.pools]
+    if len(names) == 1:
         message = f'no pool has nodes of instance type "{kind}"; the pods run in the only one, "{names[0]}"'
         hint = f"give the pool's nodes the nodeSelector {INSTANCE}: {kind}"
         return PoolChoice(names[0], selector, (warning("W580", route, message, hint=hint),))
     quoted = listing(names, "and")
     message = f'no pool of the topology has nodes of instance type "{kind}"; it has {quoted}'
-    message = f'instance type "{kind}" could be any of the pools {quoted}' if several else message
+    if fitting:
+        message = f'instance type "{kind}" could be any of the pools {quoted}'
     hint = f"give one pool's nodes the nodeSelector {INSTANCE}: {kind}"
     return PoolChoice("", {}, (error("W580", route, message, hint=hint),))
 
@@ -316,46 +261,44 @@ class Amounts(NamedTuple):
 
     resources: Mapping[str, str]
     shm: str
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int, int], at: Route) -> Amounts:
     """As the role asks, less TorchX' share for the node where the whole does not fit and the rest does (W592)."""
     milli, mega = round(1000 * (resource.get("cpu") or 0)), int(resource.get("memMB") or 0)
-    found: list[Diagnostic] = []
-    made: dict[str, str] = {}
+    findings: list[Diagnostic] = []
+    quantities: dict[str, str] = {}
     if milli > 0:
         own = _within(milli, reserved[0], pool.node.resources.get("cpu") if pool else None)
-        made["cpu"] = str(own // 1000) if own % 1000 == 0 else f"{own}m"
-        found += [_less("CPU", made["cpu"], f"{milli}m", (*at, "cpu"))] if own != milli else []
+        quantities["cpu"] = str(own // 1000) if own % 1000 == 0 else f"{own}m"
+        findings += [_less("CPU", quantities["cpu"], f"{milli}m", (*at, "cpu"))] if own != milli else []
     if mega > 0:
         offer = pool.node.resources.get("memory") if pool else None
         own = _within(mega, reserved[1], None if offer is None else offer // (1000 * MEGA))
-        made["memory"] = f"{own}M"
-        found += [_less("memory", made["memory"], f"{mega}M", (*at, "memMB"))] if own != mega else []
-    return Amounts(made, made.get("memory", ""), tuple(found))
+        quantities["memory"] = f"{own}M"
+        findings += [_less("memory", quantities["memory"], f"{mega}M", (*at, "memMB"))] if own != mega else []
+    return Amounts(quantities, quantities.get("memory", ""), tuple(findings))
 
 
 def _within(requested: int, reserved: int, offer: int | None) -> int:
     return requested - reserved if offer is not None and requested - reserved <= offer < requested else requested
 
 
-def _less(what: str, made: str, requested: str, route: Route) -> Diagnostic:
-    message = f"the pods ask for {made} of {what}, not for {requested}: nodes keep the rest for their own pods"
+def _less(what: str, quantity: str, requested: str, route: Route) -> Diagnostic:
+    message = f"the pods ask for {quantity} of {what}, not for {requested}: nodes keep the rest for their own pods"
     return info("W592", route, message, hint="ask for what a node offers to have it exactly")
 
 
-def certain_pool(choose_pool: PoolChoice, cards: bool, topology: ClusterTopology | None) -> Pool | None:
+def certain_pool(choice: PoolChoice, accelerated: bool, topology: ClusterTopology | None) -> Pool | None:
     """The pool that a role can only run in, as far as that shows."""
-    if topology is None:
-        return None
-    if choose_pool.name:
-        return topology.pool(choose_pool.name)
-    able = [pool for pool in topology.pools if bool(pool.node.accelerator) == cards]
+    if topology is None or choice.name:
+        return topology.pool(choice.name) if topology else None
+    able = [pool for pool in topology.pools if bool(pool.node.accelerator) == accelerated]
     return able[0] if len(able) == 1 else topology.pools[0] if len(topology.pools) == 1 else None
 
 
-# Parts of a translation: native data, where they came from, and what there is to say.
+# Parts of a translation: native data, where they came from, and diagnostics.
 
 ROOT: Route = ("workflow",)
 ROLES: Route = ("workflow", "roles")
@@ -366,7 +309,7 @@ class PodSetPart(NamedTuple):
 
     data: Mapping[str, Any] = {}
     origins: Mapping[Route, Route] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def without_empty(**parts: Any) -> dict[str, Any]:

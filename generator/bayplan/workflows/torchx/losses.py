@@ -9,13 +9,13 @@ from typing import Any
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
-from bayplan.kube.pod import MERGE_KEYS
+from bayplan.kube.pod import MERGE_KEYS, NETWORKS
 from bayplan.workflows.torchx.devices import ROLES, ROOT
 from bayplan.workflows.torchx.marks import BROKEN, INSTANCE
 
-# What metadata asks of bayplan: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
+# Requests to bayplan in metadata: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
 #
-# They stand in the application's metadata; those of pods stand in a role's too, where they count more.
+# They stand in the application's metadata. Those about pods may also stand in a role's, which takes precedence.
 
 PREFIX = "bayplan.dev/"
 SPEC = {"scheduler": "scheduler"}
@@ -33,7 +33,7 @@ class MetadataRequests(NamedTuple):
     gang: Mapping[str, Any] = {}
     pods: Mapping[str, Any] = {}
     places: Mapping[str, Route] = {}
-    found: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
 
 
 def application_requests(app: Mapping[str, Any]) -> MetadataRequests:
@@ -48,13 +48,13 @@ def role_requests(role: Mapping[str, Any], route: Route) -> MetadataRequests:
 
 def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], route: Route) -> MetadataRequests:
     values: dict[str, Any] = {}
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for key, value in metadata.items():
         if not key.startswith(PREFIX):
             continue
         word = key.removeprefix(PREFIX)
         wrong = tuple(_wrong(word, value, words, (*route, key)))
-        found += wrong
+        findings += wrong
         values |= {} if wrong else {word: _placement(value) if word == "placement" else value}
     levels = {word: values.pop(word) for word in LEVELS if word in values}
     at = {"placement": (*route, f"{PREFIX}{next(iter(levels))}")} if levels and "placement" not in values else {}
@@ -65,7 +65,7 @@ def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], rout
         {GANG[word]: value for word, value in values.items() if word in GANG},
         {POD_SET[word]: value for word, value in values.items() if word in POD_SET},
         {keys[word]: (*route, f"{PREFIX}{word}") for word in values} | at,
-        tuple(found),
+        tuple(findings),
     )
 
 
@@ -83,9 +83,9 @@ def _wrong(word: str, value: Any, words: tuple[str, ...], route: Route) -> Itera
 def _placement(text: str) -> dict[str, str]:
     """`required=spine,preferred=rack`, as annotations have it. Empty where it is no such thing."""
     parts = [each.partition("=") for each in text.split(",")]
-    made = {key.strip(): level.strip() for key, _, level in parts}
-    sound = len(made) == len(parts) and set(made) <= set(LEVELS) and all(made.values())
-    return made if sound else {}
+    levels = {key.strip(): level.strip() for key, _, level in parts}
+    sound = len(levels) == len(parts) and set(levels) <= set(LEVELS) and all(levels.values())
+    return levels if sound else {}
 
 
 VOLCANO = re.compile(r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_HOSTS\b")
@@ -116,13 +116,9 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
             message = f'"{key}" of the scheduler\'s arguments is left out'
             hint = f"of these arguments bayplan takes {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
             yield warning("W591", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
-    yield from _retries(app["roles"])
-
-
-def _retries(roles: list[Mapping[str, Any]]) -> Iterator[Diagnostic]:
-    """W572: a gang starts again as a whole, as often as all roles take it (TorchX does so with APPLICATION)."""
+    roles: list[Mapping[str, Any]] = app["roles"]
     least = min(role.get("max_retries") or 0 for role in roles)
-    for number, role in enumerate(roles):
+    for number, role in enumerate(roles):  # a gang starts again as a whole (TorchX does so with APPLICATION)
         policy, retries = role.get("retry_policy") or "APPLICATION", role.get("max_retries") or 0
         if retries and (policy != "APPLICATION" or retries > least):
             what = f"by {policy.lower()}, " if policy != "APPLICATION" else ""
@@ -138,17 +134,22 @@ def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
             message = f'role "{role_data["name"]}" has {what}, which only TorchX itself can put into the image'
             yield warning("W570", (*route, key), message, hint="build the image first, and name it in `image`")
     yield from _variables(role_data, route)
-    yield from _too_few_replicas(role_data, route)
-    yield from _missing_amounts(role_data, route)
+    least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
+    if least > most:  # more replicas than there are cannot be waited for
+        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
+        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
     resource = role_data.get("resource") or {}
+    if missing := [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]:  # rule TX02
+        what = listing(missing, "and")
+        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
+        yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
             message = f'capability "{name}" chooses no nodes, neither here nor with TorchX'
             hint = "put a nodeSelector into the overlay kubernetes.V1Pod"
             yield warning("W579", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
     for name in resource.get("tags") or {}:
-        message = f'tag "{name}" of the resource is left out'
-        yield info("W579", (*route, "resource", "tags", name, KEY), message)
+        yield info("W579", (*route, "resource", "tags", name, KEY), f'tag "{name}" of the resource is left out')
 
 
 def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -156,31 +157,13 @@ def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnosti
     texts = [((*route, "args", n), text) for n, text in enumerate(role_data.get("args") or ())]
     texts += [((*route, "env", name), text) for name, text in (role_data.get("env") or {}).items()]
     for at, text in texts:
-        if found := re.search(BROKEN, text):
-            message = f'no shell takes "{found[0]}" for the name of a variable: it has a dash'
+        if match := re.search(BROKEN, text):
+            message = f'no shell takes "{match[0]}" for the name of a variable: it has a dash'
             hint = "call the role with `_` in place of `-`, and write ${rank0_env} for the variable"
             yield error("W573", at, message, hint=hint)
-        elif found := VOLCANO.search(text):
-            message = f'"{found[0]}" is set by one scheduler of TorchX\' alone, and not here'
+        elif match := VOLCANO.search(text):
+            message = f'"{match[0]}" is set by one scheduler of TorchX\' alone, and not here'
             yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
-
-
-def _too_few_replicas(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W593: more replicas than there are cannot be waited for."""
-    least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
-    if least > most:
-        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
-        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
-
-
-def _missing_amounts(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W575 (rule TX02): what nobody asks for is not the pods' own."""
-    resource = role_data.get("resource") or {}
-    missing = [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]
-    if missing:
-        what = listing(missing, "and")
-        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
-        yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
 
 
 # The overlay of a role's pods (TorchX 0.8, specs/overlays.py) -> a podSet's template.
@@ -190,7 +173,6 @@ def _missing_amounts(role_data: Mapping[str, Any], route: Route) -> Iterator[Dia
 
 SCHEDULER, POD, MARK = "kubernetes", "V1Pod", "__torchx_overlays__"
 PUT, JOIN, DEL = "__put__:", "__join__:", "__del__:"
-NETWORKS = "k8s.v1.cni.cncf.io/networks"
 
 MADE = frozenset(
     {
@@ -217,30 +199,30 @@ class _Reader(NamedTuple):
 
     role: str
     replicas: int
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
 
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
     """The overlay of a role. W583, W584, W586, W588. `name`: how the role is called as a podSet."""
-    found: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
-    held = (role.get("metadata") or {}).get(SCHEDULER)
+    findings: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
+    value = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
-    named = isinstance(held, Mapping) and (POD in held or MARK in held)
-    pod, below = (held.get(POD), (*at, POD)) if isinstance(held, Mapping) and named else (held, at)
+    named = isinstance(value, Mapping) and (POD in value or MARK in value)
+    pod, below = (value.get(POD), (*at, POD)) if isinstance(value, Mapping) and named else (value, at)
     if not isinstance(pod, Mapping):
-        return Overlay(), (*found, *_no_mapping(pod, below))
-    reader = _Reader(str(role["name"]), role.get("num_replicas", 1), found)
+        return Overlay(), (*findings, *_no_mapping(pod, below))
+    reader = _Reader(str(role["name"]), role.get("num_replicas", 1), findings)
     names = {name, reader.role}
     overlay = _pod(_plain(pod, below, reader), below, reader, names)
-    return overlay, tuple(found)
+    return overlay, tuple(findings)
 
 
-def _no_mapping(held: Any, route: Route) -> Iterator[Diagnostic]:
+def _no_mapping(overlay: Any, route: Route) -> Iterator[Diagnostic]:
     """W586: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
-    if isinstance(held, str):
+    if isinstance(overlay, str):
         hint = "put the file's content in the place of its name"
-        yield error("W586", route, f'the overlay is in the file "{held}", which bayplan does not open', hint=hint)
-    elif held is not None:
+        yield error("W586", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
+    elif overlay is not None:
         yield error("W584", route, "the overlay is no mapping", hint="give fields of a pod: `metadata` and `spec`")
 
 
@@ -250,8 +232,8 @@ def _others(metadata: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         if key != SCHEDULER and not key.startswith(PREFIX):
             message = f'metadata "{key}" says nothing to Kubernetes, and is left out'
             yield info("W588", (*route, key, KEY), message, hint="put labels and annotations under kubernetes.V1Pod")
-    held = metadata.get(SCHEDULER)
-    for key in held if isinstance(held, Mapping) and (POD in held or MARK in held) else ():
+    overlay = metadata.get(SCHEDULER)
+    for key in overlay if isinstance(overlay, Mapping) and (POD in overlay or MARK in overlay) else ():
         if key not in (POD, MARK):
             yield info("W588", (*route, SCHEDULER, key, KEY), f'overlay "{key}" is of no pod, and is left out')
 
@@ -262,15 +244,15 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
         return [_plain(each, (*route, number), reader) for number, each in enumerate(value)]
     if not isinstance(value, Mapping):
         return value
-    made: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     for key, below in value.items():
         field, wrong = _field(str(key), below)
         if wrong:
             hint = "say it with a plain key, which adds to what is there"
-            reader.found.append(error("W584", (*route, key, KEY), wrong, hint=hint))
+            reader.findings.append(error("W584", (*route, key, KEY), wrong, hint=hint))
         elif field and below is not None:
-            made[field] = _plain(below, (*route, key), reader)
-    return made
+            resolved[field] = _plain(below, (*route, key), reader)
+    return resolved
 
 
 def _field(key: str, value: Any) -> tuple[str, str]:
@@ -294,10 +276,10 @@ def _pod(pod: Mapping[str, Any], route: Route, reader: _Reader, names: set[str])
     for key in pod:
         if key not in ("metadata", "spec"):
             message = f'"{key}" of an overlay is used by nobody: TorchX takes metadata and spec'
-            reader.found.append(info("W588", (*route, key, KEY), message))
+            reader.findings.append(info("W588", (*route, key, KEY), message))
     for key in [each for each in metadata if each not in ("labels", "annotations")]:
         message = f'metadata "{key}" of a pod cannot be set: bayplan names pods'
-        reader.found.append(error("W584", (*route, "metadata", key), message, hint="remove it"))
+        reader.findings.append(error("W584", (*route, "metadata", key), message, hint="remove it"))
     annotations = dict(metadata.get("annotations") or {}) if isinstance(metadata.get("annotations"), Mapping) else {}
     networks = annotations.pop(NETWORKS, None)
     kept = {"labels": metadata.get("labels"), "annotations": annotations}
@@ -314,7 +296,9 @@ def _containers(
     at: Route = (*route, "spec")
     for each in containers if isinstance(containers, list) else ():
         if not isinstance(each, Mapping):
-            reader.found.append(error("W584", at, "a container of the overlay is no mapping", hint="give its fields"))
+            reader.findings.append(
+                error("W584", at, "a container of the overlay is no mapping", hint="give its fields")
+            )
             continue
         which = _replica_of(str(each.get("name", "")), reader, names)
         if "name" not in each:
@@ -322,7 +306,7 @@ def _containers(
         elif which is None:
             beside.append(each)
         else:
-            reader.found.extend(_one_replica(str(each.get("name")), which, reader, at))
+            reader.findings.extend(_one_replica(str(each.get("name")), which, reader, at))
             main |= {key: value for key, value in each.items() if key != "name"}
     return main, tuple(beside)
 
@@ -332,8 +316,8 @@ def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
     for own in names:
         if name in (own, f"{own}-${{replica_id}}"):
             return ""
-        if found := re.fullmatch(rf"{re.escape(own)}-([0-9]+)", name):
-            return found[1]
+        if match := re.fullmatch(rf"{re.escape(own)}-([0-9]+)", name):
+            return match[1]
     return None
 
 

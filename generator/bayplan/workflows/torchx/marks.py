@@ -34,7 +34,7 @@ def broken_variables(template: PodTemplate) -> Iterator[Diagnostic]:
         words = [(key, container.get(key)) for key in ("command", "args")]
         texts = [(key, *each) for key, value in words if isinstance(value, list) for each in enumerate(value)]
         for key, number, text in texts:
-            if isinstance(text, str) and (found := re.search(BROKEN, text)):
-                message = f'no shell takes "{found[0]}" for the name of a variable: TorchX keeps the role\'s dash'
+            if isinstance(text, str) and (match := re.search(BROKEN, text)):
+                message = f'no shell takes "{match[0]}" for the name of a variable: TorchX keeps the role\'s dash'
                 hint = "call the role with `_` in place of `-`: replicas but the first never meet rank 0"
                 yield error("W573", (*route, key, number), message, hint=hint)

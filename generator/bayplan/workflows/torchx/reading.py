@@ -1,4 +1,4 @@
-"""Steps into data of any shape: what is not there, or is something else, is empty."""
+"""What the texts and objects of TorchX are read with, and the APPLICATION section of a dry run."""
 
 from __future__ import annotations
 
@@ -8,44 +8,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items
 from bayplan.text.document import Document, Path, SourceMap, Span, spans_of
-
-
-def mapping(value: Any, *keys: str | int) -> Mapping[str, Any]:
-    """The mapping at a path."""
-    found = value_at(value, *keys)
-    return found if isinstance(found, Mapping) else {}
 
 
 def mappings(value: Any, *keys: str | int) -> list[Mapping[str, Any]]:
     """The mappings in the list at a path."""
     return [each for each in items(value, *keys) if isinstance(each, Mapping)]
-
-
-def items(value: Any, *keys: str | int) -> list[Any]:
-    """The list at a path."""
-    found = value_at(value, *keys)
-    return found if isinstance(found, list) else []
-
-
-def text(value: Any, *keys: str | int) -> str:
-    """The text at a path."""
-    found = value_at(value, *keys)
-    return found if isinstance(found, str) else ""
-
-
-def value_at(value: Any, *keys: str | int) -> Any:
-    """What stands at a path, or None."""
-    for key in keys:
-        if isinstance(value, Mapping):
-            value = value.get(key)
-        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value
 
 
 def whole(value: Any) -> int:
@@ -54,7 +25,7 @@ def whole(value: Any) -> int:
     return int(plain) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else 0
 
 
-# Data that were made from a text, with the way back to the places that they came from.
+# Data made from a text, with the place in the text that each value comes from.
 
 Place = Callable[[Path], Span]
 
@@ -62,7 +33,12 @@ _LONGEST = 500
 """Characters of a key that YAML readers take without a question mark in front; places below longer ones are its own."""
 
 
-class Made(NamedTuple):
+def route_of(document: Document, path: Path, subject: str) -> Route:
+    """The route to the place of a path in the document's text."""
+    return (subject, AT, *spans_of(document, [path])[path][0])
+
+
+class Translated(NamedTuple):
     """Data, and path in them -> path in the document that they were made from."""
 
     data: Any
@@ -84,57 +60,50 @@ def source_map(data: Any, place: Place) -> SourceMap:
 
 def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path, str]]:
     """The values do not matter, only where they stand."""
-    value_at: list[tuple[str | int, Any]] = []
+    entries: list[tuple[str | int, Any]] = []
     if isinstance(value, Mapping):
-        value_at = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
+        entries = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
     elif isinstance(value, list):
-        value_at = list(enumerate(value))
-    if not value_at:
+        entries = list(enumerate(value))
+    if not entries:
         yield path, f"{head}0{tail}"
         return
     opening, closing = ("{", "}") if isinstance(value, Mapping) else ("[", "]")
     yield path, f"{head}{opening}"
-    for number, (key, each) in enumerate(value_at, 1):
+    for number, (key, each) in enumerate(entries, 1):
         word = f"{json.dumps(key)}: " if isinstance(key, str) else ""
-        yield from _lines(each, (*path, key), word, "," if number < len(value_at) else "")
+        yield from _lines(each, (*path, key), word, "," if number < len(entries) else "")
     yield path, f"{closing}{tail}"
 
 
-def nearest(path: Path, known: Mapping[Path, Any]) -> tuple[Any, Path] | None:
-    """What is known of a path or of the longest part of it, and what is left of it."""
-    for cut in range(len(path), -1, -1):
-        if path[:cut] in known:
-            return known[path[:cut]], path[cut:]
-    return None
+def nearest(path: Path, listed: Mapping[Path, Any]) -> tuple[Any, Path] | None:
+    """What is listed for a path or for the longest part of it, and what is left of it."""
+    cut = next((n for n in range(len(path), -1, -1) if path[:n] in listed), None)
+    return None if cut is None else (listed[path[:cut]], path[cut:])
 
 
 def from_spans(spans: Mapping[Path, Span], otherwise: Span) -> Place:
     """Places that are known one by one."""
 
     def place(path: Path) -> Span:
-        found = nearest(path, spans)
-        return found[0] if found else otherwise
+        part = nearest(path, spans)
+        return part[0] if part else otherwise
 
     return place
 
 
-def from_document(document: Document, origins: Mapping[Path, Path]) -> Place:
-    """Places in the document that the data were made from."""
+def translated_document(document: Document, value: Translated) -> Document:
+    """The document with other data, made from its own."""
 
     def place(path: Path) -> Span:
-        found = nearest(path, origins)
-        at: Path = (*found[0], *found[1]) if found else ()
+        part = nearest(path, value.origins)
+        at: Path = (*part[0], *part[1]) if part else ()
         return spans_of(document, [at])[at][0]
 
-    return place
+    return document._replace(data=value.data, source_map=source_map(value.data, place))
 
 
-def made(document: Document, value: Made) -> Document:
-    """The document with other data, made from its own."""
-    return document._replace(data=value.data, source_map=source_map(value.data, from_document(document, value.origins)))
-
-
-# What the replicas of a role have in common: their texts with TorchX' macros again where they differ.
+# The texts that the replicas of a role share, with TorchX' macros where they differ.
 
 RANK0 = re.compile(r"\b(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)\b")
 """The variable that holds rank 0's host, in replica 0 and in the others (TorchX 0.7 and 0.8)."""
@@ -158,41 +127,41 @@ def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
     pieces = [re.split(r"([0-9]+)", text) for text in texts]
     if len({len(each) for each in pieces}) > 1:
         return None
-    made = []
+    texts_in_common = []
     for spread in zip(*pieces, strict=True):
         if len(set(spread)) == 1:
-            made.append(spread[0])
+            texts_in_common.append(spread[0])
         elif list(spread) == [str(number) for number in numbers]:
-            made.append("${replica_id}")
+            texts_in_common.append("${replica_id}")
         else:
             return None
-    return "".join(made)
+    return "".join(texts_in_common)
 
 
 def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None:
     """The variables as a role holds them; None where one comes from elsewhere than a field of the pod."""
-    found: dict[str, str] = {}
+    variables: dict[str, str] = {}
     for entry in mappings(container, "env"):
         name, source = entry.get("name"), entry.get("valueFrom")
-        if not isinstance(name, str):
+        reference = source.get("fieldRef") if isinstance(source, Mapping) else None
+        if not isinstance(name, str) or not (source is None or isinstance(reference, Mapping)):
             return None
-        if source is None:
-            found[name] = str(entry.get("value") or "")
-        elif isinstance(source, Mapping) and isinstance(source.get("fieldRef"), Mapping):
-            found[name] = f"[FIELD_PATH]{source['fieldRef'].get('fieldPath', '')}"
-        else:
-            return None
-    kept = {name: value for name, value in found.items() if name not in OWN and not RANK0.fullmatch(name)}
-    return {name: macros(value, app) for name, value in kept.items()}
+        field = f"[FIELD_PATH]{reference.get('fieldPath', '')}" if reference is not None else ""
+        variables[name] = field or str(entry.get("value") or "")
+    return {
+        name: macros(value, app)
+        for name, value in variables.items()
+        if name not in OWN_VARIABLES and not RANK0.fullmatch(name)
+    }
 
 
-OWN = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
+OWN_VARIABLES = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
 """Variables that TorchX' Kubernetes scheduler adds by itself."""
 
 
 # The APPLICATION section of a dry run: `pprint` of a dictionary (TorchX 0.7 and 0.8, cli/cmd_run.py).
 #
-# It is Python's way to write data, so Python's own parser reads it; nothing of it is run.
+# It is a Python literal, so Python's parser reads it; nothing of it is run.
 
 ENUM = re.compile(r"(?<='retry_policy': )<RetryPolicy\.[A-Z]+: ('[A-Z]+')>")
 """The one value that is no literal."""
@@ -211,7 +180,7 @@ class _NotPlainError(Exception):
 
 def read(text: str, first: int, subject: str) -> Outcome[Literal]:
     """The value that a text holds whose first line has this number. R140: it is no literal; R141: no plain value."""
-    plain = ENUM.sub(lambda found: f"{' ' * (len(found[0]) - len(found[1]))}{found[1]}", text).lstrip("\n")
+    plain = ENUM.sub(lambda match: f"{' ' * (len(match[0]) - len(match[1]))}{match[1]}", text).lstrip("\n")
     first += len(text) - len(text.lstrip("\n"))
     try:
         tree = ast.parse(plain, mode="eval")
@@ -244,7 +213,7 @@ class _Reader(NamedTuple):
     def value(self, node: ast.AST, path: Path) -> Any:
         self.spans[path] = self.span(node)
         if isinstance(node, ast.Dict):
-            return {key: self.value(value_at, (*path, key)) for key, value_at in self.entries(node)}
+            return {key: self.value(each, (*path, key)) for key, each in self.entries(node)}
         if isinstance(node, ast.List | ast.Tuple):
             return [self.value(each, (*path, number)) for number, each in enumerate(node.elts)]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -256,17 +225,15 @@ class _Reader(NamedTuple):
         raise _NotPlainError(node, self)
 
     def entries(self, node: ast.Dict) -> Iterator[tuple[str, ast.AST]]:
-        for key, value_at in zip(node.keys, node.values, strict=True):
+        for key, value in zip(node.keys, node.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-                raise _NotPlainError(key or value_at, self)
-            yield key.value, value_at
+                raise _NotPlainError(key or value, self)
+            yield key.value, value
 
     def span(self, node: Any) -> Span:
-        start = self.column(node.lineno, node.col_offset)
-        if node.end_lineno != node.lineno:
-            return Span(node.lineno - 1 + self.first, start, node.lineno - 1 + self.first, start + 1)
-        line = node.lineno - 1 + self.first
-        return Span(line, start, line, self.column(node.end_lineno, node.end_col_offset))
+        line, start = node.lineno - 1 + self.first, self.column(node.lineno, node.col_offset)
+        end = self.column(node.lineno, node.end_col_offset) if node.end_lineno == node.lineno else start + 1
+        return Span(line, start, line, end)
 
     def column(self, line: int, offset: int) -> int:
         """Python counts bytes."""

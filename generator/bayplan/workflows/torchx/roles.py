@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import validation
+from bayplan.kube.networks import Annotation, read
+from bayplan.kube.objects import items, mapping
+from bayplan.kube.pod import NETWORKS
 from bayplan.model.topology import ClusterTopology
 from bayplan.workflows.torchx import devices, losses
 from bayplan.workflows.torchx.devices import FabricAttachment, FabricRequest, PodSetPart, attach_fabric, without_empty
-from bayplan.workflows.torchx.losses import NETWORKS, MetadataRequests, Overlay, role_requests
+from bayplan.workflows.torchx.losses import MetadataRequests, Overlay, role_requests
 from bayplan.workflows.torchx.marks import EFA
 
-# TorchX' macros, put in as its Kubernetes scheduler puts them in (TorchX 0.7 and 0.8, specs/api.py `macros`).
+# TorchX' macros, replaced as its Kubernetes scheduler replaces them (TorchX 0.7 and 0.8, specs/api.py `macros`).
 #
 # Arguments and variables are templates of Python's `string.Template`: `$$` is a dollar sign, and names without a value
 # stay as they are. Every replica has one text here, so what differs between replicas becomes a reference that
@@ -30,39 +33,32 @@ NUMBER = "NODE_RANK"
 MACRO = re.compile(r"\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})", re.IGNORECASE | re.ASCII)
 
 
-class Role(NamedTuple):
-    """A role's texts with the macros in, and which of them it uses."""
+class RoleTexts(NamedTuple):
+    """A role's texts with the macros replaced, and which macros it uses."""
 
     args: list[str]
     env: dict[str, str]
     used: frozenset[str]
 
 
-def applied(role: Mapping[str, Any], app: str) -> Role:
+def applied(role: Mapping[str, Any], app: str) -> RoleTexts:
     """A role's texts; `app` is the application's id."""
-    used: set[str] = set()
-    put = _putter(app, used)
-    args = [put(each) for each in role.get("args") or ()]
-    env = {name: put(value) for name, value in (role.get("env") or {}).items()}
-    return Role(args, env, frozenset(used))
-
-
-def _putter(app: str, used: set[str]) -> Callable[[str], str]:
     values = {"img_root": "", "base_img_root": "", "app_id": app, "replica_id": f"$({NUMBER})", "rank0_env": RANK0}
+    used: set[str] = set()
 
-    def value(found: re.Match[str]) -> str:
-        if found[1]:
-            return "$"
-        name = found[2] or found[3]
-        if name not in values:
-            return found[0]
+    def value(match: re.Match[str]) -> str:
+        name = match[2] or match[3]
+        if match[1] or name not in values:
+            return "$" if match[1] else match[0]
         used.add(name)
         return values[name]
 
-    return lambda text: MACRO.sub(value, text)
+    args = [MACRO.sub(value, each) for each in role.get("args") or ()]
+    env = {name: MACRO.sub(value, each) for name, each in (role.get("env") or {}).items()}
+    return RoleTexts(args, env, frozenset(used))
 
 
-# Mounts of a role -> volumes and mounts of the template. `asdict` drops their kind, which their keys tell again.
+# Mounts of a role -> volumes and mounts of the template. `asdict` drops their kind; their keys identify it.
 
 RDMA = "/dev/infiniband"
 
@@ -72,38 +68,30 @@ class Mounts(NamedTuple):
 
     volumes: list[dict[str, Any]]
     mounts: list[dict[str, Any]]
-    found: tuple[Diagnostic, ...]
+    findings: list[Diagnostic]
 
 
 def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
     """W576 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
-    mounts that say not what they mount; W599."""
-    made = Mounts([], [], ())
+    mounts that say not what they mount; W599: a volume claim cannot have that name."""
+    result = Mounts([], [], [])
     for number, each in enumerate(role_mounts):
         at: Route = (*route, number)
+        claim = "src" in each
         if "permissions" in each:
-            made = made._replace(found=(*made.found, _device(each, fabric, at)))
-        elif ("src" in each) == ("src_path" in each):
+            result.findings.append(_device(each, fabric, at))
+        elif claim == ("src_path" in each):
             hint = "give src of a volume claim, or src_path of a folder of the node"
-            wrong = error("W577", at, f'the mount at "{each["dst_path"]}" names no source, or two', hint=hint)
-            made = made._replace(found=(*made.found, wrong))
+            message = f'the mount at "{each["dst_path"]}" names no source, or two'
+            result.findings.append(error("W577", at, message, hint=hint))
         else:
-            _add_volume(made, each, f"mount-{number}")
-            made = made._replace(found=(*made.found, *_claim(each, at)))
-    return made
-
-
-def _claim(each: Mapping[str, Any], at: Route) -> Iterator[Diagnostic]:
-    """W599: a volume claim cannot have that name."""
-    if "src" in each and (wrong := validation.claim(each["src"])):
-        yield error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT)
-
-
-def _add_volume(made: Mounts, each: Mapping[str, Any], name: str) -> None:
-    claim = {"persistentVolumeClaim": {"claimName": each.get("src")}}
-    made.volumes.append({"name": name, **(claim if "src" in each else {"hostPath": {"path": each["src_path"]}})})
-    sealed = {"readOnly": True} if each.get("read_only") else {}
-    made.mounts.append({"name": name, "mountPath": each["dst_path"], **sealed})
+            name, read_only = f"mount-{number}", {"readOnly": True} if each.get("read_only") else {}
+            source = {"claimName": each["src"]} if claim else {"path": each["src_path"]}
+            result.volumes.append({"name": name, ("persistentVolumeClaim" if claim else "hostPath"): source})
+            result.mounts.append({"name": name, "mountPath": each["dst_path"], **read_only})
+            if claim and (wrong := validation.claim(each["src"])):
+                result.findings.append(error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
+    return result
 
 
 def _device(each: Mapping[str, Any], fabric: bool, at: Route) -> Diagnostic:
@@ -144,52 +132,45 @@ class TranslatedRole(NamedTuple):
 
 def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole:
     """The podSet of a role."""
-    texts, own = applied(role, site.app), role_requests(role, route)
-    requested = {**site.requests.pods, **own.pods}
+    texts, requests = applied(role, site.app), role_requests(role, route)
+    requested = {**site.requests.pods, **requests.pods}
     overlay, overlay_findings = losses.read(role, site.name, route)
-    selector = overlay.spec.get("nodeSelector")
-    selector = {str(k): str(v) for k, v in selector.items()} if isinstance(selector, Mapping) else {}
+    selector = {str(key): str(value) for key, value in mapping(overlay.spec, "nodeSelector").items()}
     resource = _resource(role, site.scheduler_args)
-    home = devices.choose_pool(resource, selector, site.topology, (*route, "resource"))
-    net, network_findings = _attachment(resource, overlay, home, site, route)
-    cards, kind, rest = _accelerator(resource, net.devices, site.topology)
-    home = home._replace(name=requested.get("pool") or home.name)
-    node = devices.certain_pool(home, bool(cards), site.topology)
-    sizes = devices.amounts(resource, node, _reserved(site.scheduler_args), (*route, "resource"))
-    held = mounts(role.get("mounts") or (), bool(net.fabric or requested.get("fabric")), (*route, "mounts"))
-    least = role.get("min_replicas")
+    pool = devices.choose_pool(resource, selector, site.topology, (*route, "resource"))
+    attachment, network_findings = _attachment(resource, overlay, pool, site, route)
+    gpus, kind, other_devices = _accelerator(resource, attachment.devices, site.topology)
+    pool = pool._replace(name=requested.get("pool") or pool.name)
+    certain = devices.certain_pool(pool, bool(gpus), site.topology)
+    amounts = devices.amounts(resource, certain, _reserved(site.scheduler_args), (*route, "resource"))
+    with_fabric = bool(attachment.fabric or requested.get("fabric"))
+    role_mounts = mounts(role.get("mounts") or (), with_fabric, (*route, "mounts"))
+    least, replicas = role.get("min_replicas"), role.get("num_replicas", 1)
     env = {name: value for name, value in texts.env.items() if not value.startswith(FIELD)}
     env |= {RANK0: "$(MASTER_ADDR)" if site.alone else HOST} if "rank0_env" in texts.used else {}
     data = without_empty(
         name=site.name,
-        replicas=role.get("num_replicas", 1),
-        minReplicas=least if least and least < role.get("num_replicas", 1) else None,
-        pool=home.name,
-        accelerator=without_empty(name=kind, count=cards) if cards else None,
-        resources={**sizes.resources, **{name: str(count) for name, count in rest.items()}},
-        fabric=requested.get("fabric") or net.fabric,
+        replicas=replicas,
+        minReplicas=least if least and least < replicas else None,
+        pool=pool.name,
+        accelerator=without_empty(name=kind, count=gpus) if gpus else None,
+        resources={**amounts.resources, **{name: str(count) for name, count in other_devices.items()}},
+        fabric=requested.get("fabric") or attachment.fabric,
         image=role["image"],
         command=[role["entrypoint"]],
         args=texts.args,
         env=env,
         ports=dict(role.get("port_map") or {}),
-        shm=sizes.shm,
-        template=_template(role, texts, overlay, home, net, held, site, bool(sizes.shm)),
+        shm=amounts.shm,
+        template=_template(role, texts, overlay, pool, attachment, role_mounts, site, bool(amounts.shm)),
     )
-    found = (
-        *losses.role(role, route),
-        *_fields(texts, route),
-        *own.found,
-        *overlay_findings,
-        *home.found,
-        *network_findings,
-        *net.found,
-        *sizes.found,
-        *held.found,
+    findings = (
+        *(*losses.role(role, route), *_fields(texts, route), *requests.findings, *overlay_findings, *pool.findings),
+        *(*network_findings, *attachment.findings, *amounts.findings, *role_mounts.findings, *_clashes(texts, route)),
     )
     origins = _origins(route, overlay)
-    origins |= {(key,): at for key, at in (*site.requests.places.items(), *own.places.items()) if key in requested}
-    return TranslatedRole(PodSetPart(data, origins, (*found, *_clashes(texts, route))), texts.used)
+    origins |= {(k,): at for k, at in (*site.requests.places.items(), *requests.places.items()) if k in requested}
+    return TranslatedRole(PodSetPart(data, origins, findings), texts.used)
 
 
 HOST = "@torchx-rank-0@"
@@ -215,27 +196,25 @@ def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _attachment(
-    resource: Mapping[str, Any], overlay: Overlay, home: devices.PoolChoice, site: Site, route: Route
+    resource: Mapping[str, Any], overlay: Overlay, choice: devices.PoolChoice, site: Site, route: Route
 ) -> tuple[FabricAttachment, tuple[Diagnostic, ...]]:
     """The fabric. W597: an annotation that Multus does not read."""
-    text = overlay.networks if overlay.networks is not None else site.scheduler_args.get("network") or None
-    at: Route = (*overlay.route, "metadata", "annotations", NETWORKS)
-    at = at if overlay.networks is not None else ("workflow", "scheduler_args", "network")
-    parsed = devices.parse(text) if text is not None else ()
+    text, at = overlay.networks, (*overlay.route, "metadata", "annotations", NETWORKS)
+    if text is None:
+        text, at = site.scheduler_args.get("network") or None, ("workflow", "scheduler_args", "network")
+    annotation = read(text) if isinstance(text, str) else Annotation()
     wrong: tuple[Diagnostic, ...] = ()
-    if parsed is None:
+    if annotation.fault or not isinstance(text, str | None):
         hint = "write `namespace/name` with commas between, or a JSON list of mappings with `name`"
         wrong = (error("W597", at, "Multus does not read this list of networks", hint=hint),)
-    pool = site.topology.pool(home.name) if site.topology and home.name else None
+    pool = site.topology.pool(choice.name) if site.topology and choice.name else None
+    default = site.topology.defaults.get("namespace", "") if site.topology else ""
     request = FabricRequest(
         resource.get("devices") or {},
-        parsed or (),
+        () if wrong else annotation.selections,
         (*route, "resource", "devices"),
         at,
-        str(
-            site.scheduler_args.get("namespace")
-            or (site.topology.defaults.get("namespace", "") if site.topology else "")
-        ),
+        str(site.scheduler_args.get("namespace") or default),
         pool.node.fabrics if pool else None,
     )
     return attach_fabric(request, site.topology), wrong
@@ -256,31 +235,33 @@ def _accelerator(
 
 def _template(
     role: Mapping[str, Any],
-    texts: Role,
+    texts: RoleTexts,
     overlay: Overlay,
-    home: devices.PoolChoice,
-    net: FabricAttachment,
-    held: Mounts,
+    pool: devices.PoolChoice,
+    attachment: FabricAttachment,
+    role_mounts: Mounts,
     site: Site,
     sized: bool,
 ) -> dict[str, Any]:
     """What a podSet has no key for."""
     text = overlay.networks if overlay.networks is not None else site.scheduler_args.get("network")
-    annotations = {**overlay.metadata.get("annotations", {}), **({} if net.covered or not text else {NETWORKS: text})}
+    networks = {NETWORKS: text} if text and not attachment.covered else {}
+    annotations = {**overlay.metadata.get("annotations", {}), **networks}
     shm = [] if sized else [dict(SHM)]
-    mounts = [*([] if sized else [{"name": SHM["name"], "mountPath": "/dev/shm"}]), *held.mounts]
+    mounts = [*([] if sized else [{"name": SHM["name"], "mountPath": "/dev/shm"}]), *role_mounts.mounts]
     env = [_field(name, value) for name, value in texts.env.items() if value.startswith(FIELD)]
-    env += [_field(LOCAL_ADDRESS, "status.podIP")] if _needs_address(role, texts, net) else []
-    main = without_empty(**{**overlay.main, "env": [*env, *_list(overlay.main, "env")]})
-    main = without_empty(**{**main, "volumeMounts": [*mounts, *_list(overlay.main, "volumeMounts")]})
+    env += [_field(LOCAL_ADDRESS, "status.podIP")] if _needs_address(role, texts, attachment) else []
+    lists = {"env": [*env, *items(overlay.main, "env")]}
+    lists["volumeMounts"] = [*mounts, *items(overlay.main, "volumeMounts")]
+    main = without_empty(**{**overlay.main, **lists})
     named = [{"name": site.name, **main}] if overlay.sidecars else [main] if main else []
     secret = site.scheduler_args.get("image_secret")
     spec = {
         **without_empty(serviceAccountName=site.scheduler_args.get("service_account")),
         **without_empty(imagePullSecrets=[{"name": secret}] if secret else []),
         **{key: value for key, value in overlay.spec.items() if key != "nodeSelector"},
-        **without_empty(nodeSelector=dict(home.selector) if home.selector or not home.name else {}),
-        **without_empty(volumes=[*shm, *held.volumes, *_list(overlay.spec, "volumes")]),
+        **without_empty(nodeSelector=dict(pool.selector) if pool.selector or not pool.name else {}),
+        **without_empty(volumes=[*shm, *role_mounts.volumes, *items(overlay.spec, "volumes")]),
         **without_empty(containers=[*named, *overlay.sidecars]),
     }
     return without_empty(
@@ -288,31 +269,26 @@ def _template(
     )
 
 
-def _list(part: Mapping[str, Any], key: str) -> list[Any]:
-    found = part.get(key)
-    return found if isinstance(found, list) else []
-
-
 def _field(name: str, path: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": path.removeprefix(FIELD)}}}
 
 
-def _fields(texts: Role, route: Route) -> Iterator[Diagnostic]:
+def _fields(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
     """W599: a reference to a field that no variable can hold."""
     for name, value in texts.env.items():
         if value.startswith(FIELD) and (wrong := validation.field(value.removeprefix(FIELD))):
             yield error("W599", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
 
 
-def _needs_address(role: Mapping[str, Any], texts: Role, net: FabricAttachment) -> bool:
+def _needs_address(role: Mapping[str, Any], texts: RoleTexts, attachment: FabricAttachment) -> bool:
     """Whether torchrun would tell the others a name of its own that they cannot resolve (pytorch#73656): without
     --local-addr that is the pod's host name. A fabric says the address itself."""
     words = " ".join([role["entrypoint"], *texts.args])
     elastic = any(word in words for word in TORCHRUN) and not any(f"--local{s}addr" in words for s in "-_")
-    return elastic and role.get("num_replicas", 1) > 1 and not net.fabric and LOCAL_ADDRESS not in texts.env
+    return elastic and role.get("num_replicas", 1) > 1 and not attachment.fabric and LOCAL_ADDRESS not in texts.env
 
 
-def _clashes(texts: Role, route: Route) -> Iterator[Diagnostic]:
+def _clashes(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
     """W581: a variable that a macro needs is the user's."""
     needed = {"replica_id": (NUMBER, f"PET_{NUMBER}"), "rank0_env": (RANK0,)}
     for macro in sorted(texts.used & set(needed)):

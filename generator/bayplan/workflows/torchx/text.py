@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.core.phrases import did_you_mean, listing
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import items, mapping, text
 from bayplan.text import document
-from bayplan.text.document import Document, Path, Span, spans_of
+from bayplan.text.document import Document, Path, Span
 from bayplan.workflows.torchx import reading, request
 from bayplan.workflows.torchx.components import (
     COMPONENTS,
     OTHERS,
     Component,
-    InvalidArgument,
+    InvalidArgumentError,
     bind_arguments,
     parse_arguments,
 )
 from bayplan.workflows.torchx.marks import APPLICATION, REQUEST
-from bayplan.workflows.torchx.reading import Made, items, made, mapping, text
+from bayplan.workflows.torchx.reading import Translated, route_of, translated_document
 
 # The JSON that `torchx run --stdin` takes (TorchX 0.8, cli/cmd_run.py) -> the AppDef of its component.
 
@@ -50,23 +51,23 @@ def application(document: Document, subject: str) -> Outcome[tuple[Document, ...
     if name not in COMPONENTS:
         return Outcome(None, (_unknown(document, name, subject),))
     app, wrong = _build(data, COMPONENTS[name])
-    found = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
-    if found or app is None:
-        return Outcome(None, found)
+    findings = (*_keys(document, subject), *(_wrong(document, each, name, subject) for each in wrong))
+    if findings or app is None:
+        return Outcome(None, findings)
     if data.get(WORKSPACE):  # TorchX puts it into the image of all roles
         app = {**app, "roles": [{**role, WORKSPACE: data[WORKSPACE]} for role in app["roles"]]}
     whole = {**app, "scheduler_args": {**mapping(data, "scheduler_args"), **mapping(data, "scheduler_cfg")}}
-    return Outcome((made(document, Made(whole, _origins(data))),))
+    return Outcome((translated_document(document, Translated(whole, _origins(data))),))
 
 
-def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[InvalidArgument]]:
+def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list[InvalidArgumentError]]:
     words = [str(each) for each in items(data, WORDS)]
     values, wrong = parse_arguments(words, component.parameters) if words else (dict(mapping(data, ARGS)), [])
     arguments, more = bind_arguments(values, component.parameters)
-    if wrong or more:
-        return None, [*wrong, *more]
-    app = component.build(arguments)
-    return (None, [app]) if isinstance(app, InvalidArgument) else (app, [])
+    try:
+        return (None, [*wrong, *more]) if wrong or more else (component.build(arguments), [])
+    except InvalidArgumentError as invalid:
+        return None, [invalid]
 
 
 def _origins(data: Any) -> dict[Path, Path]:
@@ -74,16 +75,16 @@ def _origins(data: Any) -> dict[Path, Path]:
     root: Path = (ARGS,) if not items(data, WORDS) else (WORDS,)
     own = {"image": "image", "env": "env", "resource": "h", "mounts": "mounts", "max_retries": "max_retries"}
     counts = {"num_replicas": "j" if "j" in mapping(data, ARGS) else "num_replicas", "name": "script", "metadata": ""}
-    found: dict[Path, Path] = {
+    routes: dict[Path, Path] = {
         (): (NAME,),
         ("scheduler_args",): ("scheduler_args",),
         ("metadata",): (*root, "metadata"),
         ("roles", 0, WORKSPACE): (WORKSPACE,),
     }
-    found[("name",)] = (*root, "name")
+    routes[("name",)] = (*root, "name")
     for key, argument in {**own, **counts}.items():
-        found[("roles", 0, key)] = (*root, argument) if argument else root
-    return {**found, ("roles",): root}
+        routes[("roles", 0, key)] = (*root, argument) if argument else root
+    return {**routes, ("roles",): root}
 
 
 def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
@@ -92,30 +93,26 @@ def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
     near = "" if name in OTHERS else did_you_mean(name, names)
     returned = "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
     hint = f"{near} Else {returned}" if near else returned
-    return error("R143", _at(document, (NAME,), subject), message, hint=hint)
+    return error("R143", route_of(document, (NAME,), subject), message, hint=hint)
 
 
 def _keys(document: Document, subject: str) -> Iterator[Diagnostic]:
     for key in document.data:
         if key not in KEYS:
             hint = did_you_mean(str(key), KEYS) or "remove it: TorchX refuses it as well"
-            yield error("R144", _at(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
+            yield error("R144", route_of(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
 
 
-def _wrong(document: Document, wrong: InvalidArgument, component: str, subject: str) -> Diagnostic:
+def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subject: str) -> Diagnostic:
     words = bool(items(document.data, WORDS))
     path: Path = (WORDS,) if words else (ARGS, wrong.name) if wrong.name else (ARGS,)
     message = (
         f'argument "{wrong.name}" of {component} {wrong.message}' if wrong.name else f"{component} {wrong.message}"
     )
-    known = list(COMPONENTS[component].parameters)
-    hint = wrong.hint or ("" if wrong.name in known else did_you_mean(wrong.name, known))
-    hint = hint or f"it takes {listing(known, 'and')}"
-    return error("R144", _at(document, path, subject), message, hint=hint)
-
-
-def _at(document: Document, path: Path, subject: str) -> Route:
-    return (subject, AT, *spans_of(document, [path])[path][0])
+    names = list(COMPONENTS[component].parameters)
+    hint = wrong.hint or ("" if wrong.name in names else did_you_mean(wrong.name, names))
+    hint = hint or f"it takes {listing(names, 'and')}"
+    return error("R144", route_of(document, path, subject), message, hint=hint)
 
 
 def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
@@ -125,11 +122,11 @@ def read(name: str, raw: bytes, text: str, subject: str) -> Outcome[tuple[Docume
     if REQUEST in text:
         section = _section(text, REQUEST)
         return _objects(document.read(name, section.padded.encode(), subject, own=False), text, subject)
-    found = document.read(name, raw, subject, own=not text.lstrip().startswith("apiVersion"))
-    if found.value and sniff(found.value[0].data):
-        return application(found.value[0], subject)
-    objects = [each for each in found.value or () if request.sniff(each.data)]
-    return _objects(Outcome(tuple(objects), found.diagnostics), text, subject) if objects else found
+    documents = document.read(name, raw, subject, own=not text.lstrip().startswith("apiVersion"))
+    if documents.value and sniff(documents.value[0].data):
+        return application(documents.value[0], subject)
+    objects = [each for each in documents.value or () if request.sniff(each.data)]
+    return _objects(Outcome(tuple(objects), documents.diagnostics), text, subject) if objects else documents
 
 
 class _Section(NamedTuple):
@@ -163,10 +160,10 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
         at = (subject, AT, text.count("\n", 0, second) + 1, 1)
         return Outcome(None, (error("R146", at, "the file holds two applications", hint="save each in its own file"),))
     section = _section(text, APPLICATION)
-    found = reading.read(section.text, section.line, subject)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    data, spans = found.value
+    literal = reading.read(section.text, section.line, subject)
+    if literal.value is None:
+        return Outcome(None, literal.diagnostics)
+    data, spans = literal.value
     if isinstance(data, dict) and REQUEST in text:
         objects = document.read(name, _section(text, REQUEST).padded.encode(), subject, own=False)
         scheduler_args = next(
@@ -177,21 +174,19 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
     return Outcome((Document(name, text, 0, data, reading.source_map(data, place)),))
 
 
-def _objects(found: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
+def _objects(documents: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
     """The application that objects of TorchX' were made from. R142: there is none, or not one; R145: unequal roles."""
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    objects = [each for each in found.value if request.sniff(each.data)]
+    if documents.value is None:
+        return Outcome(None, documents.diagnostics)
+    objects = [each for each in documents.value if request.sniff(each.data)]
     if len(objects) != 1:
         what = f"{len(objects)} objects" if objects else "no object"
         message = f"the request holds {what} that TorchX wrote for Volcano or MCAD, and one is wanted"
         hint = "dry-run with `-s kubernetes`, or import the application as JSON"
-        return Outcome(None, (*found.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
-    made = request.application(objects[0], subject)
-    if made.value is None:
-        return Outcome(None, (*found.diagnostics, *made.diagnostics))
-    whole = objects[0]._replace(text=text) if "\n" in text else objects[0]
-    kept = reading.made(objects[0], made.value)
-    return Outcome(
-        (whole._replace(data=kept.data, source_map=kept.source_map),), (*found.diagnostics, *made.diagnostics)
-    )
+        return Outcome(None, (*documents.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
+    application = request.application(objects[0], subject)
+    reported = (*documents.diagnostics, *application.diagnostics)
+    if application.value is None:
+        return Outcome(None, reported)
+    translated = translated_document(objects[0], application.value)
+    return Outcome((translated._replace(text=text) if "\n" in text else translated,), reported)

@@ -24,24 +24,18 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     """The workflow in data that the schema accepted."""
     name, names = label(data["name"]), labels([role["name"] for role in data["roles"]])
     requests = application_requests(data)
-    roles = tuple(_roles(data, names, name, context, requests))
+    args = data.get("scheduler_args") or {}
+    sites = [Site(context.topology, args, name, own, len(names) == 1, requests) for own in names]
+    numbered = enumerate(zip(data["roles"], sites, strict=True))
+    roles = tuple(pod_set(role, (*ROLES, number), site) for number, (role, site) in numbered)
     document, origins = _document(data, name, names, roles, requests), _origins(roles, requests)
-    found = (
-        *requests.found,
+    findings = (
+        *requests.findings,
         *_renamed(data, name, names),
         *losses.application(data),
-        *(d for role in roles for d in role.part.found),
+        *(d for role in roles for d in role.part.findings),
     )
-    return native.finish(document, origins, found, ROOT, parallel=True)
-
-
-def _roles(
-    data: Mapping[str, Any], names: tuple[str, ...], app: str, context: Context, requests: MetadataRequests
-) -> Iterator[TranslatedRole]:
-    alone = len(names) == 1
-    for number, (role, name) in enumerate(zip(data["roles"], names, strict=True)):
-        site = Site(context.topology, data.get("scheduler_args") or {}, app, name, alone, requests)
-        yield pod_set(role, (*ROLES, number), site)
+    return native.finish(document, origins, findings, ROOT, parallel=True)
 
 
 def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:
@@ -132,6 +126,6 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
     changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
-        notes = tuple(Note(f'"{other}" becomes "{made}"', route) for other, made, route in rest)
+        notes = tuple(Note(f'"{other}" becomes "{short}"', route) for other, short, route in rest)
         message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
         yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")

@@ -21,32 +21,32 @@ def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str
 
     W478 says why a key is left out, or that its label is mistaken; W479 that the topology orders levels otherwise.
     """
-    known: dict[str, tuple[str, Route]] = {}
+    levels_by_label: dict[str, tuple[str, Route]] = {}
     for pool, each in enumerate(topology.pools):
         for number, level in enumerate(each.levels):
-            known.setdefault(level.label, (level.name, (*POOLS, pool, "levels", number)))
-    known.setdefault(HOST.label, (HOST.name, ()))
+            levels_by_label.setdefault(level.label, (level.name, (*POOLS, pool, "levels", number)))
+    levels_by_label.setdefault(HOST.label, (HOST.name, ()))
     joined: dict[str, str] = {}
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     for key in config.keys:
-        label = key.label if key.label in known else MISTAKEN.get(key.label, "")
-        if label in known:
-            joined[key.key] = known[label][0]
+        label = key.label if key.label in levels_by_label else MISTAKEN.get(key.label, "")
+        if label in levels_by_label:
+            joined[key.key] = levels_by_label[label][0]
         if label != key.label:
-            found.append(_unknown_label(key, known))
-    return Outcome(joined, (*found, *_order(config.keys, topology)))
+            findings.append(_unknown_label(key, levels_by_label))
+    return Outcome(joined, (*findings, *_order(config.keys, topology)))
 
 
-def _unknown_label(key: Key, known: Mapping[str, tuple[str, Route]]) -> Diagnostic:
+def _unknown_label(key: Key, levels_by_label: Mapping[str, tuple[str, Route]]) -> Diagnostic:
     """W478 for a label that no level of the topology has."""
     route: Route = (*key.route, "label")
     right = MISTAKEN.get(key.label, "")
-    if right in known:
-        name, at = known[right]
+    if right in levels_by_label:
+        name, at = levels_by_label[right]
         message = f'no driver sets the node label "{key.label}"; "{right}" is meant, which is level "{name}"'
         hint = f'write "{right}": with the other label pods would wait forever under OSMO'
         return warning("W478", route, message, hint=hint, notes=(Note("the level is here", at),))
-    labels = [label for label, (_, at) in known.items() if at]
+    labels = [label for label, (_, at) in levels_by_label.items() if at]
     message = f'no level of the topology has the label "{key.label}", so "{key.key}" is no level'
     hint = near(key.label, labels)
     if not hint:
@@ -80,7 +80,7 @@ def _order(keys: tuple[Key, ...], topology: ClusterTopology) -> Iterator[Diagnos
                 return
 
 
-# A workflow's timeouts within what its pool says.
+# A workflow's timeouts within the limits of its pool.
 
 STEPS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 """Units of durations in seconds, the largest first."""
@@ -92,30 +92,18 @@ def timeouts(config: PoolConfig, execution: float | None, queue: float | None, r
     None or zero: the workflow says nothing (src/utils/job/workflow.py, TimeoutSpec.fill_defaults). `route` leads to the
     workflow's `timeout`. W457 where the pool's maximum cuts what the workflow says.
     """
-    made = Timeouts(
-        _within(execution or config.default_exec_timeout, config.max_exec_timeout),
-        _within(queue or config.default_queue_timeout, config.max_queue_timeout),
-    )
-    found = (
-        *_cut(config, "exec_timeout", execution, config.max_exec_timeout, route),
-        *_cut(config, "queue_timeout", queue, config.max_queue_timeout, route),
-    )
-    return Outcome(made, found)
-
-
-def _within(asked: float | None, most: float | None) -> float | None:
-    return min((each for each in (asked, most) if each is not None), default=None)
-
-
-def _cut(config: PoolConfig, field: str, asked: float | None, most: float | None, route: Route) -> Iterator[Diagnostic]:
-    if not asked or most is None or asked <= most:
-        return
-    maximum = f"max_{field}"
-    message = f"{_shown(asked)} is more than the pool allows, and OSMO makes it {_shown(most)}"
-    place = config.places.get(maximum)
-    notes = (Note("the pool's maximum is here", place),) if place else ()
-    hint = f"ask for at most {_shown(most)}, or have the pool's administrator raise {maximum}"
-    yield warning("W457", (*route, field), message, hint=hint, notes=notes)
+    bounded: list[float | None] = []
+    findings: list[Diagnostic] = []
+    for field, own in (("exec_timeout", execution), ("queue_timeout", queue)):
+        default, most = getattr(config, f"default_{field}"), getattr(config, f"max_{field}")
+        bounded.append(min((each for each in (own or default, most) if each is not None), default=None))
+        if own and most is not None and own > most:
+            message = f"{_shown(own)} is more than the pool allows, and OSMO makes it {_shown(most)}"
+            place = config.places.get(f"max_{field}")
+            notes = (Note("the pool's maximum is here", place),) if place else ()
+            hint = f"ask for at most {_shown(most)}, or have the pool's administrator raise max_{field}"
+            findings.append(warning("W457", (*route, field), message, hint=hint, notes=notes))
+    return Outcome(Timeouts(*bounded), tuple(findings))
 
 
 def _shown(seconds: float) -> str:

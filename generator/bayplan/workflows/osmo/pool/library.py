@@ -11,6 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.package_data import table
 from bayplan.core.phrases import listing, suggest
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import text
 from bayplan.workflows.osmo.pool.values import (
     GroupTemplate,
     Part,
@@ -48,10 +49,10 @@ PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
 
 
 class Library(NamedTuple):
-    """The sections of a file. `found` and `from_chart` collect what is missing and what comes from the chart."""
+    """The sections of a file. `findings` and `from_chart` collect what is missing and what comes from the chart."""
 
     sections: Sections
-    found: list[Diagnostic]
+    findings: list[Diagnostic]
     from_chart: dict[str, Route]
 
     def has(self, section: str) -> bool:
@@ -79,17 +80,17 @@ class Library(NamedTuple):
         if name in built_in:
             self.from_chart.setdefault(f'{WORDS[section]} "{name}"', route)
             return Part(built_in[name], route)
-        self.found.append(_missing(section, name, route, [*own.data, *built_in]))
+        self.findings.append(_missing(section, name, route, [*own.data, *built_in]))
         return None
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything collected; W494 for what the chart brings."""
         if not self.from_chart:
-            return tuple(self.found)
+            return tuple(self.findings)
         first = next(iter(self.from_chart.values()))
         message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.from_chart)}"
         hint = "put them into the file if yours differ"
-        return (*self.found, info("W494", first, message, hint=hint))
+        return (*self.findings, info("W494", first, message, hint=hint))
 
 
 def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
@@ -98,18 +99,18 @@ def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
     return [(name, (*route, key, index)) for index, name in enumerate(listed or ())]
 
 
-def _missing(section: str, name: str, route: Route, known: list[str]) -> Diagnostic:
+def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Diagnostic:
     what = WORDS[section]
     message = f'there is no {what} "{name}" in the file; OSMO leaves it out of a ConfigMap with only a line in its log'
     if section == "group_templates":
         message += ", and pods that claim what it makes would wait forever"
-    hint = suggest(name, known, f"{what}s that are there") if known else ""
+    hint = suggest(name, candidates, f"{what}s that are there") if candidates else ""
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
     more = f"add what `osmo config show {printed}` prints as section `{section}`"
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
 
 
-# Resource validations: comparisons of what a task asks for with numbers and with what nodes have.
+# Resource validations: comparisons of a task's requests with numbers and with the resources of nodes.
 
 OPERATORS = ("GT", "GE", "LT", "LE", "EQ")
 
@@ -124,16 +125,16 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
     else:
         parts = library.entries("resource_validations", names(owner.data, key, owner.route))
-    made = []
+    rules = []
     for part, index, data in [(each, *entry) for each in parts for entry in enumerate(each.data or ())]:
         in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
         route = (*part.route, index) if in_file else part.route
         wrong = tuple(_wrong(data, route))
-        library.found.extend(wrong if in_file else ())
+        library.findings.extend(wrong if in_file else ())
         if not wrong:
             fields = (data["operator"], data["left_operand"], data["right_operand"], data["assert_message"])
-            made.append(Rule(*fields, route=route))
-    return tuple(made)
+            rules.append(Rule(*fields, route=route))
+    return tuple(rules)
 
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -162,7 +163,7 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
     merged: dict[tuple[str, str, str], GroupTemplate] = {}
     for part in parts:
         wrong = tuple(_groups_wrong(part))
-        library.found.extend(wrong)
+        library.findings.extend(wrong)
         if not wrong:
             data = part.data
             key = (data["apiVersion"], data["kind"], data["metadata"]["name"])
@@ -174,41 +175,30 @@ def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
 def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
     data: Any = part.data or {}
     metadata = data.get("metadata") or {}
-    for missing, value in (
-        ("apiVersion", data.get("apiVersion")),
-        ("kind", data.get("kind")),
-        ("metadata.name", metadata.get("name")),
-    ):
-        if not value:
-            message = f"a group template without {missing} makes no object"
-            yield error("W480", part.route, message, hint=f"add `{missing}`")
+    fields = {"apiVersion": data.get("apiVersion"), "kind": data.get("kind"), "metadata.name": metadata.get("name")}
+    for missing in (name for name, value in fields.items() if not value):
+        message = f"a group template without {missing} makes no object"
+        yield error("W480", part.route, message, hint=f"add `{missing}`")
     if metadata.get("namespace"):
         route: Route = (*part.route, "metadata", "namespace")
         message = "a group template may not name a namespace: OSMO makes it in the namespace of the pods"
         yield error("W480", route, message, hint="remove it")
 
 
-def group_template_findings(config: PoolConfig) -> tuple[Diagnostic, ...]:
+def group_template_findings(config: PoolConfig) -> Iterator[Diagnostic]:
     """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
-    return tuple(_group_template_finding(template) for template in config.group_templates)
-
-
-def _group_template_finding(template: GroupTemplate) -> Diagnostic:
-    if template.kind == COMPUTE_DOMAIN:
-        message = f'the ComputeDomain "{template.name}" of every task group is not taken over: bayplan makes its own'
-        hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
-        return info("W490", template.route, message, hint=hint)
-    message = f'OSMO makes the {template.kind} "{template.name}" for every task group, and bayplan does not'
-    hint = "apply it with the manifests if the pods need it, its variables filled in"
-    return warning("W491", template.route, message, hint=hint)
+    for each in config.group_templates:
+        if each.kind == COMPUTE_DOMAIN:
+            message = f'the ComputeDomain "{each.name}" of every task group is not taken over: bayplan makes its own'
+            hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
+            yield info("W490", each.route, message, hint=hint)
+        else:
+            message = f'OSMO makes the {each.kind} "{each.name}" for every task group, and bayplan does not'
+            hint = "apply it with the manifests if the pods need it, its variables filled in"
+            yield warning("W491", each.route, message, hint=hint)
 
 
 def channels(config: PoolConfig) -> tuple[str, ...]:
     """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
-    found: list[str] = []
-    specs: list[Any] = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
-    for spec in specs:
-        for key in ("spec", "channel", "resourceClaimTemplate", "name"):
-            spec = spec.get(key) if isinstance(spec, Mapping) else None
-        found += [spec] if isinstance(spec, str) and spec else []
-    return tuple(found)
+    domains = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
+    return tuple(filter(None, (text(each, "spec", "channel", "resourceClaimTemplate", "name") for each in domains)))

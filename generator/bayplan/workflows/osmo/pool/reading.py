@@ -30,7 +30,7 @@ from bayplan.workflows.osmo.pool.values import (
 )
 from bayplan.workflows.osmo.units import seconds
 
-# Topology keys, by the rules that KAI has for the Topology that OSMO makes of them.
+# Topology keys, checked by KAI's rules for the Topology that OSMO creates from them.
 
 MOST = 16
 """Levels that KAI's Topology takes (KAI deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
@@ -39,26 +39,17 @@ MOST = 16
 def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
     """The keys in order; W477 for what KAI or a workflow could not use."""
     listed = pool.get("topology_keys") or ()
-    keys = tuple(Key(each["key"], each["label"], (*route, "topology_keys", index)) for index, each in enumerate(listed))
-    found = (
-        *_empty_keys(keys),
-        *_duplicate_keys(keys),
-        *_hostname_not_last(keys),
-        *_too_many_keys(keys, (*route, "topology_keys")),
-    )
-    return keys, found
+    at: Route = (*route, "topology_keys")
+    keys = tuple(Key(each["key"], each["label"], (*at, index)) for index, each in enumerate(listed))
+    return keys, tuple(_key_findings(keys, at))
 
 
-def _empty_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
-    for key in keys:
-        for field, value in (("key", key.key), ("label", key.label)):
-            if not value.strip():
-                message = f"a topology key with an empty {field} cannot be used"
-                yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
-
-
-def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
-    for field in ("key", "label"):
+def _key_findings(keys: tuple[Key, ...], at: Route) -> Iterator[Diagnostic]:
+    fields = ("key", "label")
+    for key, field in ((key, field) for key in keys for field in fields if not getattr(key, field).strip()):
+        message = f"a topology key with an empty {field} cannot be used"
+        yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
+    for field in fields:
         first: dict[str, Key] = {}
         for key in keys:
             value = getattr(key, field)
@@ -68,22 +59,16 @@ def _duplicate_keys(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
                 message = f'two topology keys have the {field} "{value}"; {consequence}'
                 notes = (Note("the first is here", (*other.route, field)),)
                 yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
-
-
-def _hostname_not_last(keys: tuple[Key, ...]) -> Iterator[Diagnostic]:
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
             message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
             yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
-
-
-def _too_many_keys(keys: tuple[Key, ...], route: Route) -> Iterator[Diagnostic]:
     if len(keys) > MOST:
         message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
-        yield error("W477", route, message, hint="remove levels that no workflow needs")
+        yield error("W477", at, message, hint="remove levels that no workflow needs")
 
 
-# What a pool guarantees to workflows that cannot be preempted.
+# The GPUs that a pool guarantees to workflows that cannot be preempted.
 
 UNLIMITED = -1
 
@@ -102,7 +87,7 @@ def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[D
     yield warning("W452", route, message, hint=hint, notes=notes)
 
 
-# Fields of a pool itself: what stands in it alone, whatever its platforms and templates are.
+# Fields of a pool that do not depend on its platforms and templates.
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "pool": (
@@ -128,7 +113,7 @@ INDEPENDENT_FIELDS = (*TIMEOUTS, "default_exit_actions", "resources", "descripti
 
 
 class Fields(NamedTuple):
-    """What the fields say; what is wrong stands in `found`, and says nothing. As in `values.PoolConfig`."""
+    """What the fields say; what is wrong stands in `findings`, and says nothing. As in `values.PoolConfig`."""
 
     keys: tuple[Key, ...]
     default_platform: str
@@ -136,7 +121,7 @@ class Fields(NamedTuple):
     exit_actions: Mapping[str, str]
     guarantee: int
     places: Mapping[str, Route]
-    found: tuple[Diagnostic, ...]
+    findings: tuple[Diagnostic, ...]
 
 
 def read_fields(part: Part, sections: Sections) -> Fields:
@@ -149,17 +134,17 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         "default_platform": (*part.route, "default_platform"),
         "guarantee": (*part.route, "resources", "gpu", "guarantee"),
     }
-    found = [*_ignored(part), *wrong]  # W474, W477
+    findings = [*_ignored(part), *wrong]  # W474, W477
     name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
     if name and name not in platforms:
         message = f'the default platform "{name}" is none of the pool\'s platforms'
         hint = suggest(name, platforms, "it has") or "add it to `platforms`"
-        found.append(error("W476", places["default_platform"], message, hint=hint))
-    found += faults
+        findings.append(error("W476", places["default_platform"], message, hint=hint))
+    findings += faults
     for text, route, _ in owners.values():
         if text and seconds(text) is None:
             hint = "write a whole number and one of d, h, m, s: `12h`"
-            found.append(error("W493", route, f'"{text}" is no duration', hint=hint))
+            findings.append(error("W493", route, f'"{text}" is no duration', hint=hint))
     return Fields(
         keys=levels,
         default_platform=part.data.get("default_platform") or "",
@@ -167,17 +152,15 @@ def read_fields(part: Part, sections: Sections) -> Fields:
         exit_actions=actions,
         guarantee=UNLIMITED if guarantee is None else int(guarantee),
         places={**{key: place for key, (_, place, own) in owners.items() if own}, **places},
-        found=tuple(found),
+        findings=tuple(findings),
     )
 
 
-def is_independent(found: Diagnostic, pool: Route) -> bool:
+def is_independent(finding: Diagnostic, pool: Route) -> bool:
     """Whether a finding is about a field without which the rest of the pool means the same."""
     length = len(pool)
-    within = (
-        found.route[:length] == pool and found.route[length : length + 1] and found.route[length] in INDEPENDENT_FIELDS
-    )
-    return bool(within) or found.code == "W493"
+    field = finding.route[length : length + 1] if finding.route[:length] == pool else ()
+    return any(each in INDEPENDENT_FIELDS for each in field) or finding.code == "W493"
 
 
 def _ignored(part: Part) -> Iterator[Diagnostic]:
@@ -189,7 +172,7 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
         for key in data or {}:
             if key not in KNOWN[what] and not (what == "pool" and key in sections):
                 message = f'OSMO ignores the key "{key}" of a {what}'
-                owner = next((other for other, known in KNOWN.items() if other != what and key in known), "")
+                owner = next((other for other, keys in KNOWN.items() if other != what and key in keys), "")
                 elsewhere = f"it is a key of a {owner}" if owner else "remove it"
                 hint = did_you_mean(key, KNOWN[what]) or elsewhere
                 yield warning("W474", (*route, key, KEY), message, hint=hint)
@@ -197,10 +180,10 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     """In the order of the file. OSMO reads them only when a task ends, and fails on those that are wrong."""
-    given = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
+    actions = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
     route: Route = (*part.route, "default_exit_actions")
-    found = (*task_rules.forms(given, route), *task_rules.overlaps(given, route))
-    return {} if has_errors(found) else given, found
+    findings = tuple(task_rules.exit_action_findings(actions, route))
+    return {} if has_errors(findings) else actions, findings
 
 
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
@@ -212,7 +195,7 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 
 
-# Platforms, with what they have in common with their pool merged in.
+# Platforms, with the parts that they share with their pool merged in.
 
 CONTROL = "osmo-ctrl"
 """OSMO's own container beside the user's."""
@@ -238,7 +221,7 @@ def _platform(
         derived = {"nodeSelector": data.get("labels"), "tolerations": data.get("tolerations")}
         template = {"spec": {key: value for key, value in derived.items() if value}} if any(derived.values()) else {}
     own = templates.read_rules(part, "resource_validations", library)
-    given = library.has("resource_validations") or not data.get("parsed_resource_validations")
+    rules_in_file = library.has("resource_validations") or not data.get("parsed_resource_validations")
     return Platform(
         name=name,
         privileged_allowed=bool(data.get("privileged_allowed")),
@@ -246,7 +229,7 @@ def _platform(
         allowed_mounts=tuple(data.get("allowed_mounts") or ()),
         default_mounts=tuple(_mounts(template)) or tuple(data.get("default_mounts") or ()),
         variables={**(pool.data.get("common_default_variables") or {}), **(data.get("default_variables") or {})},
-        rules=(*shared, *own) if given else own,
+        rules=(*shared, *own) if rules_in_file else own,
         pod_template=template,
         route=part.route,
         sources=tuple((each.data, each.route) for each in sources),
@@ -270,14 +253,16 @@ def _parsed(owner: Part, library: Library) -> list[Part]:
 
 
 def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for data, route in sources:
         clashes: list[Path] = []
-        made = merge_templates(made, data or {}, clashes)
+        merged = merge_templates(merged, data or {}, clashes)
         for path in clashes:
             message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
-            library.found.append(error("W495", _known(data, route, path), message, hint="write both in the same way"))
-    return made
+            library.findings.append(
+                error("W495", _known(data, route, path), message, hint="write both in the same way")
+            )
+    return merged
 
 
 def _known(data: Any, route: Route, path: Path) -> Route:
@@ -306,39 +291,37 @@ def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
 
     There may be a pool and errors: whoever asks can judge more with it, and makes nothing of it.
     """
-    found = values.sections(document.data)
-    if found.value is None:
-        return Outcome(None, found.diagnostics)
-    chosen = values.select(found.value, name)
-    if chosen.value is None:
-        return Outcome(None, chosen.diagnostics)
-    made = pool(found.value, *chosen.value)
-    return Outcome(made.value, (*chosen.diagnostics, *made.diagnostics))
+    sections = values.sections(document.data)
+    chosen = values.select(sections.value, name) if sections.value else None
+    if sections.value is None or chosen is None or chosen.value is None:
+        return Outcome(None, chosen.diagnostics if chosen else sections.diagnostics)
+    config = pool(sections.value, *chosen.value)
+    return Outcome(config.value, (*chosen.diagnostics, *config.diagnostics))
 
 
 def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnostic, ...]]:
     """Every pool of a file that can be read, and what is wrong with all."""
-    found = values.sections(document.data)
-    if found.value is None:
-        return (), found.diagnostics
-    made = [pool(found.value, name, part) for name, part in found.value.pools.items()]
-    reported = tuple(dict.fromkeys(each for one in made for each in one.diagnostics))
-    return tuple(one.value for one in made if one.value is not None), reported
+    sections = values.sections(document.data)
+    if sections.value is None:
+        return (), sections.diagnostics
+    configs = [pool(sections.value, name, part) for name, part in sections.value.pools.items()]
+    reported = tuple(dict.fromkeys(each for config in configs for each in config.diagnostics))
+    return tuple(config.value for config in configs if config.value is not None), reported
 
 
-def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
+def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
-    refused = _refused(found, name, part)
+    refused = _refused(sections, name, part)
     part = _without(part, refused)
     if not all(is_independent(each, part.route) for each in refused):
-        return Outcome(None, (*refused, *_other_findings(found, name, part)))
-    library = Library(found, [*refused], {})
+        return Outcome(None, (*refused, *_other_findings(sections, name, part)))
+    library = Library(sections, [*refused], {})
     part = library.completed("pools", name, part)
-    own = read_fields(part, found)
-    library.found.extend(own.found)
-    backend = found.section("backends").data.get(part.data.get("backend")) or {}
+    own = read_fields(part, sections)
+    library.findings.extend(own.findings)
+    backend = sections.section("backends").data.get(part.data.get("backend")) or {}
     scheduler = (backend.get("scheduler_settings") or {}).get("scheduler_name") or ""
-    made = PoolConfig(
+    config = PoolConfig(
         name=name,
         keys=own.keys,
         default_platform=own.default_platform,
@@ -354,7 +337,7 @@ def pool(found: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
     )
     reported = library.diagnostics()
     fatal = has_errors([each for each in reported if not is_independent(each, part.route)])
-    return Outcome(None if fatal else made, reported)
+    return Outcome(None if fatal else config, reported)
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
@@ -362,17 +345,17 @@ def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
     wanted = name or config.default_platform
     if wanted in config.platforms:
         return Outcome(config.platforms[wanted])
+    message = f'the pool "{config.name}" has no platform "{wanted}"'
+    hint = suggest(wanted, config.platforms, "it has")
     if not wanted:
         message = f'neither the resource nor the pool "{config.name}" names a platform'
-        hint = f"add `platform:`; {suggest('', config.platforms, 'the pool has')}"
-        return Outcome(None, (error("W486", route, message, hint=hint.rstrip("; ")),))
-    message = f'the pool "{config.name}" has no platform "{wanted}"'
-    return Outcome(None, (error("W486", route, message, hint=suggest(wanted, config.platforms, "it has")),))
+        hint = f"add `platform:`; {suggest('', config.platforms, 'the pool has')}".rstrip("; ")
+    return Outcome(None, (error("W486", route, message, hint=hint),))
 
 
-def _refused(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _refused(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What the schema refuses, at its place in the file."""
-    others = {section: each for section, each in found.others.items() if section in SECTIONS}
+    others = {section: each for section, each in sections.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
     reported = schemas.validate(KIND, data, SUBJECT)
@@ -387,13 +370,13 @@ def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
     return Part({key: value for key, value in part.data.items() if key not in keys}, part.route)
 
 
-def _other_findings(found: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
+def _other_findings(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
     """What is wrong with the fields that a schema did not refuse."""
-    left = _refused(found, name, part)
+    left = _refused(sections, name, part)
     if any(each.route[: len(part.route)] == part.route for each in left):
         return ()
-    known = {each.route for each in left}
-    return tuple(each for each in read_fields(part, found).found if each.route not in known)
+    refused_routes = {each.route for each in left}
+    return tuple(each for each in read_fields(part, sections).findings if each.route not in refused_routes)
 
 
 def _placed(route: Route, back: Mapping[Route, Route]) -> Route:

@@ -15,7 +15,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, TaskRequest
 from bayplan.workflows.osmo.units import UNITS, k8s_name, quantity, split_amount
 
-# What pod templates and rules may name, and its values for a task (postgres.py, ResourceSpec.get_allocatable_tokens).
+# The variables of pod templates and rules, with their values (postgres.py, ResourceSpec.get_allocatable_tokens).
 #
 # `USER_MEMORY` and `USER_STORAGE` are spelled as Kubernetes reads them, and their parts follow the value that holds,
 # also where it is a default; OSMO leaves the parts of a default empty. What only a running OSMO knows has no value.
@@ -42,21 +42,21 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
         "USER_GPU": int(ask.gpu) if ask.gpu else None,
         **{f"USER_{name}": value for name, value in amounts.items()},
     }
-    made: dict[str, Value] = {**own, **platform.variables}
-    made |= {name: value for name, value in own.items() if value is not None}
+    variables: dict[str, Value] = {**own, **platform.variables}
+    variables |= {name: value for name, value in own.items() if value is not None}
     for name in amounts:
-        made[f"USER_{name}"] = quantity(made[f"USER_{name}"]) or made[f"USER_{name}"]
-        made |= _parts(f"USER_{name}", made[f"USER_{name}"])
-    cache = _cache(ask.cache or str(made.get("USER_CACHE") or ""), str(made["USER_STORAGE"] or "0Mi"))
+        variables[f"USER_{name}"] = quantity(variables[f"USER_{name}"]) or variables[f"USER_{name}"]
+        variables |= _parts(f"USER_{name}", variables[f"USER_{name}"])
+    cache = _cache(ask.cache or str(variables.get("USER_CACHE") or ""), str(variables["USER_STORAGE"] or "0Mi"))
     if cache is None:
         place: Route = ask.places.get("cache", ask.route)
-        message = f'"{ask.cache or made.get("USER_CACHE")}" is no size of a cache'
+        message = f'"{ask.cache or variables.get("USER_CACHE")}" is no size of a cache'
         hint = "write a share such as 50%, or an amount such as 10Gi"
         return Outcome(None, (error("W488", place, message, hint=hint),))
-    made["USER_CACHE"] = cache
-    made["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
-    made["USER_CONTAINER_NAME"] = ask.container or CONTAINER
-    return Outcome({**made, **of_group(config, ask), **_of_workflow(platform, ask)})
+    variables["USER_CACHE"] = cache
+    variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
+    variables["USER_CONTAINER_NAME"] = ask.container or CONTAINER
+    return Outcome({**variables, **of_group(config, ask), **_of_workflow(platform, ask)})
 
 
 def of_group(config: PoolConfig, ask: TaskRequest) -> dict[str, Value]:
@@ -109,14 +109,14 @@ def _parts(name: str, value: Any) -> dict[str, Value]:
     return {f"{name}_VAL": plain, f"{name}_UNIT": unit or "B", **units}
 
 
-def _cache(asked: str, storage: str) -> str | None:
+def _cache(size: str, storage: str) -> str | None:
     """The size of the cache: what is asked, a share of the storage, or nine tenths of it. None where it is no size."""
     number, unit = split_amount(storage) or (Fraction(0), "Mi")
-    if not asked:
+    if not size:
         return f"{math.floor(number * 9 / 10)}{unit or 'B'}"
-    if not asked.endswith("%"):
-        return quantity(asked)
-    share = asked[:-1]
+    if not size.endswith("%"):
+        return quantity(size)
+    share = size[:-1]
     if not (share.replace(".", "", 1).isascii() and share.replace(".", "", 1).isdigit()) or float(share) > 100:
         return None
     return f"{math.floor(number * math.floor(float(share)) / 100)}{unit or 'B'}"
@@ -132,7 +132,7 @@ def _uuid(*names: str) -> str:
     return hashlib.sha256("\0".join(map(k8s_name, names)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-# The one place where pod templates meet Jinja, which whoever calls runs elsewhere.
+# Rendering pod templates with Jinja, which runs in a process of its own.
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Runs a template in a process of its own, as `model.formats.Source.render` does."""
@@ -162,8 +162,8 @@ def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | 
     keys = [(text, _named(text, variables)) for text, variables in jobs]
     wanted = list(dict.fromkeys(keys))
     reply = render({"task": "each", "items": [_request(*key) for key in wanted]}) if wanted else {"replies": ()}
-    made = dict(zip(wanted, map(_made, reply["replies"]), strict=True))
-    return [made[key] for key in keys]
+    results = dict(zip(wanted, map(_made, reply["replies"]), strict=True))
+    return [results[key] for key in keys]
 
 
 def _named(text: str, variables: Mapping[str, Any]) -> Named:
@@ -221,16 +221,10 @@ class Rendered(NamedTuple):
 
 def render_all(jobs: Sequence[Job], render: Render | None = None) -> list[Rendered]:
     """Every text, in order; `render` is asked once for equal texts with equal variables."""
-    made: dict[int, Rendered] = {}
-    hard: list[int] = []
-    for number, job in enumerate(jobs):
-        simple = _simple(job)
-        if simple is None:
-            hard.append(number)
-        else:
-            made[number] = simple
-    made |= dict(zip(hard, _by_jinja([jobs[number] for number in hard], render), strict=True))
-    return [made[number] for number in range(len(jobs))]
+    results = [(job, _simple(job)) for job in jobs]
+    hard = [(job.text, job.variables) for job, result in results if result is None]
+    replies = iter(render_each(hard, render))
+    return [_judged(job, *next(replies)) if result is None else result for job, result in results]
 
 
 def _simple(job: Job) -> Rendered | None:
@@ -257,23 +251,9 @@ def _undefined(name: str, variables: Mapping[str, Value]) -> Rendered:
     return Rendered(fault=f'there is no variable "{name}"', hint=did_you_mean(name, variables) or "correct the name")
 
 
-def _by_jinja(jobs: Sequence[Job], render: Render | None) -> list[Rendered]:
-    made = render_each([(job.text, job.variables) for job in jobs], render)
-    return [_judged(job, text, fault) for job, (text, fault) in zip(jobs, made, strict=True)]
-
-
 def _judged(job: Job, text: str, fault: str) -> Rendered:
     names = NAME.findall(job.text)
     if fault:
         unknown = UNDEFINED.fullmatch(fault)
         return _undefined(unknown[1], job.variables) if unknown else Rendered(fault=fault.partition(". ")[0])
     return Rendered(text, tuple(name for name in names if job.variables.get(name, "") is None))
-
-
-def texts(value: Any) -> list[str]:
-    """Every text within a value that Jinja would look at, in the order in which `filled` asks for them."""
-    if isinstance(value, str):
-        return [value]
-    if isinstance(value, Mapping):
-        return [text for each in value.values() for text in texts(each)]
-    return [text for each in value for text in texts(each)] if isinstance(value, list) else []

@@ -11,6 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warni
 from bayplan.core.phrases import listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
+from bayplan.kube.objects import items, mapping, non_empty
 from bayplan.kube.pod import OWN_FIELDS, REQUIRED
 from bayplan.model.topology import NodeShape
 from bayplan.workflows.osmo.pool.rendering import Job, Rendered, Value, of_node
@@ -48,9 +49,9 @@ def own_mounts(platform: Platform, ask: TaskRequest) -> tuple[str, ...]:
 
 
 def _right(
-    platform: Platform, ask: TaskRequest, field: str, asked: bool, given: bool, what: str
+    platform: Platform, ask: TaskRequest, field: str, requested: bool, allowed: bool, what: str
 ) -> Iterator[Diagnostic]:
-    if asked and not given:
+    if requested and not allowed:
         message = f'platform "{platform.name}" does not let tasks {what}'
         hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
         yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
@@ -95,20 +96,20 @@ class RuleViolation(NamedTuple):
     route: Route
     rule: Route
     compared: str
-    said: str
+    author_message: str
     task: str
 
 
 Finding = Diagnostic | RuleViolation
 
 
-def merge_violations(found: Sequence[Finding]) -> Iterator[Diagnostic]:
+def merge_violations(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
     """The findings; W483 once for all tasks that break a rule in one place."""
     tasks: dict[RuleViolation, list[str]] = {}
-    for each in found:
+    for each in findings:
         if isinstance(each, RuleViolation):
             tasks.setdefault(each._replace(task=""), []).append(each.task)
-    for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in found):
+    for each in dict.fromkeys(each._replace(task="") if isinstance(each, RuleViolation) else each for each in findings):
         yield _violation(each, tasks[each]) if isinstance(each, RuleViolation) else each
 
 
@@ -118,21 +119,21 @@ def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
     notes = (Note(f"{violation.compared} must hold", violation.rule),)
     hint = "change what the task's resource asks for"
-    return error("W483", violation.route, f"{who}: {violation.said}", hint=hint, notes=notes)
+    return error("W483", violation.route, f"{who}: {violation.author_message}", hint=hint, notes=notes)
 
 
-def judge(case: RuleCase, made: Sequence[Rendered]) -> Iterator[Finding]:
+def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:
     """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
-    found = [list(_verdict(case.ask, rule, *made[3 * n : 3 * n + 3])) for n, rule in rules]
-    yield from (each for verdict in found[: case.plain] for each in verdict)
+    by_rule = [list(_verdict(case.ask, rule, *rendered[3 * n : 3 * n + 3])) for n, rule in rules]
+    yield from (each for verdict in by_rule[: case.plain] for each in verdict)
     if not case.kinds:
         for rule in case.of_nodes:
             message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
             yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
-        kinds = [found[n : n + size] for n in range(case.plain, len(found), size)]
+        kinds = [by_rule[n : n + size] for n in range(case.plain, len(by_rule), size)]
         by_kind = [[each for verdict in kind for each in verdict] for kind in kinds]
         yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, RuleViolation) for each in verdicts))
 
@@ -152,7 +153,7 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
 
 
-def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) -> Iterator[Finding]:
+def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, rule_message: str) -> Iterator[Finding]:
     holds = compare(rule.operator, operand(left), operand(right))
     one, other = WHOLE.sub("", left), WHOLE.sub("", right)
     if holds is None:
@@ -161,7 +162,7 @@ def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, said: str) ->
     elif not holds:
         field = next((field for name, field in FIELDS.items() if name in rule.left + rule.right), "")
         route = ask.places.get(field, ask.route)
-        yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', said, ask.task)
+        yield RuleViolation(route, rule.route, f'"{one}" {WORDS[rule.operator]} "{other}"', rule_message, ask.task)
 
 
 FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
@@ -190,7 +191,7 @@ def compare(operator: str, left: int | float | str, right: int | float | str) ->
     return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
 
 
-# A rendered pod template, cut into what the native format has fields for and what goes into `template`.
+# A rendered pod template, divided into the fields of the native format and the rest, which goes into `template`.
 
 GPU = "nvidia.com/gpu"
 
@@ -254,10 +255,8 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
 
 def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
     """The user's container without what has a field of its own, unless nothing but its name is left."""
-    claims = (own.get("resources") or {}).get("claims")
-    resources = {**amounts.differing, **({"claims": claims} if claims else {})}
-    rest = _without(own, *MANAGED, "resources")
-    main = {**rest, **({"resources": resources} if resources else {})}
+    resources = {**amounts.differing, **non_empty(claims=(own.get("resources") or {}).get("claims"))}
+    main = {**_without(own, *MANAGED, "resources"), **non_empty(resources=resources)}
     return [main] if main.keys() - {"name"} else []
 
 
@@ -273,7 +272,7 @@ def _take_control(spec: dict[str, Any]) -> Iterator[Path]:
             mounts = each.get("volumeMounts") or ()
             own = [mount for mount in mounts if mount.get("name") not in OSMO_VOLUMES]
             yield from [("spec", key, name, "volumeMounts")] if len(own) < len(mounts) else []
-            kept.append({**each, "volumeMounts": own} if own else _without(each, "volumeMounts"))
+            kept.append(_with(each, "volumeMounts", own))
         _put(spec, key, kept)
     volumes = spec.get("volumes") or ()
     yield from (("spec", "volumes", each["name"]) for each in volumes if each.get("name") in OSMO_VOLUMES)
@@ -285,6 +284,11 @@ def _put(spec: dict[str, Any], key: str, value: list[Any]) -> None:
         spec[key] = value
     else:
         spec.pop(key, None)
+
+
+def _with(owner: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """The mapping with a field, or without it where the value is empty."""
+    return {**owner, key: value} if value else _without(owner, key)
 
 
 def _without(owner: Mapping[str, Any], *keys: str) -> dict[str, Any]:
@@ -305,8 +309,7 @@ def _unclaimed(container: Mapping[str, Any], names: Collection[str]) -> dict[str
     if not names or not resources.get("claims"):
         return dict(container)
     kept = [each for each in resources["claims"] if each.get("name") not in names]
-    made = {**resources, "claims": kept} if kept else _without(resources, "claims")
-    return {**container, "resources": made} if made else _without(container, "resources")
+    return _with(container, "resources", _with(resources, "claims", kept))
 
 
 class Amounts(NamedTuple):
@@ -353,32 +356,21 @@ def _amount(value: Any) -> int | str | None:
 
 def without_vacuous_affinity(spec: dict[str, Any]) -> dict[str, Any]:
     """The spec without node affinity that excludes nothing: `NotIn` of no values, as without excluded nodes."""
-    affinity = _mapping(spec.get("affinity"))
-    nodes = _mapping(affinity.get("nodeAffinity"))
-    required = _mapping(nodes.get(REQUIRED))
-    terms = [_term(each) for each in _list(required.get("nodeSelectorTerms")) if isinstance(each, Mapping)]
+    affinity, nodes = mapping(spec, "affinity"), mapping(spec, "affinity", "nodeAffinity")
+    required = mapping(nodes, REQUIRED)
+    terms = [_term(each) for each in items(required, "nodeSelectorTerms") if isinstance(each, Mapping)]
     if not terms:
         return spec
     kept = _without(nodes, REQUIRED)
     if all(any(term.values()) for term in terms):  # a term without expressions would be met by every node
         kept[REQUIRED] = {**required, "nodeSelectorTerms": terms}
-    made = {**affinity, "nodeAffinity": kept} if kept else _without(affinity, "nodeAffinity")
-    return {**spec, "affinity": made} if made else _without(spec, "affinity")
+    return _with(spec, "affinity", _with(affinity, "nodeAffinity", kept))
 
 
 def _term(term: Mapping[str, Any]) -> dict[str, Any]:
-    kept = [each for each in _list(term.get("matchExpressions")) if not _is_vacuous(each)]
-    return {**term, "matchExpressions": kept} if kept else _without(term, "matchExpressions")
+    return _with(term, "matchExpressions", [each for each in items(term, "matchExpressions") if not _is_vacuous(each)])
 
 
 def _is_vacuous(expression: Any) -> bool:
     named = isinstance(expression, Mapping) and expression.get("operator") == "NotIn"
     return named and isinstance(expression.get("values"), list) and not any(expression["values"])
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -13,12 +13,13 @@ from bayplan.kube.pod import OWN_NAMES
 from bayplan.model.topology import ClusterTopology, NodeShape
 from bayplan.workflows.osmo.pool import library, rendering, requests
 from bayplan.workflows.osmo.pool.reading import platform as platform_of
-from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all, texts
+from bayplan.workflows.osmo.pool.rendering import Job, Render, Rendered, Value, render_all
 from bayplan.workflows.osmo.pool.requests import Finding
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, Share, TaskRequest, merge_templates
+from bayplan.workflows.osmo.tokens import texts
 from bayplan.workflows.osmo.units import k8s_name
 
-# What a task gets of its platform -> where the pool's templates say so.
+# The parts of a task's pod template -> their places in the pool's templates.
 
 Fill = Callable[[Any], Any]
 """A piece of a template, as it is written -> filled in."""
@@ -33,35 +34,35 @@ def origins(template: Any, sources: Sequence[tuple[Any, Route]], container: str,
     counts. Entries of lists stand by their names, the user's container by an empty one, and by their number where they
     have no name or share it.
     """
-    found: dict[Route, Route] = {}
+    places: dict[Route, Route] = {}
     for data, place in sources:
-        found.update(_traced(template, data, (), place, fill))
+        places.update(_traced(template, data, (), place, fill))
     own = (*CONTAINERS, container)
-    return {(*CONTAINERS, "", *at[3:]) if at[:3] == own else at: place for at, place in found.items()}
+    return {(*CONTAINERS, "", *at[3:]) if at[:3] == own else at: place for at, place in places.items()}
 
 
-def _traced(made: Any, raw: Any, route: Route, place: Route, fill: Fill) -> Iterator[tuple[Route, Route]]:
+def _traced(merged: Any, raw: Any, route: Route, place: Route, fill: Fill) -> Iterator[tuple[Route, Route]]:
     """The places of a value and of everything in it that both the template and its source have."""
     yield route, place
-    if isinstance(made, Mapping) and isinstance(raw, Mapping):
+    if isinstance(merged, Mapping) and isinstance(raw, Mapping):
         for key in raw:
-            if key in made:
-                yield from _traced(made[key], raw[key], (*route, key), (*place, key), fill)
-    elif isinstance(made, list) and isinstance(raw, list):
-        steps = _steps(made)
+            if key in merged:
+                yield from _traced(merged[key], raw[key], (*route, key), (*place, key), fill)
+    elif isinstance(merged, list) and isinstance(raw, list):
+        steps = _steps(merged)
         for number, each in enumerate(raw):
-            for index in _same(made, each, fill):
-                yield from _traced(made[index], each, (*route, steps[index]), (*place, number), fill)
+            for index in _same(merged, each, fill):
+                yield from _traced(merged[index], each, (*route, steps[index]), (*place, number), fill)
 
 
-def _same(made: list[Any], raw: Any, fill: Fill) -> list[int]:
+def _same(entries: list[Any], raw: Any, fill: Fill) -> list[int]:
     """The entries that have the name of one; where none or several have it, those that are the same."""
     name = name_of({"name": fill(raw["name"])}) if name_of(raw) else ""
-    alike = [index for index, entry in enumerate(made) if name and name_of(entry) == name]
+    alike = [index for index, entry in enumerate(entries) if name and name_of(entry) == name]
     if len(alike) == 1:
         return alike
     whole = fill(raw)
-    return [index for index, entry in enumerate(made) if entry == whole] or alike
+    return [index for index, entry in enumerate(entries) if entry == whole] or alike
 
 
 def _steps(entries: list[Any]) -> list[str | int]:
@@ -75,7 +76,7 @@ def name_of(entry: Any) -> str:
     return name if isinstance(name, str) else ""
 
 
-# Names in pod templates that bayplan uses in its pods for something else.
+# Names in pod templates that clash with names that bayplan uses in its pods.
 
 OURS: Mapping[str, tuple[str, ...]] = {**OWN_NAMES, "volumes": ("files",)}
 """List of a pod -> names in it. OSMO's workflows never get a volume `shm` of ours."""
@@ -101,8 +102,8 @@ def renamed(template: Mapping[str, Any], places: Mapping[Route, Route]) -> tuple
     names = {(key, name): _free(name, taken) for key, taken in _taken(spec).items() for name in OURS[key]}
     if not any(name in taken for key, taken in _taken(spec).items() for name in OURS[key]):
         return template, dict(places)
-    made = {**template, "spec": _renamed(spec, names)}
-    return made, {_route(route, names): place for route, place in places.items()}
+    result = {**template, "spec": _renamed(spec, names)}
+    return result, {_route(route, names): place for route, place in places.items()}
 
 
 def _taken(spec: Mapping[str, Any]) -> dict[str, set[str]]:
@@ -145,15 +146,20 @@ NOTHING = object()
 
 
 class PreparedTask(NamedTuple):
-    """One task on its platform, and the texts that must be rendered for it."""
+    """One task on its platform, and the texts that must be rendered for it: rules', names of channels, template's."""
 
     ask: TaskRequest
     platform: Platform
     tokens: Mapping[str, Value]
     case: requests.RuleCase
-    jobs: tuple[Job, ...]
-    rules: int  # so many of the jobs are the rules'
-    channels: int  # so many after these name channels
+    rules: tuple[Job, ...]
+    channels: tuple[Job, ...]
+    template: tuple[Job, ...]
+
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """All of them."""
+        return (*self.rules, *self.channels, *self.template)
 
 
 def shares(
@@ -167,17 +173,18 @@ def shares(
     Rules about nodes are held against the nodes of the topology that a platform may mean; without one they are not.
     `render` runs the texts that are more than plain variables; without it they are errors.
     """
-    begun = [_prepare(config, ask, topology) for ask in asks]
-    found: list[Finding] = [each for outcome in begun for each in outcome.diagnostics]
-    works = [outcome.value for outcome in begun if outcome.value is not None]
+    prepared = [_prepare(config, ask, topology) for ask in asks]
+    reports: list[Finding] = [each for outcome in prepared for each in outcome.diagnostics]
+    works = [outcome.value for outcome in prepared if outcome.value is not None]
     rendered = iter(render_all([job for work in works for job in work.jobs], render))
-    made: list[Share] = []
+    results: list[Share] = []
     for work in works:
-        given, said = _complete(work, [next(rendered) for _ in work.jobs])
-        found.extend(said)
-        made.extend([given] if given else [])
-    reported = tuple(requests.merge_violations(found))
-    return Outcome(None if has_errors(reported) or len(made) < len(asks) else tuple(made), reported)
+        groups = (work.rules, work.channels, work.template)
+        share, findings = _complete(work, *([next(rendered) for _ in jobs] for jobs in groups))
+        reports.extend(findings)
+        results.extend([share] if share else [])
+    reported = tuple(requests.merge_violations(reports))
+    return Outcome(None if has_errors(reported) or len(results) < len(asks) else tuple(results), reported)
 
 
 def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | None) -> Outcome[PreparedTask]:
@@ -185,16 +192,15 @@ def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | N
     if own.value is None:
         return Outcome(None, own.diagnostics)
     platform = own.value
-    found = tuple(requests.rights(platform, ask))
+    findings = tuple(requests.rights(platform, ask))
     tokens = rendering.of_task(config, platform, ask)
     if tokens.value is None:
-        return Outcome(None, (*found, *tokens.diagnostics))
+        return Outcome(None, (*findings, *tokens.diagnostics))
     case = requests.case(platform, ask, tokens.value, _nodes(platform, topology))
-    rules = requests.jobs(case)
-    channels = [Job(name, rendering.of_group(config, ask)) for name in library.channels(config)]
-    template = [Job(text, tokens.value) for text in texts(dict(platform.pod_template))]
-    jobs = (*rules, *channels, *template)
-    return Outcome(PreparedTask(ask, platform, tokens.value, case, jobs, len(rules), len(channels)), found)
+    rules = tuple(requests.jobs(case))
+    channels = tuple(Job(name, rendering.of_group(config, ask)) for name in library.channels(config))
+    template = tuple(Job(text, tokens.value) for text, _ in texts(dict(platform.pod_template), ()))
+    return Outcome(PreparedTask(ask, platform, tokens.value, case, rules, channels, template), findings)
 
 
 def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
@@ -208,39 +214,41 @@ def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeSha
 
 def selector(platform: Platform) -> dict[str, str]:
     """The node labels that a platform selects whatever the task."""
-    given = (platform.pod_template.get("spec") or {}).get("nodeSelector") or {}
-    return {key: str(value) for key, value in given.items() if "{{" not in str(value) and "{%" not in str(value)}
+    labels = (platform.pod_template.get("spec") or {}).get("nodeSelector") or {}
+    return {key: str(value) for key, value in labels.items() if "{{" not in str(value) and "{%" not in str(value)}
 
 
-def _complete(work: PreparedTask, rendered: Sequence[Rendered]) -> tuple[Share | None, list[Finding]]:
-    rest = rendered[work.rules + work.channels :]
-    found: list[Finding] = [*requests.judge(work.case, rendered[: work.rules])]
-    broken = [*_unrenderable(work, rest)]
+def _complete(
+    work: PreparedTask, rules: Sequence[Rendered], channel_names: Sequence[Rendered], template: Sequence[Rendered]
+) -> tuple[Share | None, list[Finding]]:
+    """The share of a task whose texts are rendered, and all findings."""
+    findings: list[Finding] = [*requests.judge(work.case, rules)]
+    broken = [*_unrenderable(work, template)]
     if broken:
-        return None, [*found, *broken]
+        return None, [*findings, *broken]
     platform, container = work.platform, str(work.tokens["USER_CONTAINER_NAME"])
-    texts_made = {job.text: each for job, each in zip(work.jobs[work.rules + work.channels :], rest, strict=True)}
+    texts_made = {job.text: each for job, each in zip(work.template, template, strict=True)}
 
     def fill(value: Any) -> Any:
         return _filled(value, texts_made)
 
     filled = _pod(fill(dict(platform.pod_template)), container)
-    channels = {each.text for each in rendered[work.rules : work.rules + work.channels]}
+    channels = {each.text for each in channel_names}
     orphans = {*_orphans(work, filled, channels)}
-    made = requests.cut(filled, container, channels | orphans)
-    found += [*_empty(work, rest), *_template_findings(work, made, bool(channels), orphans)]
-    template, places = renamed(made.template, origins(made.template, platform.sources, container, fill))
-    given = Share(
-        resources=made.resources,
-        accelerators=made.accelerators,
-        template=template,
+    parts = requests.cut(filled, container, channels | orphans)
+    findings += [*_empty(work, template), *_template_findings(work, parts, bool(channels), orphans)]
+    renamed_template, places = renamed(parts.template, origins(parts.template, platform.sources, container, fill))
+    share = Share(
+        resources=parts.resources,
+        accelerators=parts.accelerators,
+        template=renamed_template,
         mounts=requests.own_mounts(platform, work.ask),
         origins={
             **{("template", *route): place for route, place in places.items()},
             **_amount_origins(origins(_only_resources(filled, container), platform.sources, container, fill)),
         },
     )
-    return given, found
+    return share, findings
 
 
 def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
@@ -251,23 +259,23 @@ def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]
 
 def _amount_origins(places: Mapping[Route, Route]) -> dict[Route, Route]:
     """The places of what the user's container asks for, by the field of a podSet that it becomes."""
-    made: dict[Route, Route] = {}
+    result: dict[Route, Route] = {}
     for key in ("requests", "limits"):
         above: Route = (*CONTAINERS, "", "resources", key)
         for route, place in places.items():
             if route[:-1] == above:
-                made[("accelerator",) if route[-1] == requests.GPU else ("resources", route[-1])] = place
-    return made
+                result[("accelerator",) if route[-1] == requests.GPU else ("resources", route[-1])] = place
+    return result
 
 
 def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
     """The value with its texts rendered. Nulls and what has no value are left out."""
     if isinstance(value, str):
-        made = texts_made.get(value) or Rendered(value)  # a text that another template took the place of
-        array = ARRAY.fullmatch(made.text)
-        if made.lost:
+        rendered = texts_made.get(value) or Rendered(value)  # a text that another template took the place of
+        array = ARRAY.fullmatch(rendered.text)
+        if rendered.lost:
             return NOTHING
-        return array[1].split(",") if array else made.text
+        return array[1].split(",") if array else rendered.text
     if isinstance(value, Mapping):
         pairs = [(key, _filled(each, texts_made)) for key, each in value.items()]
         return {key: each for key, each in pairs if each is not NOTHING and each is not None}
@@ -284,18 +292,16 @@ def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
 
 
 def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
-    jobs = work.jobs[work.rules + work.channels :]
-    for job, made in zip(jobs, rendered, strict=True):
-        if made.fault:
-            message = f'the pod template cannot be filled in at "{shorten(job.text)}": {made.fault}'
-            yield error("W488", where(work.platform, job.text), message, hint=made.hint or "correct the template")
+    for job, result in zip(work.template, rendered, strict=True):
+        if result.fault:
+            message = f'the pod template cannot be filled in at "{shorten(job.text)}": {result.fault}'
+            yield error("W488", where(work.platform, job.text), message, hint=result.hint or "correct the template")
 
 
 def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     """W487, but for GPUs: no number of them is none."""
-    jobs = work.jobs[work.rules + work.channels :]
-    for job, made in zip(jobs, rendered, strict=True):
-        for name in made.empty if made.lost else ():
+    for job, result in zip(work.template, rendered, strict=True):
+        for name in result.empty if result.lost else ():
             if name != "USER_GPU":
                 message = f'"{name}" has no value, so what it says in the pod template is left out'
                 hint = "give it a default in common_default_variables, or ask for it in the workflow"
@@ -315,27 +321,27 @@ def _orphans(work: PreparedTask, filled: Mapping[str, Any], channels: set[str]) 
 
 
 def _template_findings(
-    work: PreparedTask, made: requests.TemplateParts, domains: bool, orphans: set[str]
+    work: PreparedTask, parts: requests.TemplateParts, domains: bool, orphans: set[str]
 ) -> Iterator[Diagnostic]:
     platform = work.platform
-    for name, fault in made.faults:
+    for name, fault in parts.faults:
         route = where(platform, name)
         message = f'the pod template asks for "{name}", and {fault}'
         yield error("W495", route, message, hint="write it like 4, 500m or 64Gi")
-    for path in made.control:
+    for path in parts.control:
         message = f'"{".".join(path[1:])}" of the pod template is about OSMO\'s own parts of a pod, and is left out'
         yield info("W489", where(platform, *path), message, hint="bayplan's pods have no such parts")
-    for path in made.left_out:
+    for path in parts.left_out:
         message = f'"{".".join(path)}" of the pod template is left out: bayplan or the task says it'
         yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
-    for name in made.imageless:
+    for name in parts.imageless:
         message = f'the container "{name}" of the pod template has no image, which makes no pod; it is left out'
         hint = "call it {{USER_CONTAINER_NAME}} if the task's own is meant"
         yield warning("W492", where(platform, "spec", "containers", name), message, hint=hint)
-    if made.claims:
-        yield _claimed(platform, made.claims, domains, orphans)
-    if made.unequal:
-        message = f"requests and limits of {listing(made.unequal, 'and')} are not the same, and stay as they are"
+    if parts.claims:
+        yield _claimed(platform, parts.claims, domains, orphans)
+    if parts.unequal:
+        message = f"requests and limits of {listing(parts.unequal, 'and')} are not the same, and stay as they are"
         hint = "the proof counts the requests, as Kubernetes does"
         yield info("W496", where(platform, "requests"), message, hint=hint)
 
@@ -353,9 +359,9 @@ def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans
 def where(platform: Platform, *steps: str) -> Route:
     """Where the last of the merged templates says something: a path of keys and names, or a text anywhere in it."""
     for data, route in reversed(platform.sources):
-        found = _path(data, steps, route) or _text(data, steps[-1], route)
-        if found:
-            return found
+        place = _path(data, steps, route) or _text(data, steps[-1], route)
+        if place:
+            return place
     return platform.route
 
 
@@ -378,7 +384,7 @@ def _text(data: Any, text: str, route: Route) -> Route:
     pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
     for key, value in pairs:
         here: Route = (*route, key)
-        found = here if text in (key, value) else _text(value, text, here)
-        if found:
-            return found
+        place = here if text in (key, value) else _text(value, text, here)
+        if place:
+            return place
     return ()

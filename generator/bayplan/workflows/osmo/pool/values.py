@@ -130,7 +130,7 @@ class Timeouts(NamedTuple):
     queue: float | None
 
 
-# The forms in which pool configurations are found -> sections: pools and the templates that they name.
+# The formats of pool configurations -> sections: pools and the templates that they name.
 #
 # Helm values            services.configs (chart `service`) or configuration (chart `osmo`), keys like podTemplates
 # the service's file     the same at the top, keys like pod_templates
@@ -192,12 +192,12 @@ def sniff(data: Any) -> bool:
 
 def choose(data: Any, name: str) -> Outcome[Any]:
     """The data without all pools but that one, routes as before. W472 where there is none of that name."""
-    found = find(data)
-    if found is None:
+    sections = find(data)
+    if sections is None:
         return Outcome(data)
-    if name not in found.pools and not (len(found.pools) == 1 and "" in found.pools):
-        return Outcome(None, (unknown_pool(name, found, "the command line"),))
-    others = {part.route for each, part in found.pools.items() if each != name and name in found.pools}
+    if name not in sections.pools and not (len(sections.pools) == 1 and "" in sections.pools):
+        return Outcome(None, (unknown_pool(name, sections, "the command line"),))
+    others = {part.route for each, part in sections.pools.items() if each != name and name in sections.pools}
     return Outcome(Chosen(_without(data, (SUBJECT,), others)))
 
 
@@ -213,22 +213,22 @@ def _without(value: Any, route: Route, dropped: set[Route]) -> Any:
 
 def sections(data: Any) -> Outcome[Sections]:
     """The sections of a file; W471 where it is no pool configuration."""
-    found = find(data)
-    if found is not None:
-        return Outcome(found)
-    return Outcome(None, (_no_pool_config(data),))
+    result = find(data)
+    if result is not None:
+        return Outcome(result)
+    message = f"this is no pool configuration of OSMO: {NO_POOLS}"
+    hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
+    if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
+        message = "this is the ConfigMap around a pool configuration, not the configuration"
+        hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
+    return Outcome(None, (error("W471", (SUBJECT,), message, hint=hint),))
 
 
 def find(data: Any) -> Sections | None:
     """The sections of a file, or None."""
-    if not isinstance(data, Mapping):
-        return None
-    chosen = isinstance(data, Chosen)
-    for part in _mappings(data):
-        made = _sections(part)
-        if made is not None:
-            return made._replace(chosen=chosen)
-    return None
+    candidates = map(_sections, _mappings(data)) if isinstance(data, Mapping) else ()
+    sections = next((each for each in candidates if each is not None), None)
+    return sections and sections._replace(chosen=isinstance(data, Chosen))
 
 
 def _mappings(data: Mapping[str, Any]) -> Iterator[Part]:
@@ -243,7 +243,9 @@ def _mappings(data: Mapping[str, Any]) -> Iterator[Part]:
 def _sections(part: Part) -> Sections | None:
     data, route = part
     if isinstance(data.get("pools"), Mapping) and any(map(_is_pool, data["pools"].values())):
-        return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=_is_helm(part))
+        # Helm lays values over those of the chart; the service's own file has everything
+        helm = len(route) > 1 or any(SECTIONS[name][0] in data for name in list(SECTIONS)[:3])
+        return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=helm)
     if isinstance(data.get("node_sets"), list):
         return Sections(dict(_listed(data["node_sets"], (*route, "node_sets"))), listed=True)
     if len(route) == 1 and _is_pool(data):
@@ -256,11 +258,6 @@ def _sections(part: Part) -> Sections | None:
 
 def _is_pool(data: Any) -> bool:
     return isinstance(data, Mapping) and any(key in data for key in POOL_KEYS)
-
-
-def _is_helm(part: Part) -> bool:
-    """Helm lays values over those of the chart; the service's own file has everything."""
-    return len(part.route) > 1 or any(SECTIONS[name][0] in part.data for name in list(SECTIONS)[:3])
 
 
 def _named(part: Part) -> dict[str, Part]:
@@ -280,41 +277,32 @@ def _listed(node_sets: list[Any], route: Route) -> Iterator[tuple[str, Part]]:
                 yield pool["name"], Part(pool, (*route, n, "pools", p))
 
 
-def _no_pool_config(data: Any) -> Diagnostic:
-    hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
-    if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
-        message = "this is the ConfigMap around a pool configuration, not the configuration"
-        hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
-        return error("W471", (SUBJECT,), message, hint=hint)
-    return error("W471", (SUBJECT,), f"this is no pool configuration of OSMO: {NO_POOLS}", hint=hint)
-
-
-def select(found: Sections, name: str) -> Outcome[tuple[str, Part]]:
+def select(sections: Sections, name: str) -> Outcome[tuple[str, Part]]:
     """The pool of that name, else the only one. W472: nobody says which; W473: the only one has another name."""
-    pools = found.pools
+    pools = sections.pools
     if name in pools:
         return Outcome((name, pools[name]))
     if len(pools) != 1:
-        return Outcome(None, (unknown_pool(name, found, "the workflow"),))
+        return Outcome(None, (unknown_pool(name, sections, "the workflow"),))
     (only, part), *_ = pools.items()
-    if not (name and only) or found.chosen:
+    if not (name and only) or sections.chosen:
         return Outcome((only or name, part))
     message = f'the workflow names the pool "{name}"; the only one in the file, "{only}", is taken'
     hint = f"give the file as FILE#{only} if that is meant"
     return Outcome((only, part), (warning("W473", part.route, message, hint=hint),))
 
 
-def unknown_pool(name: str, found: Sections, who: str) -> Diagnostic:
+def unknown_pool(name: str, sections: Sections, who: str) -> Diagnostic:
     """W472."""
-    pools = listing([each for each in found.pools if each], "and") or "none with a name"
+    pools = listing([each for each in sections.pools if each], "and") or "none with a name"
     message = f'{who} names the pool "{name}", which is not in the file; there is {pools}'
     if not name:
         message = f"the file has several pools, {pools}, and neither the workflow nor the command line names one"
-    hint = did_you_mean(name, found.pools) or "name one as FILE#POOL"
+    hint = did_you_mean(name, sections.pools) or "name one as FILE#POOL"
     return error("W472", (SUBJECT,), message, hint=hint)
 
 
-# How OSMO and Helm lay one mapping over another.
+# Merging one mapping over another, as OSMO and as Helm do it.
 
 Path = tuple[str | int, ...]
 
@@ -328,30 +316,30 @@ def merge_templates(base: Any, over: Mapping[str, Any], clashes: list[Path], pat
     if not isinstance(base, Mapping):
         clashes.append(path)
         base = {}
-    made = dict(base)
+    merged = dict(base)
     for key, value in over.items():
         here: Path = (*path, key)
         if isinstance(value, Mapping):
-            made[key] = merge_templates(made.get(key, {}), value, clashes, here)
-        elif isinstance(value, list) and isinstance(made.get(key), list):
-            made[key] = merge_lists(made[key], value, clashes, here)
+            merged[key] = merge_templates(merged.get(key, {}), value, clashes, here)
+        elif isinstance(value, list) and isinstance(merged.get(key), list):
+            merged[key] = merge_lists(merged[key], value, clashes, here)
         else:
-            made[key] = value
-    return made
+            merged[key] = value
+    return merged
 
 
 def merge_lists(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Path = ()) -> list[Any]:
     """Entries with the name of one in `base` are laid over that (the last of several), all others follow."""
-    made = list(base)
+    merged = list(base)
     places = {name: place for place, each in enumerate(base) for name in _names(each)}
     for each in over:
-        found = [places[name] for name in _names(each) if name in places]
-        if found:
-            place = found[0]
-            made[place] = merge_templates(made[place], each, clashes, (*path, place))
+        same_name = [places[name] for name in _names(each) if name in places]
+        if same_name:
+            place = same_name[0]
+            merged[place] = merge_templates(merged[place], each, clashes, (*path, place))
         else:
-            made.append(each)
-    return made
+            merged.append(each)
+    return merged
 
 
 def _names(entry: Any) -> tuple[Any, ...]:

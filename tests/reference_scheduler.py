@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import asked
-from asked import Placement, Pod, Where
+import workflow_oracle
 from oracle.intent import GangIntent, PodsIntent, UnitIntent
+from workflow_oracle import Placement, Pod, Where
 
 Data = Mapping[str, Any]
 Instances = Mapping[str, Sequence[tuple[str, int]]]
@@ -144,7 +144,7 @@ def _blocks(text: str, words: dict[str, dict[str, str]]) -> None:
     In topology.yaml and in topology.conf a block stands on a line of its own.
     """
     for name, nodes in re.findall(r'[bB]lock(?:Name=|: ")([^" ]+)"?,? [nN]odes(?:=|: ")([^"\n]+)', text):
-        for node in filter(words.__contains__, asked.hosts(nodes)):
+        for node in filter(words.__contains__, workflow_oracle.hosts(nodes)):
             words[node] |= {"block": name, "aggregated-block": "all"}
 
 

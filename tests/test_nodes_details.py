@@ -7,14 +7,14 @@ import json
 import pytest
 import yaml
 
-from bayplan.model.formats import Asked
+from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import HOSTNAME_LABEL, Level, NodeShape, Pool
 from bayplan.topologies.kubernetes_nodes import source as nodes
 from bayplan.topologies.kubernetes_nodes.hardware import kind_of, kinds_of
 from test_nodes import COUNT, PRODUCT, ZONE, Node, as_json, brought, node, placed, pools, rack, relabelled, source, told
 
 H100 = "NVIDIA-H100-80GB-HBM3"
-ZONES = Asked(levels=(Level("zone", ZONE),))
+ZONES = ReadOptions(levels=(Level("zone", ZONE),))
 WHOLE = [placed(f"w{n}", "z1") for n in range(8)]
 
 
@@ -76,7 +76,7 @@ def test_kinds_of_products_that_are_spelled_alike_differ() -> None:
 
 def test_nodes_that_are_left_out_do_not_cost_the_selector() -> None:
     found = relabelled([*rack("r1"), *rack("r2")], "r1-n0", domain=None)
-    part, codes, said = told(found, Asked(exclude_incomplete=True))
+    part, codes, said = told(found, ReadOptions(exclude_incomplete=True))
     assert codes == ["T504", "T591"]
     assert pools(part)[0].node.node_selector == {PRODUCT: "NVIDIA-GB200"}
     assert f'{PRODUCT}=NVIDIA-GB200, also takes node "r1-n0"' in said
@@ -87,7 +87,7 @@ def test_a_selector_that_spares_those_left_out_is_better() -> None:
     for each in found:
         pool = "new" if each["metadata"]["name"] == "r1-n0" else "old"
         each["metadata"]["labels"]["cloud.google.com/gke-nodepool"] = pool
-    part, codes, _ = told(found, Asked(exclude_incomplete=True))
+    part, codes, _ = told(found, ReadOptions(exclude_incomplete=True))
     assert codes == ["T504"]
     assert pools(part)[0].node.node_selector == {"cloud.google.com/gke-nodepool": "old"}
 
@@ -113,7 +113,7 @@ def test_a_page_of_a_list_is_no_list(metadata: dict[str, object], words: str, la
 
 def test_a_list_that_says_it_is_whole_is_read() -> None:
     whole = {"kind": "List", "apiVersion": "v1", "items": WHOLE, "metadata": {"continue": "", "resourceVersion": "1"}}
-    part, found = brought(json.dumps(whole), Asked(levels=(Level("zone", ZONE),)))
+    part, found = brought(json.dumps(whole), ReadOptions(levels=(Level("zone", ZONE),)))
     assert part
     assert found == ()
 
@@ -135,7 +135,7 @@ def test_a_list_of_nothing_has_no_nodes(text: str) -> None:
 
 
 def test_the_level_of_hosts_is_implied() -> None:
-    _, codes, said = told(WHOLE, Asked(levels=(Level("zone", ZONE), Level("host", HOSTNAME_LABEL))))
+    _, codes, said = told(WHOLE, ReadOptions(levels=(Level("zone", ZONE), Level("host", HOSTNAME_LABEL))))
     assert codes == ["T517"]
     assert "every pool ends in it" in said
 
@@ -197,4 +197,4 @@ def test_headroom_is_left_to_others() -> None:
     assert (part, [each.code for each in found]) == (None, ["T592"])
     assert 'a headroom of 144 cpu is all that nodes of pool "h100" have' in found[0].message
     frames = (Pool("h100", NodeShape("h100", 8, {"cpu": 140_000}), ZONES.levels),)
-    assert nodes.new(source(as_json(WHOLE)), Asked(frames=frames)).diagnostics == ()
+    assert nodes.new(source(as_json(WHOLE)), ReadOptions(frames=frames)).diagnostics == ()

@@ -99,6 +99,13 @@ $ echo no
 one: 1
 ```
 
+1. In a list
+
+   ```console
+   $ echo '  three'
+     three
+   ```
+
 ```console no-test
 $ make everything
 ```
@@ -106,16 +113,17 @@ $ make everything
 
 
 def test_the_steps_of_a_page() -> None:
-    first, second, file, last = steps(PAGE)
+    first, second, file, third, last = steps(PAGE)
     assert first == Step("echo one; echo two", ("one", "..."), 2, 4, tested=True)
     assert (second.command, second.expected) == ("printf 'a\\nb' \\\n  ; exit 3", ("a", "b"))
     assert (file.file, file.command) == ("a/b.yaml", "one: 1\n")
+    assert (third.command, third.expected, third.indent) == ("echo '  three'", ("  three",), 3)
     assert (last.command, last.tested) == ("make everything", False)
 
 
 def test_a_page_has_the_files_that_it_shows(tmp_path: Path) -> None:
     env = prepare(tmp_path)
-    _, _, file, _ = steps(PAGE)
+    file = next(step for step in steps(PAGE) if step.file)
     assert run(file, tmp_path, env) == ()
     assert (tmp_path / "work" / "a" / "b.yaml").read_text() == "one: 1\n"
 
@@ -131,7 +139,8 @@ def test_refreshing_changes_only_what_is_stale(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert refreshed(PAGE, tmp_path / "a") == PAGE
     (tmp_path / "b").mkdir()
-    assert refreshed(PAGE.replace("a\nb\n```", "a\nstale\n```"), tmp_path / "b") == PAGE
+    stale = PAGE.replace("a\nb\n```", "a\nstale\n```").replace("     three\n", "")
+    assert refreshed(stale, tmp_path / "b") == PAGE
 
 
 @pytest.mark.parametrize(

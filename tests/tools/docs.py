@@ -3,7 +3,7 @@
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
 stands for any lines. bayplan runs in this process if it comes first and needs no shell. A shell runs any other command.
 Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
-`title="FILE"` is a file of that folder. A block whose fence says `console no-test` sets a machine up: `.ci/run` runs it.
+`title="FILE"` is a file of that folder. A block whose fence says `console no-test` is for `.ci/run`: it sets up a machine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
-FENCE = re.compile(r"^```(\S*) ?(.*)$")
+FENCE = re.compile(r"^( *)```(\S*) ?(.*)$")
 PROMPT = "$ "
 ELLIPSIS = "..."
 TITLE = re.compile(r'title="([^"]+)"')
@@ -35,7 +35,10 @@ OURS = re.compile(
 
 
 class Step(NamedTuple):
-    """One command and what it prints. `start` and `end` bound the output's lines, from 0. Or a file and its text."""
+    """One command and what it prints, or a file and its text.
+
+    `start` and `end` bound the output's lines, from 0. `indent`: the spaces before each line of a block in a list.
+    """
 
     command: str
     expected: tuple[str, ...]
@@ -43,6 +46,7 @@ class Step(NamedTuple):
     end: int
     tested: bool
     file: str = ""
+    indent: int = 0
 
 
 def pages() -> list[Path]:
@@ -53,30 +57,33 @@ def pages() -> list[Path]:
 def steps(text: str) -> Iterator[Step]:
     """The steps of all console blocks of a page, and its files."""
     lines = text.split("\n")
-    fence: tuple[str, str] | None = None
+    fence: re.Match[str] | None = None
     opened = 0
     for number, line in enumerate(lines):
         found = FENCE.match(line)
         if fence is None and found:
-            fence, opened = (found[1], found[2]), number + 1
-        elif fence is not None and line == "```":
-            if fence[0] == "console":
-                yield from block(lines, opened, number, tested=fence[1] != "no-test")
-            elif title := TITLE.search(fence[1]):
-                text = "".join(f"{each}\n" for each in lines[opened:number])
-                yield Step(text, (), number, number, tested=True, file=title[1])
+            fence, opened = found, number + 1
+        elif fence is not None and line == f"{fence[1]}```":
+            indent = len(fence[1])
+            inside = [each[indent:] for each in lines[opened:number]]
+            if fence[2] == "console":
+                yield from block(inside, opened, indent, tested=fence[3] != "no-test")
+            elif title := TITLE.search(fence[3]):
+                text = "".join(f"{each}\n" for each in inside)
+                yield Step(text, (), number, number, tested=True, file=title[1], indent=indent)
             fence = None
 
 
-def block(lines: list[str], start: int, end: int, *, tested: bool) -> Iterator[Step]:
-    """The steps of one block, given its lines' bounds."""
-    starts = [number for number in range(start, end) if lines[number].startswith(PROMPT)]
-    for first, following in zip(starts, [*starts[1:], end], strict=True):
+def block(lines: list[str], offset: int, indent: int, *, tested: bool) -> Iterator[Step]:
+    """The steps of one block, given its lines and the number of its first line on the page."""
+    starts = [number for number, line in enumerate(lines) if line.startswith(PROMPT)]
+    for first, following in zip(starts, [*starts[1:], len(lines)], strict=True):
         last = first
         while lines[last].endswith("\\"):
             last += 1
         command = "\n".join([lines[first].removeprefix(PROMPT), *lines[first + 1 : last + 1]])
-        yield Step(command, tuple(lines[last + 1 : following]), last + 1, following, tested)
+        expected = tuple(lines[last + 1 : following])
+        yield Step(command, expected, offset + last + 1, offset + following, tested, indent=indent)
 
 
 def programs(text: str) -> dict[str, str]:
@@ -159,5 +166,6 @@ def refreshed(text: str, folder: Path) -> str:
     outputs = [(step, run(step, folder, env)) for step in steps(text) if step.tested]
     for step, actual in reversed(outputs):
         if not matches(step.expected, actual):
-            lines[step.start : step.end] = actual
+            indent = " " * step.indent
+            lines[step.start : step.end] = [f"{indent}{line}" if line else "" for line in actual]
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
 stands for any lines. bayplan runs in this process if it comes first and needs no shell. A shell runs any other command.
 Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
-`title="FILE"` is a file of that folder. A block whose fence says `console no-test` is for `.ci/run`: it sets up a machine.
+`title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set up a machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TITLE = re.compile(r'title="([^"]+)"')
 PROGRAMS = {"git": "git", "helm": "helm4", "kustomize": "kustomize", "pre-commit": "pre-commit"}
 """Command of a page -> the program that it needs."""
 
-NEEDED = re.compile(rf"(?:^|[|&;] ?)({'|'.join(PROGRAMS)}) ", re.MULTILINE)
+NEEDED = re.compile(rf"(?:^|[|&;] ?|bayplan )({'|'.join(PROGRAMS)}) ", re.MULTILINE)
 OURS = re.compile(
     r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( \| (?P<behind>.*))?", re.DOTALL
 )

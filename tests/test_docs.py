@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import scheduler_matrix
+from tools import example_table, scheduler_matrix
 from tools.clients import tool
 from tools.docs import Step, found, matches, pages, prepare, programs, refreshed, run, steps
 from tools.run import ROOT
@@ -160,3 +160,8 @@ def test_an_ellipsis_stands_for_any_lines(expected: tuple[str, ...], actual: tup
 
 def test_the_matrix_of_schedulers_is_made_from_their_tables() -> None:
     assert scheduler_matrix.PAGE.read_text(encoding="utf-8") == scheduler_matrix.text()
+
+
+def test_the_table_of_examples_has_every_example() -> None:
+    text = example_table.PAGE.read_text(encoding="utf-8")
+    assert text == example_table.filled(text)

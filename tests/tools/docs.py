@@ -51,7 +51,8 @@ class Step(NamedTuple):
 
 def pages() -> list[Path]:
     """Every page whose examples are run."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    own = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", EXAMPLES / "README.md"]
+    return [*own, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def steps(text: str) -> Iterator[Step]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tools import scheduler_matrix
-from tools.docs import Step, matches, pages, prepare, refreshed, run, steps
+from tools import example_table, scheduler_matrix
+from tools.clients import tool
+from tools.docs import Step, found, matches, pages, prepare, programs, refreshed, run, steps
 from tools.run import ROOT
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
@@ -34,7 +35,8 @@ def page_id(page: Path) -> str:
 
 @pytest.mark.parametrize("page", [page for page in pages() if examples(page)], ids=page_id)
 def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
-    env = prepare(tmp_path)
+    needed = programs(page.read_text(encoding="utf-8"))
+    env = prepare(tmp_path, {name: found(program) or tool(program) for name, program in needed.items()})
     for step in examples(page):
         actual = run(step, tmp_path, env)
         assert matches(step.expected, actual), f"{page}:{step.start}: $ {step.command}\n" + "\n".join(actual)
@@ -93,6 +95,17 @@ b
 $ echo no
 ```
 
+```yaml title="a/b.yaml"
+one: 1
+```
+
+1. In a list
+
+   ```console
+   $ echo '  three'
+     three
+   ```
+
 ```console no-test
 $ make everything
 ```
@@ -100,17 +113,34 @@ $ make everything
 
 
 def test_the_steps_of_a_page() -> None:
-    first, second, last = steps(PAGE)
+    first, second, file, third, last = steps(PAGE)
     assert first == Step("echo one; echo two", ("one", "..."), 2, 4, tested=True)
     assert (second.command, second.expected) == ("printf 'a\\nb' \\\n  ; exit 3", ("a", "b"))
+    assert (file.file, file.command) == ("a/b.yaml", "one: 1\n")
+    assert (third.command, third.expected, third.indent) == ("echo '  three'", ("  three",), 3)
     assert (last.command, last.tested) == ("make everything", False)
+
+
+def test_a_page_has_the_files_that_it_shows(tmp_path: Path) -> None:
+    env = prepare(tmp_path)
+    file = next(step for step in steps(PAGE) if step.file)
+    assert run(file, tmp_path, env) == ()
+    assert (tmp_path / "work" / "a" / "b.yaml").read_text() == "one: 1\n"
+
+
+def test_the_programs_that_a_page_needs() -> None:
+    assert programs("```console\n$ ls | helm template x\n$ git commit -m 'a kustomize build'\n```\n") == {
+        "helm": "helm4",
+        "git": "git",
+    }
 
 
 def test_refreshing_changes_only_what_is_stale(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     assert refreshed(PAGE, tmp_path / "a") == PAGE
     (tmp_path / "b").mkdir()
-    assert refreshed(PAGE.replace("a\nb\n```", "a\nstale\n```"), tmp_path / "b") == PAGE
+    stale = PAGE.replace("a\nb\n```", "a\nstale\n```").replace("     three\n", "")
+    assert refreshed(stale, tmp_path / "b") == PAGE
 
 
 @pytest.mark.parametrize(
@@ -130,3 +160,8 @@ def test_an_ellipsis_stands_for_any_lines(expected: tuple[str, ...], actual: tup
 
 def test_the_matrix_of_schedulers_is_made_from_their_tables() -> None:
     assert scheduler_matrix.PAGE.read_text(encoding="utf-8") == scheduler_matrix.text()
+
+
+def test_the_table_of_examples_has_every_example() -> None:
+    text = example_table.PAGE.read_text(encoding="utf-8")
+    assert text == example_table.filled(text)

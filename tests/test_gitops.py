@@ -1,5 +1,5 @@
-"""What docs/gitops.md and docs/pre-commit.md give to other tools is tried: the plugin's command as Argo CD runs it,
-folders of manifests as Flux builds them, and the commands of the CI job.
+"""What argocd-plugin/ and the how-to pages give to other tools: the plugin's command as Argo CD runs it, folders of
+manifests as Flux builds them, and the commands of the CI job.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tools.clients import output, tool
 from tools.docs import prepare
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, rendered
 
-ARGOCD = ROOT / "docs" / "argocd"
+ARGOCD = ROOT / "argocd-plugin"
 CONFIG = yaml.safe_load((ARGOCD / "plugin.yaml").read_text(encoding="utf-8"))
 CHARTS = yaml.safe_load((ARGOCD / "helm-plugin.yaml").read_text(encoding="utf-8"))
 SPEC = {
@@ -39,8 +39,8 @@ SPEC = {
 
 
 def blocks(page: str, language: str = "yaml") -> list[str]:
-    """The code blocks of a page."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    """The code blocks of a how-to page."""
+    text = (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
@@ -156,7 +156,7 @@ class TestPlugin:
         assert f"USER {container['securityContext']['runAsUser']}\n" in image
         copied = re.findall(r"^COPY (\S+) (\S+)$", image, re.MULTILINE)
         assert all((ROOT / source).exists() for source, _ in copied)
-        assert copied[-1] == ("docs/argocd/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
+        assert copied[-1] == ("argocd-plugin/plugin.yaml", "/home/argocd/cmp-server/config/plugin.yaml")
 
 
 JOB = (
@@ -234,7 +234,7 @@ def test_folders_of_manifests_are_what_flux_builds(tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
-    config = blocks("pre-commit.md")[0]
+    config = blocks("install-pre-commit-hooks.md")[0]
     (tmp_path / "config.yaml").write_text(config)
     words = [sys.executable, "-m", "pre_commit", "validate-config", str(tmp_path / "config.yaml")]
     env = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path)}
@@ -244,7 +244,7 @@ def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
 
 
 def test_the_commands_of_the_ci_job(tmp_path: Path) -> None:
-    steps = yaml.safe_load(blocks("pre-commit.md")[1])["jobs"]["manifests"]["steps"]
+    steps = yaml.safe_load(blocks("check-manifests-in-ci.md")[0])["jobs"]["manifests"]["steps"]
     commands = [each["run"] for each in steps if each.get("run", "").startswith("bayplan")]
     env = prepare(tmp_path)
     folder = tmp_path / "work" / "examples" / "project"
@@ -258,7 +258,7 @@ def test_the_commands_of_the_ci_job(tmp_path: Path) -> None:
     assert "manifests/probe/20-jobset-probe.yaml" in uris
 
 
-@pytest.mark.parametrize("page", ["gitops.md", "pre-commit.md", "project.md"])
+@pytest.mark.parametrize("page", ["render-in-argo-cd.md", "sync-with-argo-cd.md", "sync-with-flux.md"])
 def test_every_block_is_yaml(page: str) -> None:
     for block in blocks(page):
         assert all(isinstance(each, dict) for each in yaml.safe_load_all(block))

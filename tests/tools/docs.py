@@ -1,9 +1,9 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. bayplan runs in this process where it comes first and needs no shell, any other command in a
-shell. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
-`console no-test` is not run here: it sets a machine up, and `.ci/run` runs it.
+stands for any lines. bayplan runs in this process if it comes first and needs no shell. A shell runs any other command.
+Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
+`title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set up a machine.
 """
 
 from __future__ import annotations
@@ -14,15 +14,20 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from tools.run import EXAMPLES, ROOT, bayplan, environment
 
-FENCE = re.compile(r"^```(\S*) ?(.*)$")
+FENCE = re.compile(r"^( *)```(\S*) ?(.*)$")
 PROMPT = "$ "
 ELLIPSIS = "..."
+TITLE = re.compile(r'title="([^"]+)"')
+PROGRAMS = {"git": "git", "helm": "helm4", "kustomize": "kustomize", "pre-commit": "pre-commit"}
+"""Command of a page -> the program that it needs."""
+
+NEEDED = re.compile(rf"(?:^|[|&;] ?|bayplan )({'|'.join(PROGRAMS)}) ", re.MULTILINE)
 OURS = re.compile(
     r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( \| (?P<behind>.*))?", re.DOTALL
 )
@@ -30,58 +35,94 @@ OURS = re.compile(
 
 
 class Step(NamedTuple):
-    """One command and what it prints. `start` and `end` bound the output's lines, from 0."""
+    """One command and what it prints, or a file and its text.
+
+    `start` and `end` bound the output's lines, from 0. `indent`: the spaces before each line of a block in a list.
+    """
 
     command: str
     expected: tuple[str, ...]
     start: int
     end: int
     tested: bool
+    file: str = ""
+    indent: int = 0
 
 
 def pages() -> list[Path]:
     """Every page whose examples are run."""
-    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    own = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", EXAMPLES / "README.md"]
+    return [*own, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def steps(text: str) -> Iterator[Step]:
-    """The steps of all console blocks of a page."""
+    """The steps of all console blocks of a page, and its files."""
     lines = text.split("\n")
-    fence: tuple[str, str] | None = None
+    fence: re.Match[str] | None = None
     opened = 0
     for number, line in enumerate(lines):
         found = FENCE.match(line)
         if fence is None and found:
-            fence, opened = (found[1], found[2]), number + 1
-        elif fence is not None and line == "```":
-            if fence[0] == "console":
-                yield from block(lines, opened, number, tested=fence[1] != "no-test")
+            fence, opened = found, number + 1
+        elif fence is not None and line == f"{fence[1]}```":
+            indent = len(fence[1])
+            inside = [each[indent:] for each in lines[opened:number]]
+            if fence[2] == "console":
+                yield from block(inside, opened, indent, tested=fence[3] != "no-test")
+            elif title := TITLE.search(fence[3]):
+                text = "".join(f"{each}\n" for each in inside)
+                yield Step(text, (), number, number, tested=True, file=title[1], indent=indent)
             fence = None
 
 
-def block(lines: list[str], start: int, end: int, *, tested: bool) -> Iterator[Step]:
-    """The steps of one block, given its lines' bounds."""
-    starts = [number for number in range(start, end) if lines[number].startswith(PROMPT)]
-    for first, following in zip(starts, [*starts[1:], end], strict=True):
+def block(lines: list[str], offset: int, indent: int, *, tested: bool) -> Iterator[Step]:
+    """The steps of one block, given its lines and the number of its first line on the page."""
+    starts = [number for number, line in enumerate(lines) if line.startswith(PROMPT)]
+    for first, following in zip(starts, [*starts[1:], len(lines)], strict=True):
         last = first
         while lines[last].endswith("\\"):
             last += 1
         command = "\n".join([lines[first].removeprefix(PROMPT), *lines[first + 1 : last + 1]])
-        yield Step(command, tuple(lines[last + 1 : following]), last + 1, following, tested)
+        expected = tuple(lines[last + 1 : following])
+        yield Step(command, expected, offset + last + 1, offset + following, tested, indent=indent)
 
 
-def prepare(folder: Path) -> dict[str, str]:
-    """Fill a folder with the examples and return an environment whose `bayplan` is this checkout's."""
+def programs(text: str) -> dict[str, str]:
+    """The commands of a page that need a program which may be absent, and that program."""
+    commands = "\n".join(step.command for step in steps(text) if step.tested and not step.file)
+    return {name: PROGRAMS[name] for name in NEEDED.findall(commands)}
+
+
+def found(program: str) -> str | None:
+    """The path of a program. pre-commit is beside this interpreter."""
+    return shutil.which(program) or shutil.which(program, path=Path(sys.executable).parent)
+
+
+def prepare(folder: Path, links: Mapping[str, str] = {}) -> dict[str, str]:
+    """Fill a folder with the examples and return an environment whose `bayplan` is this checkout's.
+
+    `links`: commands that it must have, and the path of each.
+    """
     shutil.copytree(EXAMPLES, folder / "work" / "examples")
-    command = folder / "bin" / "bayplan"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bayplan "$@"\n', encoding="utf-8")
-    command.chmod(0o755)
-    return environment({"PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)})
+    commands = folder / "bin"
+    commands.mkdir()
+    for name, arguments in {"bayplan": '"$@"', "bayplan-krm": 'krm "$@"'}.items():
+        (commands / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bayplan {arguments}\n', encoding="utf-8")
+        (commands / name).chmod(0o755)
+    for name, path in links.items():
+        (commands / name).symlink_to(path)
+    person = {f"GIT_{who}_{key}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+    path = f"{commands}{os.pathsep}{os.environ['PATH']}"
+    return environment({"PATH": path, "HOME": str(folder), "PRE_COMMIT_HOME": str(folder / "hooks"), **person})
 
 
 def run(step: Step, folder: Path, env: dict[str, str]) -> tuple[str, ...]:
     """What a step prints, as lines."""
+    if step.file:
+        path = folder / "work" / step.file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(step.command, encoding="utf-8")
+        return ()
     printed = _printed(step.command.replace("\\\n", " "), folder / "work", env).rstrip("\n")
     return tuple(printed.split("\n")) if printed else ()
 
@@ -122,9 +163,10 @@ def matches(expected: tuple[str, ...], actual: tuple[str, ...]) -> bool:
 def refreshed(text: str, folder: Path) -> str:
     """The page with the outputs that no longer match replaced by what is printed now."""
     lines = text.split("\n")
-    env = prepare(folder)
+    env = prepare(folder, {name: found(program) or program for name, program in programs(text).items()})
     outputs = [(step, run(step, folder, env)) for step in steps(text) if step.tested]
     for step, actual in reversed(outputs):
         if not matches(step.expected, actual):
-            lines[step.start : step.end] = actual
+            indent = " " * step.indent
+            lines[step.start : step.end] = [f"{indent}{line}" if line else "" for line in actual]
     return "\n".join(lines)

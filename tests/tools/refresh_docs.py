@@ -12,7 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
-from tools import accelerator_matrix, loss_table, scheduler_matrix
+from tools import accelerator_matrix, example_table, loss_table, scheduler_matrix
 from tools.docs import pages, refreshed
 from tools.run import ROOT
 
@@ -20,6 +20,7 @@ TABLES = {
     scheduler_matrix.PAGE: lambda _: scheduler_matrix.text(),
     accelerator_matrix.PAGE: accelerator_matrix.filled,
     loss_table.PAGE: loss_table.renewed,
+    example_table.PAGE: example_table.filled,
 }
 """Page -> its text with the tables as they are now."""
 

@@ -112,8 +112,8 @@ MOST = 10
 
 
 class Tiers(NamedTuple):
-    """Levels to look for. `beside`: those of accelerators, whose place in the tree the nodes tell; `declared`: by a user
-    or another source, who have said all levels there are."""
+    """Levels to look for. `beside`: those of accelerators, whose position in the tree follows from the nodes.
+    `declared`: a user or another source declared all levels."""
 
     tree: tuple[Tier, ...] = ()
     beside: tuple[Tier, ...] = ()

@@ -112,12 +112,12 @@ MOST = 10
 
 
 class Tiers(NamedTuple):
-    """Levels to look for. `beside`: those of accelerators, whose place in the tree the nodes tell; `given`: by a user
-    or another source, who have said all levels there are."""
+    """Levels to look for. `beside`: those of accelerators, whose position in the tree follows from the nodes.
+    `declared`: a user or another source declared all levels."""
 
     tree: tuple[Tier, ...] = ()
     beside: tuple[Tier, ...] = ()
-    given: bool = False
+    declared: bool = False
 
 
 class Row(NamedTuple):
@@ -161,7 +161,7 @@ def carried(groups: Iterable[NodeGroup]) -> set[str]:
     return {key for each in groups for key, value in each.labels.items() if value}
 
 
-def given_tiers(levels: Sequence[Level]) -> Tiers:
+def declared_tiers(levels: Sequence[Level]) -> Tiers:
     """Levels that somebody has named."""
     return Tiers(tuple(Tier(each.name, each.label, repeats=each.unique == "parent") for each in levels), (), True)
 

@@ -337,7 +337,7 @@ def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyT
         tree = with_accelerators(tree, tiers.beside, where, report)
     result = NvlinkTree(tree)
     if not report.has_errors(before):
-        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.given, where, report)
+        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.declared, where, report)
     unlinked = nodes_of(lacking(family.groups))
     _report_unlinked(unlinked, {name for row in result.tree.rows for name in row.group.names}, where, report)
     _report_hashes(result.tree, where, report)
@@ -386,9 +386,9 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
     """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
-        return levels.given_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
+        return levels.declared_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
     if options.levels:
-        return levels.given_tiers([each for each in options.levels if each.label in carried])
+        return levels.declared_tiers([each for each in options.levels if each.label in carried])
     names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
@@ -403,7 +403,7 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
 
 def _candidates(family: Family, tiers: Tiers, tree: Tree, options: ReadOptions) -> list[int]:
     """Depths of levels that may be those of NVLink, coarse to fine."""
-    if tiers.given:
+    if tiers.declared:
         named = family.frame.levels if family.frame and family.frame.levels else options.levels
         marked = {each.label for each in named if each.nvlink} | {CLIQUE}
         return _depths(tree, marked) or _finest(tree)

@@ -24,7 +24,7 @@ from bayplan.workflows.osmo.sections import TWICE, Section, Sections, Variables,
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
 
-def given(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
+def read_variables(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
     """All of them.
 
     R125: the defaults are no mapping; R132: a key given twice; R133: a name that is no text; R103 to R119: no YAML.

@@ -71,7 +71,7 @@ def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[
         return Outcome(None, unfolded.diagnostics)
     text = unfolded.value
     split = sections.split(text, subject)
-    values = template.values(split.value, subject, source.variables) if split.value else Outcome(None)
+    values = template.read_variables(split.value, subject, source.variables) if split.value else Outcome(None)
     findings: list[Diagnostic] = [*split.diagnostics, *values.diagnostics]
     if split.value is None or values.value is None or has_errors(findings):
         return Outcome(None, tuple(findings))

@@ -47,7 +47,7 @@ class Variables:
 
     def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
         self.body, self.findings = body, findings
-        self.given = dict(exported)
+        self.exported = dict(exported)
         self.texts: dict[str, Value] = {**scope.texts, **exported}
         self.lists: dict[str, tuple[str, ...]] = dict(scope.lists)
         self.sections = scope.sections
@@ -107,8 +107,8 @@ class Variables:
 
     def assign(self, name: str, value: Value, at: int = 0) -> None:
         """A variable gets a value. What --set gives stands in for what is not known."""
-        if isinstance(value, Unknown) and name in self.given:
-            value = self.given[name]
+        if isinstance(value, Unknown) and name in self.exported:
+            value = self.exported[name]
         if isinstance(value, Unknown) and _port(name):
             value = PORT
             message = f"the script looks for a free port for {name}; here it is {PORT}"

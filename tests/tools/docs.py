@@ -14,7 +14,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -111,6 +111,15 @@ def _shell(command: str, stdin: str, folder: Path, env: dict[str, str]) -> str:
         check=False,
     )
     return result.stdout
+
+
+def filled(page: str, tables: Mapping[str, str]) -> str:
+    """The page with tables as they are now, each between `<!-- table: NAME -->` and `<!-- end -->`."""
+
+    def renewed(found: re.Match[str]) -> str:
+        return f"{found[1]}\n\n{tables[found[2]]}\n\n<!-- end -->"
+
+    return re.sub(r"(<!-- table: (\S+) -->)\n[\s\S]*?<!-- end -->", renewed, page)
 
 
 def matches(expected: tuple[str, ...], actual: tuple[str, ...]) -> bool:

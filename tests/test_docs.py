@@ -9,6 +9,7 @@ import pytest
 
 from tools import scheduler_matrix
 from tools.docs import Step, matches, pages, prepare, refreshed, run, steps
+from tools.refresh_docs import TABLES
 from tools.run import ROOT
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)#\s]+)(#[^)]*)?\)|!\[[^\]]*\]\(([^)\s]+)\)|src=\"([^\"]+)\"")
@@ -128,5 +129,10 @@ def test_an_ellipsis_stands_for_any_lines(expected: tuple[str, ...], actual: tup
     assert matches(expected, actual) is equal
 
 
-def test_the_matrix_of_schedulers_is_made_from_their_tables() -> None:
-    assert scheduler_matrix.PAGE.read_text(encoding="utf-8") == scheduler_matrix.text()
+def test_tables_are_made_from_the_product() -> None:
+    pages = {page_id(page): (page.read_text(encoding="utf-8"), renewed) for page, renewed in TABLES.items()}
+    assert [page for page, (text, renewed) in pages.items() if renewed(text) != text] == []
+
+
+def test_every_feature_has_a_row_in_the_tables_of_schedulers() -> None:
+    assert scheduler_matrix.unplaced() == set()

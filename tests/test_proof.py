@@ -1,4 +1,4 @@
-"""docs/proof.md is what `python -m e2e` writes: its tables are those of the suite, and nothing in it disagrees."""
+"""docs/explanation/proof.md is what `python -m e2e` writes: its tables are those of the suite, and nothing in it disagrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`docs/proof.md`: what the replays came to."""
+"""`docs/explanation/proof.md`: what the replays came to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from e2e.campaign import Tally
 from e2e.cases import regressions
 from e2e.releases import RELEASES, ROOT
 
-PATH = ROOT / "docs" / "proof.md"
+PATH = ROOT / "docs" / "explanation" / "proof.md"
 TEXT = Path(__file__).parent / "proof.md"
 """What stands around the tables."""
 

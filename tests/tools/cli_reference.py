@@ -23,16 +23,16 @@ def page(text: str) -> str:
     return filled(
         text,
         {
-            "commands": table(["command", ""], ((f"[`{c.name}`](#{c.name.replace(' ', '-')})", c.summary) for c in COMMANDS)),
             "common": _options(list(common)),
-            "details": "\n\n".join(part for command in COMMANDS for part in _parts(command)),
+            "commands": "\n\n".join(part for command in COMMANDS for part in _parts(command)),
         },
     )
 
 
 def _parts(command: Command) -> Iterator[str]:
     yield f"### {command.name}"
-    yield f"```text\n{' '.join(('bayplan', command.name, *map(_word, command.arguments), '[OPTIONS]'))}\n```"
+    options = ["[OPTIONS]"] if command.options else []
+    yield f"```text\n{' '.join(('bayplan', command.name, *map(_word, command.arguments), *options))}\n```"
     yield f"{command.summary} {command.description}".rstrip()
     choices = [f"`{a.metavar}` is {_one_of(a.choices)}." for a in command.arguments if a.choices]
     yield from choices

@@ -85,6 +85,9 @@ TABLES: Mapping[str, Mapping[str, str]] = {
 }
 """Mark of a table -> its features, with the title of each. The workload kind decides about the last."""
 
+COMPONENTS = {"jobset": "JobSet", "lws": "LeaderWorkerSet", "kubernetes": "Kubernetes", "trainer": "Trainer"}
+"""Components other than the scheduler that bound what it supports."""
+
 UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "Jobs", "level-count": "levels"}
 """What the amounts of features count that declare no unit, or a longer one."""
 
@@ -112,13 +115,17 @@ def pages() -> dict[Path, dict[str, str]]:
     tables["lifecycle"] = table(
         ["feature", *KIND_NAMES.values(), "code"],
         (
-            (title, *(_cell(feature, KINDS[kind].SUPPORT) for kind in KIND_NAMES), FEATURES[feature].code)
+            (title, *(_cell(feature, KINDS[kind].SUPPORT, kind) for kind in KIND_NAMES), FEATURES[feature].code)
             for feature, title in TABLES["lifecycle"].items()
         ),
     )
     tables["lifecycle-losses"] = table(
         ["workload kind", "feature", "supported", "reason", "what to do"],
-        ((KIND_NAMES[kind], *row[1:]) for kind in KIND_NAMES for row in _losses(KINDS[kind].SUPPORT, KIND_NAMES[kind])),
+        (
+            (KIND_NAMES[kind], *row[1:])
+            for kind in KIND_NAMES
+            for row in _losses(KINDS[kind].SUPPORT, KIND_NAMES[kind], kind)
+        ),
     )
     tables["existing"] = table(["workload", *heads], _existing(backends))
     own = {FOLDER / f"{each.declared.name}.md": {"losses": _own(each)} for each in backends}
@@ -143,16 +150,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _row(feature: str, title: str, backends: Sequence[Backend]) -> tuple[str, ...]:
-    cells = (_cell(feature, each.declared.support) for each in backends)
+    cells = (_cell(feature, each.declared.support, each.declared.component) for each in backends)
     return title, *cells, FEATURES[feature].code
 
 
-def _cell(feature: str, support: Sequence[Support]) -> str:
-    return summed([row for row in support if row.feature == feature], _unit(feature))
+def _cell(feature: str, support: Sequence[Support], component: str) -> str:
+    return summed([row for row in support if row.feature == feature], component, _unit(feature))
 
 
-def summed(rows: Sequence[Support], unit: str = "") -> str:
-    """What the newest versions support: `yes`, `no`, `partly`, `since 0.17`, `at most 2 podSets`."""
+def summed(rows: Sequence[Support], component: str, unit: str = "") -> str:
+    """What the newest versions support: `yes`, `no`, `partly`, `since 0.17`, `at most 2 podSets`.
+
+    A version of another component than this one has its name: `since JobSet 0.12`.
+    """
     newest = Target()
     valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
     carried = [row for row in valid if row.fidelity != "absent"]
@@ -160,10 +170,16 @@ def summed(rows: Sequence[Support], unit: str = "") -> str:
         return "no"
     best = carried[0]
     widest = next(row for row in reversed(carried) if row.fidelity == best.fidelity)
-    where = ", ".join(filter(None, (_most(widest, unit), best.since and f"since {best.since}")))
+    where = ", ".join(
+        filter(None, (_most(widest, unit), best.since and f"since {_named(best, component)}{best.since}"))
+    )
     if best.fidelity == "approximate":
         return f"partly, {where}" if where else "partly"
     return where or "yes"
+
+
+def _named(row: Support, component: str) -> str:
+    return "" if row.component == component else f"{COMPONENTS.get(row.component, row.component)} ".lstrip()
 
 
 def _unit(feature: str) -> str:
@@ -178,33 +194,41 @@ def _most(row: Support, unit: str) -> str:
 
 def _own(backend: Backend) -> str:
     own = backend.declared
-    foreign = {f"workload-{kind}" for kind in (*KINDS, "lws")} - {f"workload-{kind}" for kind in own.kinds}
-    support = [row for row in own.support if row.feature not in foreign]
+    written = {f"workload-{kind}" for kind in own.kinds}
+    support = [row for row in own.support if not row.feature.startswith("workload-") or row.feature in written]
     codes = {key: each.code for key, each in own.features.items()}
-    return table(["code", "feature", "supported", "reason", "what to do"], _losses(support, name(backend), codes))
+    return table(
+        ["code", "feature", "supported", "reason", "what to do"], _losses(support, name(backend), own.component, codes)
+    )
 
 
-def _losses(support: Sequence[Support], upstream: str, codes: Mapping[str, str] = {}) -> Iterator[tuple[str, ...]]:
+def _losses(
+    support: Sequence[Support], upstream: str, component: str, codes: Mapping[str, str] = {}
+) -> Iterator[tuple[str, ...]]:
     """What is not supported without limits, in the order of the matrix. Features with one reason share a row."""
     titles = {feature: title for rows in TABLES.values() for feature, title in rows.items()}
     every = {**{feature: FEATURES[feature].code for feature in titles}, **codes}
     alike: dict[tuple[str, str, str], dict[str, None]] = {}
     for feature in every:
-        rows = [row for row in support if row.feature == feature]
-        for row in rows:
-            if row.fidelity != "exact":
-                verdict = _verdict(row, summed([r for r in rows if r.fidelity == "exact"], _unit(feature)), upstream)
-                alike.setdefault((verdict, row.reason, row.hint), {})[feature] = None
+        exact = summed([r for r in support if (r.feature, r.fidelity) == (feature, "exact")], component, _unit(feature))
+        verdicts: dict[tuple[str, str], str] = {}
+        for row in support:
+            if row.feature == feature and row.fidelity != "exact":
+                reason = (row.reason, row.hint)
+                verdict = _verdict(row, exact, upstream, component)
+                verdicts[reason] = min(verdict, verdicts.get(reason, verdict), key=len)
+        for reason, verdict in verdicts.items():
+            alike.setdefault((verdict, *reason), {})[feature] = None
     for (verdict, reason, hint), features in alike.items():
         named = dict.fromkeys(titles.get(each) or _declared(each).meaning for each in features)
         yield ", ".join(dict.fromkeys(every[each] for each in features)), "; ".join(named), verdict, reason, hint
 
 
-def _verdict(row: Support, exact: str, upstream: str) -> str:
+def _verdict(row: Support, exact: str, upstream: str, component: str) -> str:
     words = {"never": "no", "not yet upstream": f"not yet in {upstream}", "not yet here": "not yet in bayplan"}
     verdict = "partly" if row.fidelity == "approximate" else words[row.word]
     if exact in ("no", "yes"):
-        return f"{verdict}{_versions(row)}"
+        return f"{verdict}{_versions(row, component)}"
     return f"{exact}, otherwise partly" if verdict == "partly" else exact
 
 
@@ -213,25 +237,29 @@ def _declared(feature: str) -> Feature:
     return next(features[feature] for features in every if feature in features)
 
 
-def _versions(row: Support) -> str:
-    since, until = row.since and f"since {row.since}", row.until and f"before {row.until}"
-    where = " and ".join(filter(None, (since, until)))
+def _versions(row: Support, component: str) -> str:
+    bounds = (row.since and f"since {_named(row, component)}{row.since}", row.until and f"before {row.until}")
+    where = " and ".join(filter(None, bounds))
     return f", {where}" if where else ""
 
 
 def _existing(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     for kind in PLACED_KINDS:
         title = TITLES[kind].split(" ", 1)[1]
-        yield title, *(summed(_of_existing(each, f"place-{kind}"), "pod templates") for each in backends)
+        yield title, *(_existing_cell(each, f"place-{kind}") for each in backends)
     for cut, (title, kinds) in CUTS.items():
         yield title, *(_kinds_cut(each, cut, kinds) for each in backends)
 
 
 def _kinds_cut(backend: Backend, cut: str, kinds: Sequence[str]) -> str:
-    placed = [kind for kind in kinds if kind == LED or summed(_of_existing(backend, f"place-{kind}")) != "no"]
+    placed = [kind for kind in kinds if kind == LED or _existing_cell(backend, f"place-{kind}") != "no"]
     titles = {kind: TITLES[kind].split(" ", 1)[1] for kind in placed if kind != LED} | {LED: "LeaderWorkerSet leader"}
-    cells = {titles[kind]: summed(_of_existing(backend, f"{cut}-{kind}")) for kind in placed}
+    cells = {titles[kind]: _existing_cell(backend, f"{cut}-{kind}") for kind in placed}
     return ", ".join(f"{kind} {cell}".removesuffix(" yes") for kind, cell in cells.items() if cell != "no") or "no"
+
+
+def _existing_cell(backend: Backend, feature: str) -> str:
+    return summed(_of_existing(backend, feature), backend.declared.component, "pod templates")
 
 
 def _of_existing(backend: Backend, feature: str) -> list[Support]:

@@ -120,7 +120,7 @@ def pages() -> dict[Path, dict[str, str]]:
         ),
     )
     tables["lifecycle-losses"] = table(
-        ["workload kind", "feature", "supported", "reason", "what to do"],
+        ["workload kind", "feature", "supported", "reason"],
         (
             (KIND_NAMES[kind], *row[1:])
             for kind in KIND_NAMES
@@ -198,7 +198,7 @@ def _own(backend: Backend) -> str:
     support = [row for row in own.support if not row.feature.startswith("workload-") or row.feature in written]
     codes = {key: each.code for key, each in own.features.items()}
     return table(
-        ["code", "feature", "supported", "reason", "what to do"], _losses(support, name(backend), own.component, codes)
+        ["code", "feature", "supported", "reason"], _losses(support, name(backend), own.component, codes)
     )
 
 
@@ -208,20 +208,19 @@ def _losses(
     """What is not supported without limits, in the order of the matrix. Features with one reason share a row."""
     titles = {feature: title for rows in TABLES.values() for feature, title in rows.items()}
     every = {**{feature: FEATURES[feature].code for feature in titles}, **codes}
-    alike: dict[tuple[str, str, str], dict[str, None]] = {}
+    alike: dict[tuple[str, str], dict[str, None]] = {}
     for feature in every:
         exact = summed([r for r in support if (r.feature, r.fidelity) == (feature, "exact")], component, _unit(feature))
-        verdicts: dict[tuple[str, str], str] = {}
+        verdicts: dict[str, str] = {}
         for row in support:
             if row.feature == feature and row.fidelity != "exact":
-                reason = (row.reason, row.hint)
                 verdict = _verdict(row, exact, upstream, component)
-                verdicts[reason] = min(verdict, verdicts.get(reason, verdict), key=len)
+                verdicts[row.reason] = min(verdict, verdicts.get(row.reason, verdict), key=len)
         for reason, verdict in verdicts.items():
-            alike.setdefault((verdict, *reason), {})[feature] = None
-    for (verdict, reason, hint), features in alike.items():
+            alike.setdefault((verdict, reason), {})[feature] = None
+    for (verdict, reason), features in alike.items():
         named = dict.fromkeys(titles.get(each) or _declared(each).meaning for each in features)
-        yield ", ".join(dict.fromkeys(every[each] for each in features)), "; ".join(named), verdict, reason, hint
+        yield ", ".join(dict.fromkeys(every[each] for each in features)), "; ".join(named), verdict, reason
 
 
 def _verdict(row: Support, exact: str, upstream: str, component: str) -> str:

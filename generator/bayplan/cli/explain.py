@@ -14,7 +14,7 @@ from bayplan.core.package_data import data_text
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
-from bayplan.report.codes import sections
+from bayplan.report.codes import sections, successors
 
 # Fields of the formats, out of their JSON Schemas: found by any part of their path that ends in them.
 
@@ -197,7 +197,7 @@ def run(given: Given) -> int:
     """Prints the text, or guesses what was meant."""
     query = given.words[0]
     code = query.upper()
-    text = section(code) if code in sections() else explain(query)
+    text = section(code) if code in sections() or code in successors() else explain(query)
     if text is None:
         return finish(given, [Batch((_unknown(query),))])
     return finish(given, (), lambda: output.write([text]))
@@ -209,8 +209,10 @@ def schema(given: Given) -> int:
 
 
 def section(code: str) -> str:
-    """The code, its title and its text."""
-    title, text = sections()[code]
+    """The code, its title and its text. For a retired code, those of its successor."""
+    if successor := successors().get(code):
+        return f"{code} is retired. Its successor is {successor}.\n\n{section(successor)}"
+    title, text, _ = sections()[code]
     return f"{code}: {title}\n\n{text}\n"
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, info
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 
@@ -98,9 +98,19 @@ def target(given: Given) -> Outcome[Mapping[str, str]]:
 
 def accept(given: Given, letters: str = "F") -> Outcome[frozenset[str]]:
     """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
-    codes = given.all("accept")
-    wrong = tuple(found for code in codes if (found := _unacceptable(code, letters)))
-    return Outcome(None if wrong else frozenset(codes), wrong)
+    if not (codes := given.all("accept")):
+        return Outcome(frozenset())
+    from bayplan.report.codes import successors
+
+    today = [successors().get(code, code) for code in codes]
+    retired = [_retired(code, now) for code, now in zip(codes, today, strict=True) if code != now]
+    wrong = [found for code in today if (found := _unacceptable(code, letters))]
+    return Outcome(None if wrong else frozenset(today), (*retired, *wrong))
+
+
+def _retired(code: str, successor: str) -> Diagnostic:
+    message = f"{code} is retired; its successor is {successor}"
+    return info("A924", ("argument", "--accept"), message, hint=f"write --accept {successor}")
 
 
 def _unacceptable(code: str, letters: str) -> Diagnostic | None:

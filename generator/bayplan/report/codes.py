@@ -1,10 +1,13 @@
 """The codes of diagnostics. The pages of docs/diagnostics declare them: a section `## CODE: title` and its text each.
 
-Only somebody who asks for a title or names a code pays for reading them, a few milliseconds.
+A section may end with the line `Retired codes: CODE, CODE.`: its code replaces them.
+
+bayplan reads the pages, which takes a few milliseconds, only when somebody needs a title or names a code.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
@@ -13,10 +16,14 @@ from bayplan.core.values import NamedTuple
 
 
 class Section(NamedTuple):
-    """What a page says of one code. `text` is Markdown without the heading."""
+    """What a page says about one code. `text` is Markdown without the heading."""
 
     title: str
     text: str
+    retired: tuple[str, ...] = ()
+
+
+RETIRED = re.compile(r"\s*^Retired codes?: (.*)\.$", re.MULTILINE)
 
 
 @cache
@@ -32,8 +39,15 @@ def page(name: str) -> Mapping[str, Section]:
     for section in data_text("docs", "diagnostics", name).split("\n## ")[1:]:
         heading, _, text = section.partition("\n")
         code, _, title = heading.partition(": ")
-        found[code] = Section(title, text.strip())
+        line = RETIRED.search(text)
+        found[code] = Section(title, RETIRED.sub("", text).strip(), tuple(line[1].split(", ")) if line else ())
     return found
+
+
+@cache
+def successors() -> Mapping[str, str]:
+    """Retired code -> the code that replaces it."""
+    return {old: code for code, section in sections().items() for old in section.retired}
 
 
 def title(code: str) -> str:

@@ -197,9 +197,7 @@ def _own(backend: Backend) -> str:
     written = {f"workload-{kind}" for kind in own.kinds}
     support = [row for row in own.support if not row.feature.startswith("workload-") or row.feature in written]
     codes = {key: each.code for key, each in own.features.items()}
-    return table(
-        ["code", "feature", "supported", "reason"], _losses(support, name(backend), own.component, codes)
-    )
+    return table(["code", "feature", "supported", "reason"], _losses(support, name(backend), own.component, codes))
 
 
 def _losses(

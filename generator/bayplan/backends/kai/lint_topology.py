@@ -256,8 +256,7 @@ def _nested_constraint(
             yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
 
 
-# Constraints that are sound but that KAI never meets, or at the expense of the pods left over (M817). See
-# docs/explanation/fit.md.
+# Valid constraints that KAI never meets, or only at the expense of other pods (M817): docs/explanation/fit.md
 
 REQUIRED = "kai.scheduler/topology-required-placement"
 MIN_MEMBER = "kai.scheduler/batch-min-member"

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
-from tools import accelerator_matrix, example_table, loss_table, scheduler_matrix
+from tools import accelerator_matrix, cli_reference, example_table, loss_table, sbatch_options, scheduler_matrix
 from tools.docs import pages, refreshed
 from tools.run import ROOT
 
 TABLES = {
-    scheduler_matrix.PAGE: lambda _: scheduler_matrix.text(),
+    **{page: partial(scheduler_matrix.page, page) for page in scheduler_matrix.pages()},
+    cli_reference.PAGE: cli_reference.page,
+    sbatch_options.PAGE: sbatch_options.page,
     accelerator_matrix.PAGE: accelerator_matrix.filled,
     loss_table.PAGE: loss_table.renewed,
     example_table.PAGE: example_table.filled,

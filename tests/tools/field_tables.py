@@ -79,4 +79,4 @@ def _of(schema: Node, name: str, node: Node, type_: str, used: dict[str, None]) 
 
 
 def _plural(type_: str) -> str:
-    return re.sub(r"\b(string|integer|boolean|quantit|hostlist)(y?)\b", lambda m: m[1] + ("ies" if m[2] else "s"), type_)
+    return re.sub(r"quantity\b", "quantities", re.sub(r"\b(string|integer|boolean|hostlist)\b", r"\1s", type_))

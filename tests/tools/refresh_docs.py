@@ -8,13 +8,12 @@ from __future__ import annotations
 import sys
 import tempfile
 from functools import partial
-from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
-from tools import accelerator_matrix, field_tables, loss_table, scheduler_matrix, source_tables
+from tools import accelerator_matrix, field_tables, loss_table, preset_table, scheduler_matrix, source_tables
 from tools.docs import pages, refreshed
 from tools.run import ROOT
 
@@ -22,6 +21,7 @@ TABLES = {
     scheduler_matrix.PAGE: lambda _: scheduler_matrix.text(),
     accelerator_matrix.PAGE: accelerator_matrix.filled,
     loss_table.PAGE: loss_table.renewed,
+    preset_table.PAGE: preset_table.renewed,
     source_tables.PAGE: source_tables.renewed,
     **{page: partial(field_tables.filled, page) for page in field_tables.PAGES},
 }

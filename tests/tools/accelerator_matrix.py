@@ -65,9 +65,14 @@ def _cell(backend: Backend, vendor: str, allocator: str, parts: frozenset[str]) 
 
 
 REQUESTS = {
-    **{"": "all", "foreign": "resource names of HAMi", "names": "resource names of Volcano"},
-    **{"profile": "MIG profiles", "share": "shares", "split": "whole devices that can be shared"},
-    **{"node": "`node`", "policy": "`node`, `cards`, `links`"},
+    "": "all",
+    "foreign": "resource names of HAMi",
+    "names": "resource names of Volcano",
+    "profile": "MIG profiles",
+    "share": "shares",
+    "split": "whole devices that can be shared",
+    "node": "`node`",
+    "policy": "`node`, `cards`, `links`",
 }
 
 

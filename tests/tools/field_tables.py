@@ -48,7 +48,7 @@ def _rows(schema: Node, node: Node, prefix: str, used: dict[str, None]) -> Itera
             step = {"array": "[].", "object": "." if inner is field else ".NAME."}[field["type"]]
             yield from _rows(schema, inner, path + step, used)
         elif field.get("properties") != {}:
-            required = ", required" if key in node.get("required", ()) else ""
+            required = "; required" if key in node.get("required", ()) else ""
             default = f" Default: `{json.dumps(field['default']).strip(chr(34))}`." if "default" in field else ""
             meaning = f"{field['description']}{default}".replace("|", "\\|")
             yield f"| `{path}` | {_type(schema, field, used)}{required} | {meaning} |\n"
@@ -61,14 +61,15 @@ def _type(schema: Node, field: Node, used: dict[str, None]) -> str:
     if name in NAMED:
         return name
     if "enum" in node:
-        return ", ".join(f"`{each}`" for each in node["enum"])
+        words = ", ".join(f"`{each}`" for each in node["enum"])
+        return words if len(node["enum"]) == 1 else f"one of {words}"
     types = [node["type"]] if isinstance(node["type"], str) else node["type"]
     return " or ".join(_of(schema, name, node, each, used) for each in types)
 
 
 def _of(schema: Node, name: str, node: Node, type_: str, used: dict[str, None]) -> str:
     if type_ == "array":
-        return f"list of {_plural(_type(schema, node['items'], used))}"
+        return f"list of {_plural(_type(schema, node['items'], used)).removeprefix('one of ')}"
     if type_ != "object":
         return type_
     if "properties" in node:

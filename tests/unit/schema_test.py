@@ -377,6 +377,6 @@ def test_a_field_of_a_table_has_its_type_and_default() -> None:
     assert document == field_tables.HEAD + (
         "| `size` | integer | How many. Default: `2`. |\n"
         "| `units` | list of [unit](#unit) | All \\| of them. |\n"
-        "| `kai.on` | `a`, `b` | One. |\n"
+        "| `kai.on` | one of `a`, `b` | One. |\n"
     )
-    assert table == f"### unit\n\n{field_tables.HEAD}| `name` | string, required | Its name. |\n"
+    assert table == f"### unit\n\n{field_tables.HEAD}| `name` | string; required | Its name. |\n"

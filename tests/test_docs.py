@@ -30,7 +30,7 @@ def examples(page: Path) -> list[Step]:
 
 
 def page_id(page: Path) -> str:
-    """`docs/formats/workflow.md`."""
+    """`docs/reference/workflow.md`."""
     return str(page.relative_to(ROOT))
 
 

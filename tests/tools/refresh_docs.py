@@ -13,7 +13,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
-from tools import accelerator_matrix, cli_reference, example_table, loss_table, sbatch_options, scheduler_matrix
+from tools import (
+    accelerator_matrix,
+    cli_reference,
+    example_table,
+    field_tables,
+    loss_table,
+    preset_table,
+    sbatch_options,
+    scheduler_matrix,
+    source_tables,
+)
 from tools.docs import pages, refreshed
 from tools.run import ROOT
 
@@ -24,6 +34,9 @@ TABLES = {
     accelerator_matrix.PAGE: accelerator_matrix.filled,
     loss_table.PAGE: loss_table.renewed,
     example_table.PAGE: example_table.filled,
+    preset_table.PAGE: preset_table.renewed,
+    source_tables.PAGE: source_tables.renewed,
+    **{page: partial(field_tables.filled, page) for page in field_tables.PAGES},
 }
 """Page -> its text with the tables as they are now."""
 

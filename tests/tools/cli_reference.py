@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bayplan.cli.commands import COMMANDS
-from bayplan.cli.options import MANY, Argument, Command, Option
+from bayplan.cli.options import MANY, Command, Option, Positional
 from tools.docs import filled
 from tools.scheduler_matrix import table
 
@@ -44,7 +44,7 @@ def _parts(command: Command) -> Iterator[str]:
         yield f"Common options: {', '.join(f'`{option.names[-1]}`' for option in common)}."
 
 
-def _word(argument: Argument) -> str:
+def _word(argument: Positional) -> str:
     word = f"{argument.metavar}{'...' if argument.most == MANY else ''}"
     return word if argument.least else f"[{word}]"
 

@@ -15,6 +15,16 @@ def test_pages_and_messages_follow_our_style() -> None:
     assert found == [], "\n".join(found)
 
 
+SAMPLE = '''\
+A = 1  # a gang alone fits
+
+
+def f() -> str:
+    """What becomes of it is told."""
+    return f"{A} is no number"
+'''
+
+
 def test_the_linter_finds_what_our_style_forbids(tmp_path: Path) -> None:
     tool("vale")
     module = tmp_path / "module.py"

@@ -20,6 +20,7 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
+from tools.cases import CASES
 from tools.run import EXAMPLES, ROOT, bayplan
 
 FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
@@ -138,6 +139,19 @@ def test_two_roles_are_the_same_from_both_ends() -> None:
     assert request is not None
     request["spec"].pop("queue")
     assert app == request
+
+
+REQUEST = (CASES / "W573-in-a-request" / "job.yaml").read_text(encoding="utf-8").replace("VC_MY-", "VC_MY_")
+
+
+@pytest.mark.parametrize(
+    ("again", "found"),
+    [("", []), ("maxRetry: 3, policies: [{event: PodFailed, action: RestartJob}], ", []), ("maxRetry: 3, ", ["W572"])],
+)
+def test_tasks_that_start_again_one_by_one_are_said(again: str, found: list[str]) -> None:
+    """TorchX gives tasks a policy where the application starts again as a whole."""
+    request = REQUEST.replace("    replicas: 1\n", f"    {again.replace(', ', chr(10) + '    ')}replicas: 1\n")
+    assert [code for code in imported("job.yaml", request)[1] if code == "W572"] == found
 
 
 @needs_upstream

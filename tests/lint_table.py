@@ -283,7 +283,9 @@ DEVICES = (
     Row("a mode that is none", domain("d", "ch", mode=", allocationMode: all"), ("M810:4",)),
     Row("an old API", claim(f"{{requests: {GPU}}}", "v1alpha2"), ("M811:1",)),
     Row("a removed API", claim(f"{{requests: {GPU}}}", "v1alpha1"), ("M811:1",)),
-    Row("the oldest API", claim("{requests: [{name: gpu, deviceClassName: a}]}", "v1beta1"), (), {"kubernetes": "1.32"}),
+    Row(
+        "the oldest API", claim("{requests: [{name: gpu, deviceClassName: a}]}", "v1beta1"), (), {"kubernetes": "1.32"}
+    ),
     Row("a newer API", claim(f"{{requests: {GPU}}}", "v1beta2"), ("M811:1",), {"kubernetes": "1.32"}),
     Row("a newer API in time", claim(f"{{requests: {GPU}}}", "v1beta2"), (), {"kubernetes": "1.33"}),
     Row("a new API", claim(f"{{requests: {GPU}}}"), ("M811:1",), {"kubernetes": "1.33"}),

@@ -418,7 +418,14 @@ def test_no_piece_of_an_address_is_written(expression: str) -> None:
 
 def test_objects_without_a_text_do_what_they_do() -> None:
     calls = ["c.next()", "c.next()", "c.current", "j()", "j()", "range is callable", "r is iterable", "r is callable"]
-    calls += ["[10 ** 5000] | first > 1", "r | join('+')", "('a' | attr('upper'))()", "self.b()", "'{0}'.format(1)", "{'a': 1} | items | list"]
+    calls += [
+        "[10 ** 5000] | first > 1",
+        "r | join('+')",
+        "('a' | attr('upper'))()",
+        "self.b()",
+        "'{0}'.format(1)",
+        "{'a': 1} | items | list",
+    ]
     text = "{% block b %}x{% endblock %}{% set c, j, r = cycler(1, 2), joiner(','), [1, 2] | reverse %}|"
     text += "|".join(f"{{{{ {each} }}}}" for each in calls)
     assert data(f"workflow:\n  a: >-\n    {text}\n")["a"] == directly(text, {})

@@ -77,7 +77,10 @@ def lint(backend: str, text: str, versions: dict[str, str] | None = None) -> lis
     return list(backends.lint(backend, lint_context(objects, EMPTY, Target(versions or {}))))
 
 
-@pytest.mark.parametrize(("backend", "text"), [("slurm-bridge", POD), ("slurm-bridge", GROUPED), ("sunk", SUNK)])
+RIGHT = [POD, POD.replace('"5"', '"2147483647"'), POD.replace('"5"', '"-2147483648"'), GROUPED]
+
+
+@pytest.mark.parametrize(("backend", "text"), [*(("slurm-bridge", text) for text in RIGHT), ("sunk", SUNK)])
 def test_nothing_is_said_of_what_is_right(backend: str, text: str) -> None:
     assert lint(backend, text) == []
 
@@ -89,6 +92,8 @@ BRIDGE = [
     (POD, f"{JOB}/timelimit", f"{JOB}/time-limit", "M821"),
     (POD, '"5"', '"1:00:00"', "M822"),
     (POD, '"5"', '"99999999999"', "M822"),
+    (POD, '"5"', '"2147483648"', "M822"),
+    (POD, '"5"', '"-2147483649"', "M822"),
     (POD, "8Gi", "8 GB", "M822"),
     (POD, "name: sleep", "name: sleep\n  labels: {scheduling.x-k8s.io/pod-group: sleep}", "M823"),
     (POD, "containers:", "resourceClaims: [{name: gpu}]\n  containers:", "M824"),

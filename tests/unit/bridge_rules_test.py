@@ -113,6 +113,17 @@ def test_mistakes_with_slurm_bridge(text: str, old: str, new: str, code: str) ->
     assert code in [each.code for each in lint("slurm-bridge", text.replace(old, new, 1))]
 
 
+AMOUNTS = ("max-nodes", "min-nodes", "priority", "timelimit", "cpu-per-task", "mem-per-node")
+WORDS = ("account", "constraints", "exclusive", "gres", "group-id", "job-name", "licenses", "partition", "qos")
+
+
+@pytest.mark.parametrize("key", [*AMOUNTS, *WORDS, "reservation", "user-id", "wckey"])
+def test_annotations_of_slurm_bridge(key: str) -> None:
+    assert lint("slurm-bridge", POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")) == []
+    wrong = POD.replace(f'{JOB}/timelimit: "5", {JOB}/mem-per-node: 8Gi', f"{JOB}/{key}: x y")
+    assert [each.code for each in lint("slurm-bridge", wrong)] == (["M822"] if key in AMOUNTS else [])
+
+
 @pytest.mark.parametrize(("key", "since"), [("priority", "1.2"), ("exclusive", "1.1")])
 def test_annotations_have_a_version(key: str, since: str) -> None:
     text = POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")
@@ -137,6 +148,17 @@ ON_SUNK = [
 def test_mistakes_with_sunk(old: str, new: str, code: str) -> None:
     assert old in SUNK
     assert code in [each.code for each in lint("sunk", SUNK.replace(old, new, 1))]
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *("account: a", "comment: a", "group-id: a", "partition: a", "qos: a", "reservation: a", "user-id: a"),
+        *("exclusive: none", "exclusive: user", "exclusive: ok", 'timeout: "90"'),
+    ],
+)
+def test_annotations_of_sunk(annotation: str) -> None:
+    assert lint("sunk", SUNK.replace("account: phys, sunk.coreweave.com/exclusive: user", annotation)) == []
 
 
 def test_parts_of_a_core_are_not_pinned() -> None:

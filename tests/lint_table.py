@@ -496,6 +496,16 @@ KAI = (
         ),
         (),
     ),
+    *(
+        Row(
+            f"a {kind} of one",
+            f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: a, namespace: ml, annotations: {{{ONE_RACK}}}}}\n"
+            "spec:\n  replicas: 2\n  template:\n"
+            "    spec: {schedulerName: kai-scheduler, containers: [{name: main}]}\n---\n",
+            ("M817:3",),
+        )
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet")
+    ),
     Row(
         "unlike pods",
         group(f"{{queue: q, minMember: 2, {CLIQUE}}}")

@@ -124,6 +124,12 @@ def test_annotations_of_slurm_bridge(key: str) -> None:
     assert [each.code for each in lint("slurm-bridge", wrong)] == (["M822"] if key in AMOUNTS else [])
 
 
+@pytest.mark.parametrize("name", ["dra.cpu", "gpu.nvidia.com", "gpu.example.com"])
+def test_classes_that_slurm_bridge_counts(name: str) -> None:
+    limits = POD.replace('cpu: "1", nvidia.com/gpu', f"deviceclass.resource.kubernetes.io/{name}")
+    assert lint("slurm-bridge", limits) == []
+
+
 @pytest.mark.parametrize(("key", "since"), [("priority", "1.2"), ("exclusive", "1.1")])
 def test_annotations_have_a_version(key: str, since: str) -> None:
     text = POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")

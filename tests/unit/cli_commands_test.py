@@ -100,7 +100,7 @@ class TestSchedulers:
             for backend, cell in zip(BACKENDS.values(), cells, strict=True):
                 of_it = [each for each in backend.declared.support if each.feature == name]
                 if len(of_it) == 1 and not (of_it[0].component or of_it[0].up_to):
-                    assert cell == {"exact": "yes", "approximate": "in part"}.get(of_it[0].fidelity, of_it[0].word)
+                    assert cell == {"exact": "yes", "approximate": "partly"}.get(of_it[0].fidelity, of_it[0].word)
 
     @pytest.mark.parametrize("name", BACKENDS)
     def test_one_in_full(self, name: str, said: Any) -> None:
@@ -109,7 +109,7 @@ class TestSchedulers:
         for feature, about in {**FEATURES, **BACKENDS[name].declared.features}.items():
             start = 0
             for row in (each for each in BACKENDS[name].declared.support if each.feature == feature):
-                word = row.word or {"exact": "yes", "approximate": "in part"}[row.fidelity]
+                word = row.word or {"exact": "yes", "approximate": "partly"}[row.fidelity]
                 told = (f"{'':22}{line}\n" for line in (row.reason, row.hint and f"hint: {row.hint}") if line)
                 block = rf"  {word:<20}{re.escape(about.meaning)}(?: \([^\n]*\))?\n{re.escape(''.join(told))}"
                 found = re.compile(block).search(text, start)

@@ -38,7 +38,7 @@ def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
 
 
 def cell(feature: str, backend: Backend) -> str:
-    """The support of the newest version in a few words: `yes`, `since 0.17`, `at most 2 podSets`, `in part`, `no`.
+    """The support of the newest version in a few words: `yes`, `since 0.17`, `at most 2 podSets`, `partly`, `no`.
 
     If the workload kinds decide, the kinds that support the feature.
     """
@@ -70,7 +70,7 @@ def summed(rows: Sequence[Support], unit: str) -> str:
     amount = _at_most(largest, unit)
     where = ", ".join(filter(None, (amount, since)))
     if best.fidelity == "approximate":
-        return f"in part, {where}" if where else "in part"
+        return f"partly, {where}" if where else "partly"
     return where or "yes"
 
 
@@ -110,7 +110,7 @@ def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> It
 
 def _row_lines(row: Support, meaning: str, unit: str) -> Iterator[str]:
     where = extent(row, unit)
-    verdict = row.word or ("yes" if row.fidelity == "exact" else "in part")
+    verdict = row.word or ("yes" if row.fidelity == "exact" else "partly")
     yield f"  {verdict:<20}{meaning}{f' ({where})' if where else ''}"
     yield from (f"{'':22}{text}" for text in (row.reason, row.hint and f"hint: {row.hint}") if text)
 

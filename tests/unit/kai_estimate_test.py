@@ -78,5 +78,5 @@ def test_the_message_names_numbers() -> None:
         'gang "t" fits, but KAI never places it: KAI counts each of its 8 pods as large as the largest (8 gpu)'
         in found.message
     )
-    assert 'room for at most 2 in rack "r"' in found.message
+    assert 'for which rack "r" has room at most 2 times' in found.message
     assert found.route == ("workflow", "spec", "gangs", 0, "placement", "required")

@@ -185,10 +185,9 @@ class Cluster(NamedTuple):
 class Backend(NamedTuple):
     """One scheduler: data and pure functions.
 
-    lower     the scheduler's documents and marks; it never fails, never warns and never drops anything
-    needs     how much a plan needs of the declaration's own `features`
-    prove     placements that exist but that the scheduler does not find
-    notices   settings of the cluster that the manifests depend on
+    `lower` makes the scheduler's documents and marks; it never fails, never warns and never drops anything. `needs` are
+    those of the declaration's own `features`. `prove` reports placements that exist but that the scheduler does not
+    find. `notices` report settings of the cluster that the manifests depend on.
     """
 
     declared: Declaration

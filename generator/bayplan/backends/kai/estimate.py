@@ -78,15 +78,17 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) ->
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"{_title(gang, unit)} fits, but KAI never places it: KAI counts each of its {tasks.pods} pods as large as "
-            f"the largest ({sizes}), and so finds room for at most {best} in {where}"
+            f"{_title(gang, unit)} fits, but KAI never places it: it counts each of the {tasks.pods} pods as large"
+            " as the "
+            f"largest ({sizes}), for which {where} has room at most {best} times"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)
 
 
 _APART = (
-    "put pods of different size into groups of their own, each with its own placement, or give them the same requests; "
-    "if only some pods request GPUs, KAI adds up the requests instead"
+    "put pods of different size into groups with a placement each, or give them the same requests; if only some"
+    " request "
+    "GPUs, KAI adds up their requests instead"
 )
 
 
@@ -152,7 +154,7 @@ class _Requests:
         self.trees: dict[tuple[str, ...], Domain] = {}
 
     def tasks(self, unit: Unit) -> Tasks:
-        """`useRepresentorPodsAccounting`: all pods request GPUs or none does, and all the same extended resources."""
+        """`useRepresentorPodsAccounting`: all pods or none request GPUs, and the extended resources are equal."""
         kinds: dict[int, tuple[Amounts, bool]] = {}
         count = 0
         for pods in _first_step(unit):

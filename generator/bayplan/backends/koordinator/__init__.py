@@ -76,8 +76,8 @@ SUPPORT = (
     ),
     not_yet_upstream(
         "koordinator-unlike-groups",
-        "Koordinator has one podCountMultiple per layer for all pods of a gang, so it keeps groups whole only if all"
-        " have one size and one level, and no pods are beside them",
+        "Koordinator has one podCountMultiple per layer for all pods of a gang, so all groups need one size and one"
+        " level, and no pods may be beside them",
         "make the groups equal, or write a gang for each kind of group",
     ),
     not_yet_upstream(

@@ -102,8 +102,8 @@ PLACEMENT = (
     not_yet_upstream("mixed-pod-sets", ONE_BY_ONE, UNFOLD),
     not_yet_upstream(
         "unlike-pair",
-        "Kueue keeps two podSets in one domain only if one has a single pod, both run in one pool and neither has"
-        " slices; several instances of their group would be slices",
+        "Kueue keeps two podSets together only if one has a single pod, both are in one pool and neither has slices;"
+        " several instances of their group would be slices",
         "write each instance as a group of its own with `replicas: 1`, or remove the placement of the group",
     ),
     not_yet_upstream(
@@ -188,7 +188,7 @@ QUEUES = (
     ),
 )
 CLUSTER = (
-    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD workloads.kueue.x-k8s.io), as many as a Topology has.
+    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD `workloads.kueue.x-k8s.io`), as many as a Topology has.
     Support("level-count", up_to=8),
     Support("level-count", up_to=16, component="kueue", since="0.14.3"),
     never(
@@ -343,8 +343,8 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     if not isinstance(fit(at_the_same_time), Impossible):
         return
     message = (
-        f'gang "{waiting.gang.name}" and the gangs that it waits for do not fit at the same time, but'
-        f" Kueue {target.version('kueue')} admits their JobSet only if there is room for all of them"
+        f'gang "{waiting.gang.name}" and its predecessors do not fit at the same time, but Kueue'
+        f" {target.version('kueue')} admits their JobSet only if there is room for all of them"
     )
     hint = "render the gangs separately with `--gang NAME`, and start one after the other"
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)

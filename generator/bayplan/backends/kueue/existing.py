@@ -25,7 +25,7 @@ MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "r
 """Kinds of any number of pod templates -> the podSets that Kueue adds: the pod that submits a RayJob."""
 
 MOST_POD_SETS = (("", 8), ("0.18", 10), ("0.19", 18))
-"""The version since which a Workload has at most so many podSets (CRD workloads.kueue.x-k8s.io)."""
+"""The version since which a Workload has at most so many podSets (CRD `workloads.kueue.x-k8s.io`)."""
 
 RUNTIME_PATCHES = "0.17"
 """The first version that knows `runtimePatches` of Trainer 2.2."""
@@ -131,10 +131,10 @@ BEFORE_0_16, SINCE_0_19 = ("", "0.16"), ("0.19", "")
 """From which version, below which version: an integration is off by default."""
 
 OFF_BY_DEFAULT = {
-    "pod": ("pod", BEFORE_0_16),
-    "statefulset": ("pod and statefulset", BEFORE_0_16),
-    "lws": ("pod and leaderworkerset.x-k8s.io/leaderworkerset", BEFORE_0_16),
-    "pytorchjob": ("kubeflow.org/pytorchjob", SINCE_0_19),
+    "pod": ("`pod`", BEFORE_0_16),
+    "statefulset": ("`pod` and `statefulset`", BEFORE_0_16),
+    "lws": ("`pod` and `leaderworkerset.x-k8s.io/leaderworkerset`", BEFORE_0_16),
+    "pytorchjob": ("`kubeflow.org/pytorchjob`", SINCE_0_19),
 }
 """Kind -> `integrations.frameworks` that Kueue's default configuration leaves out, in which versions."""
 

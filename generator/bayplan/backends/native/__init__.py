@@ -1,4 +1,4 @@
-"""kube-scheduler of Kubernetes 1.35 to 1.37: Workload, PodGroup and CompositePodGroup (scheduling.k8s.io).
+"""kube-scheduler of Kubernetes 1.35 to 1.37: Workload, PodGroup and CompositePodGroup (`scheduling.k8s.io`).
 
 The rows declare what it supports, by feature, amount and version. Messages and docs/schedulers.md print the reasons.
 """
@@ -212,10 +212,10 @@ SUPPORT = (
     Support("priority", component=KUBERNETES, until="1.36"),
     approximate(
         "priority",
-        "Kubernetes 1.36 uses the priority of the pods, or that of their groups if the feature gate"
-        " WorkloadAwarePreemption is on; bayplan writes the latter only if the topology file states that the gate is"
-        " on",
-        "state it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
+        "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise that of"
+        " pods; bayplan writes the former only if the topology file states the gate",
+        "if the gate is on, state it in the topology file: `schedulers: {native: {featureGates:"
+        " {WorkloadAwarePreemption: true}}}`",
         report="info",
     ),
     never(

@@ -1,6 +1,6 @@
-"""A gang as Workload, CompositePodGroups and PodGroups (scheduling.k8s.io), and the mark that binds pods to them.
+"""A gang as Workload, CompositePodGroups and PodGroups (`scheduling.k8s.io`), and the mark that binds pods to them.
 
-Read from k8s.io/api scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0). The scheduler
+Read from `k8s.io/api` scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0). The scheduler
 reads only the groups, so each group repeats the fields of its template.
 """
 

@@ -90,8 +90,8 @@ PLACED = (
     ),
     approximate(
         "preferred-level",
-        "Slurm only approximates preferred levels: topology/block keeps a job in one block if it fits a planning"
-        " size, and places a larger job anywhere; topology/tree waits some time for few leaf switches",
+        "Slurm only approximates preferred levels: topology/block keeps a job in one block if it fits, otherwise"
+        " anywhere; topology/tree waits some time for few leaf switches",
         "require the level, or remove `preferred`",
     ),
     never(

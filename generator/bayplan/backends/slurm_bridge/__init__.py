@@ -35,7 +35,7 @@ FEATURES: Mapping[str, Feature] = {
 }
 
 SLURM = "use `-s slurm`, where one job has the whole gang"
-ENDED = "slurm-bridge ignores pods of a scheduling.x-k8s.io PodGroup that has run or failed, so they wait forever"
+ENDED = "slurm-bridge ignores pods of a `scheduling.x-k8s.io` PodGroup that has run or failed, so they wait forever"
 NEWER = "use Kubernetes 1.36 with its own PodGroups, slurm-bridge 1.2 and JobSet 0.12, or remove `maxRestarts`"
 CLAIMS = "slurm-bridge refuses pods with resource claims"
 ONE_NODE_EACH = "slurm-bridge requests one node for each pod of a Slurm job"
@@ -60,8 +60,8 @@ SUPPORT = (
     ),
     approximate(
         "required-level",
-        "slurm-bridge passes no level to Slurm, which keeps a job in one block only if the topology of its partition is"
-        " block and the job needs no more nodes than a base block",
+        "slurm-bridge passes no level to Slurm, which keeps a job in one block only if its partition has topology/block"
+        " and the job fits into a base block",
         "check the topology with `scontrol show topology`",
         report="warning",
     ),
@@ -88,7 +88,7 @@ SUPPORT = (
     never("preferred-level", NO_LEVELS, "remove `preferred`"),
     never(
         "group-preferred",
-        "slurm-bridge submits a job without groups",
+        "slurm-bridge submits Slurm jobs without groups in them",
         "use `-s slurm`, whose --segment keeps groups whole, or remove `preferred`",
     ),
     never("required-and-preferred", NO_LEVELS, "remove `preferred`"),
@@ -138,7 +138,7 @@ SUPPORT = (
         " Slurm would choose nodes without other cards",
         "request whole cards by one of these resources",
     ),
-    not_yet_upstream("numa", hint="remove `numa`"),
+    not_yet_upstream("numa", "slurm-bridge passes no NUMA request to Slurm", "remove `numa`"),
     approximate(
         "priority",
         "slurm-bridge orders only the submission of jobs by PriorityClass; Slurm uses its own priority",

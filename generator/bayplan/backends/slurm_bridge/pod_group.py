@@ -5,7 +5,7 @@ slurm-bridge submits one external job for each PodGroup and passes no levels to 
 than a base block stays in one (`eval_nodes_block.c`, 25.11). So a group that needs one domain must be a job by itself.
 
 There are two APIs, read from slurm-bridge `internal/utils/slurmjobir` at v1.0.5, v1.1.2 and v1.2.1. Only Kubernetes
-1.36 serves its own scheduling.k8s.io/v1alpha2, which slurm-bridge reads since 1.2. The older API is that of
+1.36 serves its own `scheduling.k8s.io/v1alpha2`, which slurm-bridge reads since 1.2. The older API is that of
 scheduler-plugins. slurm-bridge reads annotations from the PodGroup, never from its pods.
 """
 
@@ -128,7 +128,7 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     if uses_kubernetes_pod_group(plan, target):
         if "GenericWorkload" not in gates:
             message = (
-                "PodGroups need the feature gate GenericWorkload and the API scheduling.k8s.io/v1alpha2, which are"
+                "PodGroups need the feature gate GenericWorkload and the API `scheduling.k8s.io/v1alpha2`, which are"
                 " off by default in Kubernetes 1.36"
             )
             hint = (
@@ -138,7 +138,7 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
             yield info("F689", route, message, hint=hint)
     elif not gates.get("CoScheduling"):
         message = (
-            "PodGroups need the CRD and the controller of scheduler-plugins (scheduling.x-k8s.io), which"
+            "PodGroups need the CRD and the controller of scheduler-plugins (`scheduling.x-k8s.io`), which"
             " slurm-bridge does not install"
         )
         hint = (
@@ -149,8 +149,8 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
 
 
 def partition_notices(plan: Plan, scheduler: str, title: str, default: str) -> Iterator[Diagnostic]:
-    """A partition must have the right nodes, because neither slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) nor
-    SUNK enables a plugin that reads `nodeSelector`."""
+    """A partition must have the right nodes, because slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) and SUNK do
+    not enable a plugin that reads `nodeSelector`."""
     wanted = {(partition(plan, gang, scheduler), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
     numbers = {pool.name: number for number, pool in enumerate(plan.topology.pools)}
     for name, pool in sorted(wanted):

@@ -53,8 +53,8 @@ SUPPORT = (
     Support("gang", up_to=1),
     not_yet_here(
         "gang",
-        "the SUNK Pod Scheduler submits each pod as a Slurm job, which starts without the others; SUNK 7.6 and 8.2 can"
-        " start the pods of one Job together, but bayplan does not request it yet",
+        "the SUNK Pod Scheduler submits each pod as a Slurm job; SUNK 7.6 and 8.2 can start the pods of one Job together,"
+        " but bayplan does not request it",
         SLURM,
     ),
     never("group-depth", LEVEL, SLURM),
@@ -92,7 +92,7 @@ SUPPORT = (
         "the SUNK Pod Scheduler requires a terminationGracePeriodSeconds below Slurm's KillWait minus 5 seconds",
         "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it",
     ),
-    not_yet_upstream("numa", hint=SLURM),
+    not_yet_upstream("numa", "the SUNK Pod Scheduler passes no NUMA request to Slurm", SLURM),
     approximate(
         "priority",
         "Slurm ignores priority classes and uses its own priority",

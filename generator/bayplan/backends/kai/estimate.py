@@ -78,17 +78,15 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) ->
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"{_title(gang, unit)} fits, but KAI never places it: it counts each of the {tasks.pods} pods as large"
-            " as the "
-            f"largest ({sizes}), for which {where} has room at most {best} times"
+            f"{_title(gang, unit)} fits, but KAI never places it: KAI counts each of its {tasks.pods} pods as large as"
+            f" the largest ({sizes}), so {where} has room for at most {best}"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)
 
 
 _APART = (
-    "put pods of different size into groups with a placement each, or give them the same requests; if only some"
-    " request "
-    "GPUs, KAI adds up their requests instead"
+    "put pods of different size into groups with a placement each, or give them the same requests; if only some pods"
+    " request GPUs, KAI adds up their requests instead"
 )
 
 

@@ -212,8 +212,8 @@ SUPPORT = (
     Support("priority", component=KUBERNETES, until="1.36"),
     approximate(
         "priority",
-        "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise that of"
-        " pods; bayplan writes the former only if the topology file states the gate",
+        "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise"
+        " that of pods; bayplan writes the former only if the topology file states the gate",
         "if the gate is on, state it in the topology file: `schedulers: {native: {featureGates:"
         " {WorkloadAwarePreemption: true}}}`",
         report="info",

@@ -1,7 +1,7 @@
 """No gang scheduler: plain manifests for Kubernetes' default scheduler, placement as pod affinity (`spec.affinity`).
 
-Read from `kubernetes/kubernetes`, pkg/scheduler/framework/plugins/interpodaffinity (1.32 to 1.37). The first pod of a set
-with affinity to itself may go to any node that has the label; every further pod must follow it. A pod counts for an
+Read from `kubernetes/kubernetes`, pkg/scheduler/framework/plugins/interpodaffinity (1.32 to 1.37). The first pod of a
+set with affinity to itself may go to any node that has the label; every further pod must follow it. A pod counts for an
 incoming one only if it matches *all* of its required terms. So of nested required levels only the innermost can be a
 required term: the first pod of every further group would ignore the others. These become preferences, which the
 scheduler scores one by one.

@@ -53,8 +53,8 @@ SUPPORT = (
     Support("gang", up_to=1),
     not_yet_here(
         "gang",
-        "the SUNK Pod Scheduler submits each pod as a Slurm job; SUNK 7.6 and 8.2 can start the pods of one Job together,"
-        " but bayplan does not request it",
+        "the SUNK Pod Scheduler submits each pod as a Slurm job; SUNK 7.6 and 8.2 can start the pods of one Job"
+        " together, but bayplan does not request it",
         SLURM,
     ),
     never("group-depth", LEVEL, SLURM),

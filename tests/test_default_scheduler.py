@@ -123,8 +123,8 @@ def test_separate_groups_always_keep_apart(seed: int) -> None:
 def test_an_outer_level_is_a_preference_alone() -> None:
     topology, nodes = cluster("global")
     flow = support.workflow({**gang(), "placement": {"required": "spine"}})
-    assert support.run(flow, topology, scheduler="none").codes.count("F732") == 1
-    result = support.run(flow, topology, scheduler="none", accept=frozenset({"F732"}))
+    assert support.run(flow, topology, scheduler="none").codes.count("F638") == 1
+    result = support.run(flow, topology, scheduler="none", accept=frozenset({"F638"}))
     pods = list(support.pods(result.documents))
     wishes = pods[0].spec["affinity"]["podAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
     assert [each["podAffinityTerm"]["topologyKey"] for each in wishes] == ["example.com/spine"]
@@ -138,7 +138,7 @@ def test_a_second_required_term_would_not_help() -> None:
     """Why the outer level is no required term: pods of other groups match the one but not the other."""
     topology, nodes = cluster("global")
     flow = support.workflow({**gang(), "placement": {"required": "spine"}})
-    result = support.run(flow, topology, scheduler="none", accept=frozenset({"F732"}))
+    result = support.run(flow, topology, scheduler="none", accept=frozenset({"F638"}))
     pods = list(support.pods(result.documents))
     for pod in pods:
         affinity = pod.spec["affinity"]["podAffinity"]

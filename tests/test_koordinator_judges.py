@@ -29,7 +29,7 @@ def documents(kind: str = "auto", version: str = "1.8", accept: str = "F681") ->
 
 @needs_upstream
 @pytest.mark.parametrize("kind", ["jobset", "job", "pods"])
-@pytest.mark.parametrize(("version", "accept"), [("1.8", "F681"), ("1.7", "F681 F661")])
+@pytest.mark.parametrize(("version", "accept"), [("1.8", "F681"), ("1.7", "F681 F631")])
 def test_the_judges_take_the_64_pods(kind: str, version: str, accept: str) -> None:
     for target in targets_for({"kubernetes": "1.34", "koordinator": version}):
         assert judge_all(documents(kind, version, accept), target) == []

@@ -48,7 +48,7 @@ def test_volcano_allows_what_the_plan_allows(kind: str, gang: dict[str, Any], da
     request = {"scheduler": "volcano", "target": {"volcano": "1.15.1"}, "cluster_objects": True}
     result = support.run(support.workflow(gang), **request)
     if result.compiled is None:
-        assert ("F644" in result.codes) == (kind == "volcano-job")
+        assert ("F616" in result.codes) == (kind == "volcano-job")
         return
     pods = list(support.pods(result.documents))
     racks = st.tuples(st.integers(0, SPINES - 1), st.integers(0, RACKS - 1))

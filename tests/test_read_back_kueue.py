@@ -21,7 +21,7 @@ from tools.effort import examples
 KUEUE = ORACLES["kueue"]
 VERSIONS = golden.VERSIONS["kueue"]
 ACCEPTED = frozenset(each.code for each in (*FEATURES.values(), *OWN.values()))
-UNTOLD = {"P510", "F655"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
+UNTOLD = {"P510", "F616"}  # names that meet; bare pods of several podSets, which Kueue tells apart by requests alone
 SPINE, RACK = "example.com/spine", "nvidia.com/gpu.clique"
 
 slow = settings(
@@ -223,4 +223,4 @@ def test_thousands_of_groups_that_do_not_fold_are_refused_in_time() -> None:
     worker = {"name": "worker", "replicas": 6001, "resources": {"cpu": "1"}, "image": "x", "command": ["x"]}
     flow = support.workflow({**gang, "groups": [{**replica, "podSets": [worker]}]}, queue="research")
     result = run(flow)
-    assert {"F617", "F651"} <= set(result.codes)
+    assert {"F616", "F639"} <= set(result.codes)

@@ -178,7 +178,7 @@ def _hold(
             assert len({home[node][: levels[unit.required]] for node in where[unit.name]}) == 1, unit.name
 
 
-LOST = {"F602", "F700", "F701", "F702", "F703", "F705", "F706"}
+LOST = {"F602", "F700", "F625", "F638", "F703", "F705"}
 
 
 def _lost(unit: Unit, found: tuple[Diagnostic, ...]) -> bool:

@@ -266,8 +266,8 @@ def _exported(name: str, topology: ClusterTopology, target: Target, found: Found
 
 
 def title(backend: Backend, target: Target) -> str:
-    """For messages: `kai 0.17`."""
-    return f"{backend.declared.name} {target.version(backend.declared.component)}"
+    """For messages: `KAI 0.17`."""
+    return target.title(backend.declared.component)
 
 
 def gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:

@@ -222,8 +222,8 @@ def _losses(
 
 
 def _verdict(row: Support, exact: str, upstream: str, component: str) -> str:
-    words = {"never": "no", "not yet upstream": f"not yet in {upstream}", "not yet here": "not yet in bayplan"}
-    verdict = "partly" if row.fidelity == "approximate" else words[row.word]
+    word = f"not yet in {upstream}" if row.word == "not yet upstream" else row.word
+    verdict = "partly" if row.fidelity == "approximate" else word
     if exact in ("no", "yes"):
         return f"{verdict}{_versions(row, component)}"
     return f"{exact}, otherwise partly" if verdict == "partly" else exact

@@ -74,5 +74,8 @@ def test_estimate(asked: Plan, version: str, codes: list[str]) -> None:
 
 def test_the_message_names_numbers() -> None:
     (found,) = estimate(MIXED, Target({"kai": "0.17"}))
-    assert 'each of the 8 pods of gang "t" as the largest (8 gpu) and finds room for 2 in rack "r"' in found.message
+    assert found.message == (
+        'gang "t" fits, but KAI never places it: KAI counts each of its 8 pods as large as the largest (8 gpu),'
+        ' so rack "r" has room for at most 2'
+    )
     assert found.route == ("workflow", "spec", "gangs", 0, "placement", "required")

@@ -1,4 +1,4 @@
-"""`bayplan schedulers`: what each scheduler carries, from the rows that its backend and its workload kinds declare."""
+"""`bayplan schedulers`: what each scheduler supports, from the rows of its backend and of its workload kinds."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
 from bayplan.model.existing import LED, TITLES
 from bayplan.model.target import KNOWN, Target
+from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.report import Batch
-
-WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
 
 def run(args: Arguments) -> int:
@@ -32,56 +31,61 @@ def run(args: Arguments) -> int:
 
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    """The heads, then each feature with what each scheduler makes of it."""
+    """The header, then each feature with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for name, feature in FEATURES.items():
         yield (feature.meaning, *(cell(name, each) for each in backends))
 
 
 def cell(feature: str, backend: Backend) -> str:
-    """What the newest version carries, in a word or two: `yes`, `since 0.17`, `up to 2`, `in part`, `never`.
+    """The support of the newest version in a few words: `yes`, `since 0.17`, `at most 2 podSets`, `partly`, `no`.
 
-    Where the workload kinds decide, those that carry it.
+    If the workload kinds decide, the kinds that support the feature.
     """
-    own = _rows(feature, backend.declared.support)
+    own, unit = _rows(feature, backend.declared.support), FEATURES[feature].unit
     if own:
-        return summed(own)
-    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT)) for kind in backend.declared.kinds}
+        return summed(own, unit)
+    kinds = {kind: summed(_rows(feature, KINDS[kind].SUPPORT), unit) for kind in backend.declared.kinds}
     carrying = {kind: text for kind, text in kinds.items() if text not in ABSENT}
     if len(carrying) == len(kinds) and len(set(carrying.values())) == 1:
         return next(iter(carrying.values()))
-    return _joined(carrying) or next(iter(kinds.values()), "never")
+    return _joined(carrying) or next(iter(kinds.values()), "no")
 
 
 def _joined(cells: Mapping[str, str]) -> str:
-    """`jobset, job since 1.2`: the kinds, each with its cell unless that is `yes`."""
-    return ", ".join(kind if text == "yes" else f"{kind} {text}" for kind, text in cells.items())
+    """`jobset (at most 5 predecessors), job`: the kinds, each with its cell unless that is `yes`."""
+    return ", ".join(kind if text == "yes" else f"{kind} ({text})" for kind, text in cells.items())
 
 
-def summed(rows: Sequence[Support]) -> str:
-    """The row of the newest versions that carries most; older versions show in `since` alone."""
+def summed(rows: Sequence[Support], unit: str) -> str:
+    """The row of the newest versions that supports most. `since` is the only trace of older versions."""
     newest = Target()
     valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
     carried = [row for row in valid if row.fidelity != "absent"]
     if not carried:
-        return next((row.word for row in valid), "never")
+        return next((row.word for row in valid), "no")
     best = carried[0]
     largest = next((row for row in reversed(carried) if row.fidelity == best.fidelity), best)
     since = f"since {best.since}" if best.since else ""
-    amount = f"up to {largest.up_to}" if largest.up_to is not None else ""
+    amount = _at_most(largest, unit)
     where = ", ".join(filter(None, (amount, since)))
     if best.fidelity == "approximate":
-        return f"in part, {where}" if where else "in part"
+        return f"partly, {where}" if where else "partly"
     return where or "yes"
 
 
+def _at_most(row: Support, unit: str) -> str:
+    """`at most 18 podSets`; empty without a limit."""
+    unit = unit.removesuffix("s") if row.up_to == 1 else unit
+    return f"at most {row.up_to} {unit}".rstrip() if row.up_to is not None else ""
+
+
 def extent(row: Support, unit: str) -> str:
-    """For which amounts and versions a row holds; empty for all."""
+    """The amounts and versions to which a row applies; empty for all."""
     since, until = row.since and f"{row.since} and later", row.until and f"below {row.until}"
     versions = f"{row.since} to below {row.until}" if row.since and row.until else since or until
-    component = f"{row.component} " if versions and row.component else ""
-    amount = f"up to {row.up_to}{f' {unit}' if unit else ''}" if row.up_to is not None else ""
-    return ", ".join(filter(None, (amount, component + versions)))
+    component = f"{COMPONENTS[row.component]} " if versions and row.component else ""
+    return ", ".join(filter(None, (_at_most(row, unit), component + versions)))
 
 
 def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
@@ -89,7 +93,7 @@ def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
 
 
 def _one(backend: Backend) -> Iterator[str]:
-    """All rows of a scheduler and of the workload kinds it is given, with what is lost and the way out."""
+    """All rows of a scheduler and of its workload kinds, with what it loses and what to do."""
     own = backend.declared
     yield f"{own.name} {', '.join(KNOWN[own.component])}, workloads {', '.join(own.kinds)}"
     yield from _detailed(own.support, {**FEATURES, **own.features})
@@ -101,45 +105,47 @@ def _one(backend: Backend) -> Iterator[str]:
 def _detailed(support: Sequence[Support], features: Mapping[str, Feature]) -> Iterator[str]:
     for name, feature in features.items():
         for row in _rows(name, support):
-            reason = f"{row.word}: {row.reason}" if row.word else row.reason
-            yield from _row_lines(row, feature.meaning, feature.unit, reason)
+            yield from _row_lines(row, feature.meaning, feature.unit)
 
 
-def _row_lines(row: Support, meaning: str, unit: str, reason: str) -> Iterator[str]:
+def _row_lines(row: Support, meaning: str, unit: str) -> Iterator[str]:
     where = extent(row, unit)
-    yield f"  {WORDS[row.fidelity]:<9}{meaning}{f' ({where})' if where else ''}"
-    yield from (f"{'':11}{text}" for text in (reason, row.hint and f"hint: {row.hint}") if text)
+    verdict = row.word or ("yes" if row.fidelity == "exact" else "partly")
+    yield f"  {verdict:<20}{meaning}{f' ({where})' if where else ''}"
+    yield from (f"{'':22}{text}" for text in (row.reason, row.hint and f"hint: {row.hint}") if text)
 
 
 PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
-"""Of those that are read; a Deployment is never a gang."""
+"""Existing kinds that bayplan can place; a Deployment is never a gang."""
+
+TEMPLATES = "pod templates"
+"""The unit in which rows of existing workloads count."""
 
 PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "place": ("placed as one gang", PLACED_KINDS),
-    "copies": ("cut into the Jobs of one template", ("jobset", "trainjob")),
-    "ranks": ("cut into neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
-    "gangs": ("several gangs of one template", ("lws",)),
+    "copies": ("groups that are Jobs of one template", ("jobset", "trainjob")),
+    "ranks": ("groups of neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
+    "gangs": ("several gangs with one template", ("lws",)),
 }
-"""What may be asked of a workload, in words, and of which kinds."""
+"""Each way to place an existing workload, with its title and its kinds."""
 
-ABSENT = ("never", "not yet here", "not yet upstream")
+ABSENT = ("no", "not yet in bayplan", "not yet upstream")
 
 
 def _existing_rows(backend: Backend) -> Iterator[str]:
-    """All rows, those of kinds that fare alike in one."""
-    yield from ("", "workloads that are there")
+    """All rows; kinds with equal support share one."""
+    yield from ("", "existing workloads")
     for placement, (meaning, kinds) in PLACEMENTS.items():
         alike: dict[Support, list[str]] = {}
         for kind in kinds:
             for row in _rows_of_existing(backend, f"{placement}-{kind}"):
                 alike.setdefault(row._replace(feature=placement), []).append(kind)
         for row, names in alike.items():
-            reason = f"{row.word}: {row.reason}" if row.word else ""
-            yield from _row_lines(row, f"{meaning}: {', '.join(names)}", "pod templates", reason)
+            yield from _row_lines(row, f"{meaning}: {', '.join(names)}", TEMPLATES)
 
 
 def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
-    """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
+    """The rows of a feature up to the first that applies to everything, which hides those after it."""
     rows: list[Support] = []
     for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
         rows.append(row)
@@ -149,19 +155,21 @@ def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
 
 
 def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
+    """The header, then each kind and each way to divide it with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for kind in PLACED_KINDS:
-        yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}")) for each in backends))
+        yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
     for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
         yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
 
 
 def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
-    """The kinds for which it is carried; for none, the word of the first."""
+    """The kinds that the scheduler supports; if there are none, the word of the first."""
     placed = [
-        kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
+        kind
+        for kind in kinds
+        if summed(_rows_of_existing(backend, f"place-{kind}"), TEMPLATES) not in ABSENT or kind == LED
     ]
-    cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}")) for kind in placed or kinds}
+    cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}"), "") for kind in placed or kinds}
     carried = {kind: text for kind, text in cells.items() if text not in ABSENT}
     return _joined(carried) or next(iter(cells.values()))

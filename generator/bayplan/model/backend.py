@@ -1,7 +1,7 @@
 """The contract of a backend: the value `BACKEND` that each package in `backends/` declares.
 
-What a scheduler does not need is left out. Its rules about manifests of others (`RULES` in a module `lint`) and what it
-does with workloads that exist already (`EXISTING` in a module `existing`) are loaded only when they are asked for.
+A backend omits what its scheduler does not need. bayplan loads two of its modules only on demand: `lint`, whose `RULES`
+check existing manifests, and `existing`, whose `EXISTING` places existing workloads.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-# What a plan can need of a scheduler, and how a backend declares its support.
+# What a plan can need from a scheduler, and how a backend declares its support.
 
 Fidelity = Literal["exact", "approximate", "absent"]
-Word = Literal["", "not yet here", "not yet upstream", "never"]
+Word = Literal["", "not yet in bayplan", "not yet upstream", "no"]
 
 
 class Need(NamedTuple):
-    """The plan needs this much of a feature. Where `preferred`, losing it is a warning, else an error."""
+    """The plan needs this much of a feature. Losing a `preferred` need is a warning, losing another one an error."""
 
     feature: str
     amount: int
@@ -37,6 +37,8 @@ class Support(NamedTuple):
     """One row of a backend or of a workload kind. The first row that covers a need's amount and version decides.
 
     `up_to` bounds the amount (None: any). `since` <= version of `component` < `until`; an empty bound is open.
+    `reason` is a sentence whose subject is the scheduler: "Kueue ignores workloads without a queue". Messages print
+    it after the subject of the need. Without a reason, messages state only that the scheduler lacks the feature.
     """
 
     feature: str
@@ -46,13 +48,13 @@ class Support(NamedTuple):
     since: str = ""
     until: str = ""
     reason: str = ""  # approximate: what is lost; absent: why
-    word: Word = ""  # absent: not yet here | not yet upstream | never
-    hint: str = ""  # the way out
-    report: Severity = "error"  # approximate: how grave the loss is where the need is a requirement
+    word: Word = ""  # absent: who could add it, if anybody
+    hint: str = ""  # what to do
+    report: Severity = "error"  # approximate: how severe the loss of a requirement is
 
 
 def exact(*lines: str) -> tuple[Support, ...]:
-    """Rows of features, separated by spaces, that are carried whatever the amount and the version."""
+    """Rows of features, separated by spaces, that the scheduler supports for each amount and version."""
     return tuple(Support(feature) for line in lines for feature in line.split())
 
 
@@ -65,31 +67,31 @@ def approximate(
     since: str = "",
     until: str = "",
 ) -> Support:
-    """A row of a feature of which something is lost: what, and the way out."""
+    """A row of a feature that loses something: what, and what to do."""
     return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
 
 
 def _absent(
-    word: Word, feature: str, reason: str, hint: str = "", component: str = "", since: str = "", until: str = ""
+    word: Word, feature: str, reason: str = "", hint: str = "", component: str = "", since: str = "", until: str = ""
 ) -> Support:
     return Support(feature, "absent", None, component, since, until, reason, word, hint)
 
 
-never = partial(_absent, "never")
-"""A row of a feature that the scheduler does not carry, and why: it contradicts what the scheduler is."""
+never = partial(_absent, "no")
+"""A row of a feature that contradicts how the scheduler works."""
 
 not_yet_upstream = partial(_absent, "not yet upstream")
-"""The same where the scheduler could carry it, and has no field for it yet."""
+"""A row of a feature that the scheduler could support, but does not yet."""
 
-not_yet_here = partial(_absent, "not yet here")
-"""The same where the scheduler carries it, and bayplan does not write it yet."""
+not_yet_here = partial(_absent, "not yet in bayplan")
+"""A row of a feature that the scheduler supports, but that bayplan does not write yet."""
 
 
 class Feature(NamedTuple):
-    """What a feature is, and in what its amount is counted; without a unit the amount says nothing of interest.
+    """What a feature is, as a noun phrase, and the unit of its amount if rows limit the amount.
 
-    `code` is that of its loss, so that `--accept` can name one gap. `firm`: the loss cannot be accepted, because
-    upstream would refuse what came out.
+    `code` is the code of its loss. Features share a code if a user would `--accept` their losses together. A `firm`
+    loss cannot be accepted, because the cluster would refuse the manifests.
     """
 
     meaning: str
@@ -99,66 +101,66 @@ class Feature(NamedTuple):
 
 
 FEATURES: Mapping[str, Feature] = {
-    "gang": Feature("all pods of a gang start or none", code="F615"),
-    "group-depth": Feature("nested groups with levels of their own", "nested levels", "F638"),
-    "uneven-groups": Feature("groups of different shape or size under one gang", code="F639"),
+    "gang": Feature("gangs that start as a whole", "pods", "F615"),
+    "group-depth": Feature("nested groups with a level each", "nested levels", "F638"),
+    "uneven-groups": Feature("groups of different shape or size in one gang", code="F639"),
     "mixed-pod-sets": Feature("several podSets under one placement", "podSets", "F625"),
-    "required-level": Feature("pods that must share one domain", code="F631"),
-    "preferred-level": Feature("pods that should share one domain", code="F632"),
-    "group-preferred": Feature("groups inside a placement that should share one domain each", code="F624"),
-    "required-and-preferred": Feature("both on one gang or group", code="F633"),
-    "rank-order": Feature("neighbouring ranks in one domain", "group instances", "F629"),
-    "optional-pods": Feature("a podSet that may start with minReplicas", code="F680"),
-    "optional-pods-placed": Feature("pods beyond the minimum in a domain that the others have chosen", code="F636"),
-    "optional-groups": Feature("a group that may start with minReplicas of its instances", code="F604"),
-    "separate": Feature("one group instance a domain", code="F602"),
-    "mixed-pools": Feature("one placement over pools of several lists of levels", code="F603"),
-    "repeated-values": Feature("level values that repeat under other parents", code="F628"),
-    "compute-domain": Feature("NVLink domains of their own", "a gang", "F681"),
-    "several-compute-domains": Feature("a ComputeDomain for each of several groups", "ComputeDomains", "F626"),
-    "compute-domain-each": Feature("a ComputeDomain for each group instance, as asked", "ComputeDomains", "F627"),
+    "required-level": Feature("a required level", code="F631"),
+    "preferred-level": Feature("a preferred level", code="F632"),
+    "group-preferred": Feature("a preferred level of groups under another placement", code="F632"),
+    "required-and-preferred": Feature("a required and a preferred level on one gang or group", code="F632"),
+    "rank-order": Feature("neighbouring ranks in each group", "instances", "F629"),
+    "optional-pods": Feature("optional pods (`minReplicas` of a podSet)", code="F680"),
+    "optional-pods-placed": Feature("room for optional pods in the domain of the others", code="F636"),
+    "optional-groups": Feature("optional groups (`minReplicas` of a group)", code="F604"),
+    "separate": Feature("one group instance per domain (`separate`)", code="F602"),
+    "mixed-pools": Feature("one placement over pools with different levels", code="F603"),
+    "repeated-values": Feature("level values that repeat under several parents", code="F628"),
+    "compute-domain": Feature("ComputeDomains for NVLink between nodes", code="F681"),
+    "several-compute-domains": Feature("several ComputeDomains in one gang", code="F626"),
+    "compute-domain-each": Feature("a ComputeDomain for each group (`computeDomain: group`)", code="F627"),
     "gpu-claim": Feature("GPUs claimed through DRA", code="F605"),
-    "network-cards": Feature("network cards as extended resources", "a pod", code="F750"),
-    "network-claim": Feature("network cards claimed through DRA", "a pod", code="F751"),
-    "pod-network": Feature("secondary networks of pods", "networks", code="F752"),
+    "network-cards": Feature("network cards as extended resources", code="F750"),
+    "network-claim": Feature("network cards claimed through DRA", code="F751"),
+    "pod-network": Feature("secondary networks of pods", code="F752"),
     "fixed-address": Feature("a fixed address of rank 0 on a secondary network", code="F753", firm=True),
-    "numa": Feature("a NUMA alignment of the podSet's own", code="F630"),
-    "queue": Feature("a queue", code="F682"),
-    "no-queue": Feature("work without a queue", code="F601", firm=True),
-    "priority": Feature("a priority class", code="F683"),
-    "preemptible": Feature("a stated preemptibility", code="F684"),
-    "depends-on": Feature("gangs that wait for others", "predecessors", "F606", True),
-    "lead": Feature("a podSet whose success is the gang's", code="F607"),
-    "restarts": Feature("the gang restarts as a whole", "restarts", "F608"),
-    "deadline": Feature("an active deadline", code="F609"),
-    "ttl": Feature("removal some time after the end", code="F610"),
-    "always-restart": Feature("pods with restartPolicy Always", code="F611", firm=True),
-    "label-key-length": Feature("long level labels", "characters", "F623", True),
+    "numa": Feature("NUMA alignment (`numa`)", code="F630"),
+    "queue": Feature("queues", code="F682"),
+    "no-queue": Feature("workloads without a queue", code="F601", firm=True),
+    "priority": Feature("priority classes (`priorityClassName`)", code="F683"),
+    "preemptible": Feature("preemptibility (`preemptible`)", code="F684"),
+    "depends-on": Feature("gangs that wait for others (`dependsOn`)", "predecessors", "F606", True),
+    "lead": Feature("a podSet that ends the gang (`lead`)", code="F607"),
+    "restarts": Feature("restarts of the whole gang (`maxRestarts`)", code="F608"),
+    "deadline": Feature("a deadline (`activeDeadlineSeconds`)", code="F609"),
+    "ttl": Feature("removal after the end (`ttlSecondsAfterFinished`)", code="F610"),
+    "always-restart": Feature("pods that always restart (`restartPolicy: Always`)", code="F611", firm=True),
+    "label-key-length": Feature("long keys of level labels", "characters", "F623", True),
     "node-name-length": Feature("long node names", "characters", "F612"),
-    "level-count": Feature("levels in one pool", "levels with the host level", "F614", True),
-    "pod-name-length": Feature("long generated pod names", "characters", "F613", True),
-    "workload-job": Feature("a Kubernetes Job", code="F616"),
-    "workload-jobset": Feature("a JobSet", code="F617"),
-    "workload-pods": Feature("bare pods", code="F618"),
-    "workload-lws": Feature("a LeaderWorkerSet", code="F619"),
-    "workload-volcano-job": Feature("a Volcano Job", code="F620"),
-    "workload-sbatch": Feature("an sbatch script", code="F685"),
-    "adopt": Feature("cleanup: adopt", code="F621"),
+    "level-count": Feature("many levels in one pool", "levels with the host level", "F614", True),
+    "pod-name-length": Feature("long pod names", "characters", "F613", True),
+    "workload-job": Feature("Jobs", "podSets", "F616"),
+    "workload-jobset": Feature("JobSets", "podSets", "F616"),
+    "workload-pods": Feature("bare pods", code="F616"),
+    "workload-lws": Feature("LeaderWorkerSets", code="F616"),
+    "workload-volcano-job": Feature("Volcano Jobs", code="F616"),
+    "workload-sbatch": Feature("sbatch scripts", code="F616"),
+    "adopt": Feature("cleanup by adoption (`cleanup: adopt`)", code="F621"),
 }
-"""Every feature that a plan may need of any scheduler: one row of `bayplan schedulers`. What only one of them is asked
-for (the length of a name that it derives) stands in the `FEATURES` of its backend."""
+"""Every feature that a plan may need from any scheduler: one row of `bayplan schedulers` each. The `FEATURES` of a
+backend have those that concern only this scheduler, such as the length of a name that it derives."""
 
 Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]
 
 
 class Declaration(NamedTuple):
-    """What a scheduler is, and what it carries.
+    """What a scheduler is, and what it supports.
 
-    `component` is its key in `versions:`. `support` has rows for all features that plans may need, and for those that
-    only this scheduler is asked for, such as the length of names that it derives; `features` has the latter. `kinds`
-    are workload kinds, in the order in which `workload: auto` tries them. `folds` are those in which the instances of
-    a group become one. "alike": where only their ranks differ; "all": their ComputeDomains become one too.
+    `component` is its key in `versions:`. `support` has rows for all `FEATURES`, and for `features`, which concern only
+    this scheduler. `kinds` are workload kinds, in the order in which `workload: auto` tries them. `folds` are the kinds
+    in which the instances of a group become one: "alike" if only their ranks differ, "all" if their ComputeDomains
+    become one too.
     """
 
     name: str
@@ -174,19 +176,18 @@ def _nothing(*_: object) -> tuple[Any, ...]:
 
 
 class Cluster(NamedTuple):
-    """The cluster-scoped objects that workflows refer to, and what they need of a scheduler, whatever runs there."""
+    """The cluster-scoped objects that workflows refer to, and what these need from a scheduler."""
 
     objects: Callable[[ClusterTopology, Target], tuple[Manifest | File, ...]] = _nothing
     needs: Callable[[ClusterTopology], Iterable[Need]] = _nothing
 
 
 class Backend(NamedTuple):
-    """One scheduler. All of it is data and pure functions.
+    """One scheduler: data and pure functions.
 
-    lower     the scheduler's documents and marks. Total: never fails, never warns, never drops.
-    needs     how much a plan needs of the declaration's own `features`
-    prove     where the scheduler is known not to find a placement that exists
-    notices   what must be switched on in the cluster for the manifests to mean what they say
+    `lower` makes the scheduler's documents and marks; it never fails, never warns and never drops anything. `needs` are
+    those of the declaration's own `features`. `prove` reports placements that exist but that the scheduler does not
+    find. `notices` report settings of the cluster that the manifests depend on.
     """
 
     declared: Declaration

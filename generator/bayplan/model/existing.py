@@ -48,15 +48,15 @@ RANKED: Mapping[str, str] = {
 """What groups of ranks are cut from."""
 
 
-def _features(word: str, code: str, unit: str, meaning: str, objects: Mapping[str, str]) -> dict[str, Feature]:
+def _features(word: str, unit: str, meaning: str, objects: Mapping[str, str], code: str) -> dict[str, Feature]:
     return {f"{word}-{kind}": Feature(meaning.format(what), unit, code, firm=True) for kind, what in objects.items()}
 
 
 FEATURES: Mapping[str, Feature] = {
-    **_features("place", "F740", "", "{} that is there", TITLES),
-    **_features("copies", "F741", "groups", "groups that are the copies which {} makes of one pod template", TITLES),
-    **_features("ranks", "F742", "groups", "groups of neighbouring ranks, cut from {}", RANKED),
-    **_features("gangs", "F743", "gangs", "several gangs that come of one pod template of {}", TITLES),
+    **_features("place", "pod templates", "the placement of {} that exists already", TITLES, "F740"),
+    **_features("copies", "groups", "groups that are copies of one pod template of {}", TITLES, "F741"),
+    **_features("ranks", "groups", "groups of neighbouring ranks of {}", RANKED, "F742"),
+    **_features("gangs", "gangs", "several gangs with one pod template of {}", TITLES, "F743"),
 }
 """Losing one cannot be accepted: there is no manifest that would say even a part of it."""
 
@@ -67,7 +67,7 @@ def carries(feature: str, *kinds: str, component: str = "", since: str = "") -> 
 
 
 def refuses(
-    feature: str, reason: str, hint: str, *, word: Word = "never", but: tuple[str, ...] = ()
+    feature: str, reason: str, hint: str, *, word: Word = "no", but: tuple[str, ...] = ()
 ) -> tuple[Support, ...]:
     """Rows for all other kinds: with `but`, those that stand in rows before."""
     return tuple(
@@ -111,7 +111,7 @@ NOT_YET = Existing(
             feature,
             "workloads that are there can be placed by other schedulers only",
             "use `-s kai`",
-            word="not yet here",
+            word="not yet in bayplan",
         )
     )
 )

@@ -25,6 +25,21 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
 }
 """Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
 
+TITLES: Mapping[str, str] = {
+    "kubernetes": "Kubernetes",
+    "kai": "KAI",
+    "jobset": "JobSet",
+    "lws": "LeaderWorkerSet",
+    "volcano": "Volcano",
+    "kueue": "Kueue",
+    "koordinator": "Koordinator",
+    "trainer": "Kubeflow Trainer",
+    "slurm": "Slurm",
+    "slurmBridge": "slurm-bridge",
+    "sunk": "SUNK",
+}
+"""Component -> what messages call it; the components that rows of support name."""
+
 CALENDAR_ERA = 20
 """A draDriver major version from here on is a year, and so older than any semantic version."""
 
@@ -37,6 +52,10 @@ class Target(NamedTuple):
     def version(self, component: str) -> str:
         """The version of a component: the one given, else the newest known."""
         return self.versions.get(component) or KNOWN[component][-1]
+
+    def title(self, component: str) -> str:
+        """For messages: `KAI 0.17`."""
+        return f"{TITLES[component]} {self.version(component)}"
 
     def since(self, component: str, version: str) -> bool:
         """Whether the target's component is that version or later."""

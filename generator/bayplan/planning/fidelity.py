@@ -1,8 +1,8 @@
-"""The one place that compares what a plan needs with what a backend or a workload kind declares."""
+"""Compares what a plan needs with what a backend or a workload kind supports."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bayplan import fabrics
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
@@ -13,7 +13,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import Gang, Group
 
 UNSTATED = "F600"
-"""The code of a feature that a backend says nothing of."""
+"""The code of a feature for which a backend has no row of support."""
 
 
 def find_row(need: Need, rows: Iterable[Support], target: Target) -> Support | None:
@@ -31,12 +31,19 @@ def compare(
     name: str,
     features: Mapping[str, Feature] = FEATURES,
 ) -> Iterator[Diagnostic]:
-    """One diagnostic for each need that is not carried exactly, as grave as the need and the row say."""
+    """One diagnostic for each need that is not supported exactly. The need and the row decide how severe it is.
+
+    `name` is the scheduler with its version or the workload kind, for messages: `KAI 0.17`, `a JobSet`.
+    """
     for need in needs:
         row = find_row(need, rows, target)
         if row is None or row.fidelity != "exact":
-            stated, feature = any(each.feature == need.feature for each in rows), features[need.feature]
-            yield _gap(need, row, name, feature if stated else feature._replace(code=UNSTATED))
+            of_feature = [each for each in rows if each.feature == need.feature]
+            code = features[need.feature].code if of_feature else UNSTATED
+            sentence = _statement(row, features[need.feature], name) + _versions(row, of_feature, target)
+            subject = _subject(need, of_feature, features[need.feature])
+            message = f"{subject}: {sentence}" if subject else sentence
+            yield Diagnostic(code, _severity(need, row), message, need.route, hint=row.hint if row else "")
 
 
 def firm(features: Iterable[Feature]) -> frozenset[str]:
@@ -44,30 +51,38 @@ def firm(features: Iterable[Feature]) -> frozenset[str]:
     return frozenset(feature.code for feature in features if feature.firm)
 
 
-def _gap(need: Need, row: Support | None, name: str, feature: Feature) -> Diagnostic:
-    amount = f" ({need.amount} {feature.unit})" if feature.unit else ""
-    what = f"{need.subject}: {feature.meaning}{amount}" if need.subject else f"{feature.meaning}{amount}"
-    if row is None:
-        verdict, reason = "cannot be carried", ""
-    elif row.fidelity == "absent":
-        verdict, reason = f"cannot be carried ({row.word})", row.reason
-    else:
-        verdict, reason = "is carried only approximately", row.reason
-    message = f"{what}: {verdict} by {name}" + (f": {reason}" if reason else "")
-    return Diagnostic(feature.code, _severity(need, row), message, need.route, hint=row.hint if row else "")
+def _subject(need: Need, rows: Sequence[Support], feature: Feature) -> str:
+    """What needs the feature, with the amount if the rows limit it: `gang "train" has 24 podSets`."""
+    limited = need.amount > 1 and any(row.up_to is not None for row in rows)
+    return f"{need.subject} has {need.amount} {feature.unit}" if limited and feature.unit else need.subject
+
+
+def _statement(row: Support | None, feature: Feature, name: str) -> str:
+    """The row's reason, or a sentence that states only what the scheduler lacks."""
+    if row and row.reason:
+        return row.reason
+    approximate = row and row.fidelity == "approximate"
+    return f"{name} {'only approximates' if approximate else 'does not support'} {feature.meaning}"
+
+
+def _versions(row: Support | None, rows: Sequence[Support], target: Target) -> str:
+    """The target's versions of the components that the rows depend on. A sentence without a reason has them already."""
+    components = dict.fromkeys(each.component for each in rows if each.component)
+    found = ", ".join(map(target.title, components))
+    return f"; the target is {found}" if found and row and row.reason else ""
 
 
 def _severity(need: Need, row: Support | None) -> Severity:
-    """A preference that is lost is a warning at most; a requirement an error, unless the row holds it to be milder."""
+    """A lost preference is at most a warning. A lost requirement is an error unless the row reports it as milder."""
     mild: Severity = row.report if row and row.fidelity == "approximate" else "error"
     return "warning" if need.preferred and mild == "error" else mild
 
 
-# What a plan needs of a scheduler and of a workload kind: amounts, each with its route.
+# What a plan needs from a scheduler and from a workload kind: amounts, each with its route.
 
 
 def plan_needs(plan: Plan) -> tuple[Need, ...]:
-    """Everything needed of the backend."""
+    """Everything that the plan needs from the backend."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     return (*_workflow_needs(plan), *(need for gang in firsts for need in _gang_needs(plan, gang)))
 
@@ -82,7 +97,7 @@ def _workflow_needs(plan: Plan) -> Iterator[Need]:
 
 
 def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterator[Need]:
-    """What the pools of these names need, whatever runs in them."""
+    """What the pools with these names need, no matter which pods run in them."""
     for i, pool in enumerate(topology.pools):
         if pool.name in pools:
             yield from _pool_needs(pool, ("topology", "spec", "pools", i))
@@ -91,16 +106,20 @@ def topology_needs(topology: ClusterTopology, pools: Collection[str]) -> Iterato
 def _pool_needs(pool: Pool, route: Route) -> Iterator[Need]:
     yield Need("level-count", len(pool.levels) + 1, (*route, "levels"), subject=f'pool "{pool.name}"')
     for j, level in enumerate(pool.levels):
-        at, subject = (*route, "levels", j), f'level "{level.name}"'
-        yield Need("label-key-length", len(level.label), (*at, "label"), subject=subject)
+        at = (*route, "levels", j)
+        label = f'the label of level "{level.name}"'
+        yield Need("label-key-length", len(level.label), (*at, "label"), subject=label)
         if level.unique == "parent" and (value := _repeated(pool, j)):
-            yield Need("repeated-values", 1, (*at, "unique"), subject=f'{subject}, where "{value}" stands twice')
-    longest = max(((max(map(len, d.nodes)), k) for k, d in enumerate(pool.domains) if d.nodes), default=(0, 0))
-    yield Need("node-name-length", longest[0], (*route, "domains", longest[1], "nodes"))
+            several = f'level "{level.name}" has the value "{value}" under several parents'
+            yield Need("repeated-values", 1, (*at, "unique"), subject=several)
+    names = ((node, k) for k, domain in enumerate(pool.domains) for node in domain.nodes)
+    longest, row = max(names, key=lambda name: len(name[0]), default=("", 0))
+    at = (*route, "domains", row, "nodes")
+    yield Need("node-name-length", len(longest), at, subject=f'the name of node "{longest}"')
 
 
 def _repeated(pool: Pool, depth: int) -> str:
-    """A value of that level that several parents have; empty when there is none."""
+    """A value of that level under several parents; empty if each value has one parent."""
     parents: dict[str, tuple[str, ...]] = {}
     for domain in pool.domains:
         if parents.setdefault(domain.path[depth], domain.path[:depth]) != domain.path[:depth]:
@@ -113,7 +132,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield Need("gang", sum(pods.replicas for pods in all_pods(gang.root)), (*gang.route, "name"), subject=subject)
     if gang.gang.preemptible is not None:
         yield Need("preemptible", 1, (*gang.route, "preemptible"), subject=subject)
-    # several that `computeDomain: group` requests are another need than several that `auto` results in
+    # Several ComputeDomains that `computeDomain: group` requests are another need than several that `auto` results in.
     count = len(gang.compute_domains)
     if count:
         yield Need("compute-domain", count, gang.compute_domains[0].route, subject=subject)
@@ -135,7 +154,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
-    """What its way onto the fabric takes."""
+    """What the pods need to reach their fabric."""
     request = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool)
     if request is None:
         return
@@ -152,7 +171,7 @@ def _fabric_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
 
 
 def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
-    """Where `computeDomain: group` stands."""
+    """The routes of `computeDomain: group`."""
     if node.compute_domain == "group":
         yield (*route, "computeDomain")
     for number, group in enumerate(node.groups):
@@ -160,7 +179,7 @@ def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
 
 
 def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
-    """One need for each placement of the file."""
+    """The needs of each placement in the workflow file."""
     if depth := _depth(gang.root):
         yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
     inside = {unit.name for unit, outer in _placed(gang.root) if outer}
@@ -183,7 +202,7 @@ def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _placed(unit: Unit, outer: bool = False) -> Iterator[tuple[Unit, bool]]:
-    """Units with a placement, and whether there is one around them."""
+    """Units with a placement, and whether a unit around them has one too."""
     here = bool(unit.required or unit.preferred)
     if here:
         yield unit, outer
@@ -198,7 +217,7 @@ def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
 
 
 def _depth(unit: Unit) -> int:
-    """How many constrained units lie on the deepest path."""
+    """How many units with a placement are on the deepest path."""
     return max((_depth(units.members[0]) for units in unit.groups), default=0) + bool(unit.required or unit.preferred)
 
 
@@ -222,7 +241,7 @@ def _size_needs(gang: GangPlan) -> Iterator[Need]:
 
 
 def _order_need(units: Units) -> Iterator[Need]:
-    """Groups that are placed are expected to hold neighbouring ranks."""
+    """Users expect neighbouring ranks in each group with a placement."""
     first = units.members[0]
     if len(units.members) > 1 and any(pods.ranks for pods in all_pods(first)) and (first.required or first.preferred):
         yield Need("rank-order", len(units.members), (*units.route, "name"), True, f'group "{units.name}"')
@@ -233,7 +252,7 @@ def _uneven(units: Units) -> bool:
 
 
 def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> Iterator[Need]:
-    """What one gang needs of the workload kind that holds it."""
+    """What one gang needs from its workload kind."""
     spec, subject = gang.gang, f'gang "{gang.gang.name}"'
     if gang.after:
         parts = sum(1 for name in gang.after for _ in all_pods(gangs[name].root))

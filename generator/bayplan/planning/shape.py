@@ -231,9 +231,9 @@ def _needs(workloads: tuple[Workload, ...], kind: Kind, plan: Plan) -> Iterator[
     for gang in once(reversed(family)):
         yield from kind_needs(gang, by_name, plan.workflow.cleanup)
     names = (
-        (len(kind.longest_name(workload, gang, pods)), pods.route)
+        (kind.longest_name(workload, gang, pods), pods.route)
         for workload in workloads
         for gang, pods in instances(workload)
     )
-    length, route = max(names, key=lambda named: named[0])
-    yield Need("pod-name-length", length, route)
+    name, route = max(names, key=lambda named: len(named[0]))
+    yield Need("pod-name-length", len(name), route, subject=f'the pod name "{name}"')

@@ -1,6 +1,6 @@
-"""KAI scheduler 0.10 to 0.17: one PodGroup a gang, one subgroup a group instance.
+"""KAI scheduler 0.10 to 0.17: one PodGroup for each gang, one subgroup for each group instance.
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users.
+The rows declare what KAI supports, by feature, amount and version. Messages and docs/schedulers.md print the reasons.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from bayplan.model.backend import (
 )
 
 FEATURES: Mapping[str, Feature] = {
-    "unit-name-length": Feature("long names of group instances", "characters", "F622", True),
-    "timings": Feature("delays before preemption or eviction", code="F634"),
-    "uncounted-claim": Feature("GPUs claimed by a device class that is not counted", code="F635"),
+    "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
+    "timings": Feature("`preemptionDelay` and `stalenessGracePeriod`", code="F634"),
+    "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
 }
 
 NO_GROUPER = (
-    "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making, which ignores ours"
+    "KAI below 0.15 creates its own PodGroup for the pods of each controller, and ignores the one that bayplan writes"
 )
+KINDS = "use `workload: pods`, or target KAI 0.15"
 SUPPORT = (
     *exact(
         "gang group-depth uneven-groups required-level preferred-level group-preferred mixed-pod-sets rank-order",
@@ -40,101 +41,103 @@ SUPPORT = (
     ),
     approximate(
         "optional-pods-placed",
-        "KAI chooses a domain for the pods that must start, and the others wait if it has no room for them",
-        "leave `minReplicas` out where every pod matters",
+        "KAI chooses a domain for the pods that must start; the other pods wait if it has no room for them",
+        "remove `minReplicas` if every pod matters",
     ),
     Support("optional-groups", component="kai", since="0.17"),
     approximate(
         "optional-groups",
-        "KAI counts a group that waits outside the minimum as stale and evicts the gang after a minute;"
-        " only 0.17 can be told not to",
-        "target KAI 0.17, or make the group whole",
+        "KAI below 0.17 treats group instances that wait beyond the minimum as stale, and evicts the gang after a"
+        " minute",
+        "target KAI 0.17, or remove the group's `minReplicas`",
         component="kai",
         since="0.15",
     ),
     not_yet_upstream(
-        "optional-groups", "minSubGroup came with KAI 0.15", "target KAI 0.15 or later, or make the group whole"
+        "optional-groups",
+        "KAI below 0.15 has no minimum of groups (minSubGroup)",
+        "target KAI 0.15 or later, or remove the group's `minReplicas`",
     ),
     not_yet_upstream(
         "separate",
-        "KAI packs sibling groups and has no way to keep them apart",
-        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "KAI packs sibling groups and cannot keep them apart",
+        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
     ),
     not_yet_here(
         "mixed-pools",
-        "a node that lacks one label of a Topology is invisible to it, so pods under one placement need pools"
-        " with the same levels",
-        "put the pods of each pool in a group of their own, without a placement over both",
+        "KAI ignores nodes that lack a label of the Topology, so the pods under one placement need pools with the same"
+        " levels",
+        "put the pods of each pool into a group of their own, without a placement over both",
     ),
     approximate(
         "network-claim",
-        "claimed network cards count node by node, and not when KAI chooses a domain",
-        "nothing to do where pods take whole nodes",
+        "KAI counts claimed network cards on each node, but not when it chooses a domain",
+        "ignore this if each pod takes a whole node",
         report="info",
     ),
     Support("gpu-claim", component="kai", since="0.13"),
     approximate(
         "gpu-claim",
-        "GPUs claimed through DRA do not count against the queue's quota below KAI 0.13",
+        "KAI below 0.13 does not count GPUs claimed through DRA against the quota of the queue",
         "target KAI 0.13 or later, or use the device plugin",
         component="kai",
     ),
     approximate(
         "uncounted-claim",
-        'KAI counts claimed GPUs against the queue\'s quota only if the name of their device class contains "gpu"',
-        "use a device class with gpu in its name where quotas matter",
+        'KAI counts claimed GPUs against the quota of the queue only if the name of the device class contains "gpu"',
+        "if quotas matter, use a device class whose name contains `gpu`",
     ),
     approximate(
         "numa",
-        "KAI follows the policy of the node's kubelet, not a wish of the pod, and its plugin `numa` is off as"
-        " installed",
+        "KAI follows the kubelet's policy on each node and ignores `numa` of a pod; its `numa` plugin is off by"
+        " default",
         "set topologyManagerPolicy on the nodes of the pool, and enable the plugin in the SchedulingShard",
         report="warning",
         component="kai",
         since="0.16",
     ),
-    not_yet_upstream("numa", "KAI knows nothing of NUMA nodes before 0.16", "leave `numa` out, or target KAI 0.16"),
+    not_yet_upstream("numa", "KAI below 0.16 ignores NUMA nodes", "remove `numa`, or target KAI 0.16"),
     never(
         "no-queue",
-        "a PodGroup without a leaf queue is never scheduled",
-        "set `spec.queue`, or `defaults.queue` in the topology",
+        "KAI never schedules a PodGroup without a leaf queue",
+        "set `spec.queue`, or `defaults.queue` in the topology file",
     ),
     Support("parentless-queue", component="kai", since="0.13"),
     not_yet_upstream(
         "parentless-queue",
-        "up to KAI 0.12 nothing in a queue without a parent is ever scheduled, and the topology names no parent",
-        "name it in the topology, `schedulers: {kai: {parentQueue: default-parent-queue}}`, or target KAI 0.13",
+        "KAI below 0.13 never schedules workloads in a queue without a parent, and the topology file names no parent",
+        "name it in the topology file, `schedulers: {kai: {parentQueue: default-parent-queue}}`, or target KAI 0.13",
     ),
     Support("timings", component="kai", since="0.17"),
     not_yet_upstream(
         "timings",
-        "preemptionDelay and stalenessGracePeriod came with KAI 0.17; older CRDs drop them",
-        "leave them out, or target KAI 0.17",
+        "KAI below 0.17 has no preemptionDelay and no stalenessGracePeriod; its CRDs drop both fields",
+        "remove them, or target KAI 0.17",
     ),
-    # 316 characters of a label's key and 16 levels: maxLength and maxItems in the CRD topologies.kai.scheduler,
+    # 316 characters of a label key and 16 levels: maxLength and maxItems in the CRD topologies.kai.scheduler,
     # KAI 0.12 to 0.17.
     Support("label-key-length", up_to=316),
     Support("level-count", up_to=16),
-    never("level-count", "a Topology holds 16 levels", "leave out levels nobody uses"),
+    never("level-count", "a KAI Topology has at most 16 levels", "remove levels that no placement uses"),
     Support("node-name-length", up_to=63),
     never(
         "node-name-length",
-        "KAI writes the node's name into a label when it binds a pod, and label values end at 63 characters",
-        "such nodes cannot be used by KAI; mark them unusable",
+        "KAI writes the node name into a label when it binds a pod, and a label value has at most 63 characters",
+        "mark such nodes as unusable; KAI cannot bind pods to them",
     ),
     Support("unit-name-length", up_to=63),
     never(
         "unit-name-length",
-        "a subgroup's name is a label value of 63 characters at most",
+        "KAI uses the name of a subgroup as a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
     Support("workload-jobset", component="kai", since="0.15"),
     Support("workload-job", component="kai", since="0.15"),
-    never("workload-jobset", NO_GROUPER, "use `workload: pods`, or KAI 0.15"),
-    never("workload-job", NO_GROUPER, "use `workload: pods`, or KAI 0.15"),
-    never("workload-sbatch", "an sbatch script is for Slurm", "use `-s slurm`"),
-    never("workload-lws", "KAI makes one PodGroup for each group of an LWS"),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
+    never("workload-jobset", NO_GROUPER, KINDS),
+    never("workload-job", NO_GROUPER, KINDS),
+    never("workload-sbatch", hint="use `-s slurm`"),
+    never("workload-lws", "KAI creates one PodGroup for each group of a LeaderWorkerSet", "use `workload: jobset`"),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
 )
 
 BACKEND = Backend(

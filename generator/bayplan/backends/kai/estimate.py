@@ -1,4 +1,4 @@
-"""Placements that exist but that KAI does not find: its own estimate of what a domain holds, and domains it overlooks.
+"""Placements that exist but that KAI does not find: it underestimates the room of a domain, or overlooks the domain.
 
 KAI v0.10.0 to v0.17.0: pkg/scheduler/plugins/topology/{job_filtering,common}.go. See docs/explanation/fit.md.
 """
@@ -20,7 +20,7 @@ Amounts = Mapping[str, int]
 
 
 class Domain(NamedTuple):
-    """A domain as KAI sees it: all nodes count, also those that are cordoned or held back (cluster_info.go)."""
+    """A domain as KAI sees it: all nodes count, even cordoned or unusable ones (cluster_info.go)."""
 
     depth: int
     name: str
@@ -29,7 +29,7 @@ class Domain(NamedTuple):
 
 
 class Tasks(NamedTuple):
-    """Pods that KAI places in one step: how many, each resource's largest amount, and whether they are all alike."""
+    """Pods that KAI places in one step: how many, the largest amount of each resource, and whether they are equal."""
 
     pods: int
     largest: Amounts
@@ -38,7 +38,7 @@ class Tasks(NamedTuple):
 
 
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Errors for units that fit (which is proven elsewhere) but for which KAI finds no domain. One a group."""
+    """Errors for units that fit (which the fit proves) but for which KAI finds no domain. One error for each group."""
     diagnostics: dict[tuple[str, Route], Diagnostic] = {}
     requests = _Requests(plan.topology, target)
     for gang in plan.gangs:
@@ -49,7 +49,7 @@ def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
 
 
 def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:
-    """Units that KAI gets a constraint for, with the constrained units around them, outermost first."""
+    """Units with a placement, each with the units with a placement around it, outermost first."""
     here = bool(unit.required or unit.preferred)
     if here:
         yield unit, outer
@@ -69,7 +69,7 @@ def _unplaceable(
 
 
 def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) -> Iterator[Diagnostic]:
-    """`calcNodeAccommodation`: every pod is counted as large as the largest, where all or none ask for GPUs."""
+    """`calcNodeAccommodation`: if all pods request GPUs or none does, KAI counts each pod as large as the largest."""
     pool, tree = requests.tree(unit)
     first = _depth(pool, unit.required) if unit.required else 0
     rooms = [(requests.places(tasks, d), d) for d in _domains_at(tree, first) if d.nodes]
@@ -78,20 +78,20 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) ->
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"KAI counts each of the {tasks.pods} pods of {_title(gang, unit)} as the largest ({sizes}) and finds room "
-            f"for {best} in {where} at most, so it never places them although they fit"
+            f"{_title(gang, unit)} fits, but KAI never places it: KAI counts each of its {tasks.pods} pods as large as"
+            f" the largest ({sizes}), so {where} has room for at most {best}"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)
 
 
 _APART = (
-    "put pods of different size in groups of their own, each with its own placement, "
-    "or give them the same requests; pods without GPUs beside pods with GPUs are counted by their sum"
+    "put pods of different size into groups with a placement each, or give them the same requests; if only some pods"
+    " request GPUs, KAI adds up their requests instead"
 )
 
 
 def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests) -> Iterator[Diagnostic]:
-    """`lowestCommonDomainID`: KAI starts below the required level where all nodes share the next level too."""
+    """`lowestCommonDomainID`: KAI starts below the required level if all nodes share the next level too."""
     pool, tree = requests.tree(unit)
     finest = _depth(pool, unit.preferred or unit.required)
     around = max((_depth(pool, each.required) for each in outer if each.required), default=0)
@@ -100,10 +100,11 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _
         names = [*(level.name for level in pool.levels), HOST_LEVEL]
         where = f"each {outer[-1].required}" if around else "the cluster"
         message = (
-            f"KAI 0.10.4 to 0.12 never places {_title(gang, unit)} in one {names[finest - 1]}: all nodes of {where} "
-            f"share one {names[finest]} too, and KAI then looks for no domain above it"
+            f"{_title(gang, unit)}: KAI 0.10.4 to 0.12 never places it in one {names[finest - 1]}, because all nodes"
+            " of "
+            f"{where} share one {names[finest]} too; KAI then ignores the domains above it"
         )
-        hint = "drop the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
+        hint = "remove the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
         yield error("F691", _placement_route(unit), message, hint=hint)
 
 
@@ -141,17 +142,17 @@ def _common_depth(domain: Domain) -> int:
 
 
 class _Requests:
-    """What pods ask and what domains have, each computed once."""
+    """What pods request and what domains offer, each computed once."""
 
     def __init__(self, topology: ClusterTopology, target: Target) -> None:
         self.topology = topology
-        self.claims_count = target.since("kai", "0.14")  # GPUs by DRA count on each pod; in 0.13 on the first alone
+        self.claims_count = target.since("kai", "0.14")  # GPUs by DRA count on each pod; in 0.13 only on the first
         self.slots_count = target.since("kai", "0.13")  # so is the pod's own slot
         self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
         self.trees: dict[tuple[str, ...], Domain] = {}
 
     def tasks(self, unit: Unit) -> Tasks:
-        """`useRepresentorPodsAccounting`: all or none ask for GPUs, and all for the same extended resources."""
+        """`useRepresentorPodsAccounting`: all pods or none request GPUs, and the extended resources are equal."""
         kinds: dict[int, tuple[Amounts, bool]] = {}
         count = 0
         for pods in _first_step(unit):
@@ -167,9 +168,9 @@ class _Requests:
         return Tasks(count, largest, alike, len(gpus) < 2 and len(extended) < 2)
 
     def requested(self, pods: Pods) -> tuple[Amounts, bool]:
-        """What one pod asks in KAI's eyes, and whether it asks for GPUs in a way that the rule above sees.
+        """What one pod requests, as KAI counts it, and whether it requests GPUs of a device plugin.
 
-        It sees device plugin resources alone; GPUs claimed through DRA only enter the amounts.
+        The rule above sees only those. GPUs claimed through DRA count only in the amounts.
         """
         key = (id(pods.spec), pods.pool)
         if key not in self.asks:
@@ -188,7 +189,7 @@ class _Requests:
         return sum(count * self.on_node(tasks, pool) for pool, count in domain.nodes)
 
     def on_node(self, tasks: Tasks, pool: Pool) -> int:
-        """On one node; a pod that asks for nothing but its slot fits any number of times."""
+        """How many on one node; a pod that requests only its slot fits any number of times."""
         offered = {**capacity(pool), GPU: pool.node.accelerators * ONE}
         asks = {name: amount for name, amount in tasks.largest.items() if amount}
         if set(asks) <= {SLOTS}:
@@ -197,7 +198,7 @@ class _Requests:
         return min(limits, default=tasks.pods)
 
     def tree(self, unit: Unit) -> tuple[Pool, Domain]:
-        """The Topology that the unit's constraint names: the nodes of all pools that carry each of its labels."""
+        """The Topology that the unit's constraint names: the nodes of all pools that have each of its labels."""
         pool = next(each for each in self.topology.pools if each.name == next(all_pods(unit)).pool)
         labels = tuple(level.label for level in pool.levels)
         if labels not in self.trees:

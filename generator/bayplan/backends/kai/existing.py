@@ -1,6 +1,6 @@
-"""KAI and workloads that exist already: a PodGroup of ours where each pod template is one subgroup.
+"""KAI and existing workloads: bayplan writes a PodGroup if each pod template is one subgroup.
 
-Elsewhere they get the annotations by which KAI's own podgrouper makes PodGroups.
+Otherwise workloads get the annotations from which KAI's own podgrouper creates PodGroups.
 
 Read from KAI v0.15.3 to v0.17.0, pkg/podgrouper/podgrouper/plugins: jobset, leaderworkerset, pytorch.
 """
@@ -26,7 +26,7 @@ SEGMENT_REQUIRED = "kai.scheduler/segment-topology-required-placement"
 SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 
 MIN_MEMBER = "kai.scheduler/batch-min-member"
-"""With how many pods a Job or a JobSet may start."""
+"""How many pods must start in a Job or a JobSet."""
 
 KINDS = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "trainjob")
 SUPPORT: tuple[Support, ...] = (
@@ -34,13 +34,13 @@ SUPPORT: tuple[Support, ...] = (
     *carries("place", "pod"),
     *refuses(
         "place",
-        "its pods have a scheduler or a podgrouper of their own, which takes no PodGroup of ours",
-        "place a Job, a JobSet or another workload whose pods KAI takes as they are",
+        "another scheduler or podgrouper handles the pods of this kind and ignores a PodGroup from bayplan",
+        "use a Job, a JobSet or another kind whose pods KAI schedules by their own annotations",
         but=(*KINDS, "pod"),
     ),
     *refuses(
         "place",
-        "the podgrouper below KAI 0.15 gives the pods of every controller a PodGroup of its own making",
+        "KAI below 0.15 creates its own PodGroup for the pods of each controller",
         "target KAI 0.15 or later",
         word="not yet upstream",
         but=("pod",),
@@ -48,15 +48,15 @@ SUPPORT: tuple[Support, ...] = (
     *carries("copies", "jobset", component="kai", since="0.16"),
     *refuses(
         "copies",
-        "only the podgrouper of KAI 0.16 and later makes a subgroup of each Job of a JobSet",
-        "target KAI 0.16, or write a replicatedJob for each group",
+        "KAI makes the copies of a pod template separate subgroups only for the Jobs of a JobSet, and since 0.16",
+        "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group",
         word="not yet upstream",
     ),
     *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
     *refuses(
         "ranks",
-        "pods are told apart by labels, and all pods of one template carry the same",
-        "write a pod template for each group (a replicatedJob of a JobSet), let each group be a Job of a replicatedJob"
+        "KAI assigns pods to subgroups by labels, and all pods of one template have the same labels",
+        "write a pod template for each group (a replicatedJob of a JobSet), make each group a Job of a replicatedJob"
         " (KAI 0.16), or use a Workflow",
         but=("lws", "pytorchjob"),
     ),
@@ -65,7 +65,7 @@ SUPPORT: tuple[Support, ...] = (
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """PodGroups and their marks; where pods of one template belong to several subgroups, annotations instead."""
+    """PodGroups and their marks, or annotations if pods of one template belong to several subgroups."""
     workload = shape.workloads[0]
     if len(workload.gangs) == 1 and not any(unit.copies > 1 for unit in walk(workload.gangs[0].root)):
         return pod_group.lower(plan, shape, target)
@@ -77,7 +77,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def _marks(plan: Plan, gang: GangPlan, pods: Pods, workload: Workload, target: Target) -> Marks:
     """What the podgrouper reads: on the workload, on the Job template (JobSets), on the pod template (segments).
 
-    With a PodGroup's name or the skip mark, which an earlier run may have left, it would not look at the pods at all.
+    The podgrouper ignores pods that name a PodGroup or have the skip mark, which an earlier run may have left.
     """
     queue = {QUEUE: plan.queue, **pod_group.node_pool(plan, gang)}
     unit = next((unit for unit in walk(gang.root) if unit.copies > 1 and pods in all_pods(unit)), None)
@@ -101,7 +101,7 @@ def _absent(*keys: str) -> dict[str, Any]:
 
 
 def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:
-    """A required level is preferred too, as in PodGroups: without that KAI misses domains that hold all nodes."""
+    """A required level is also preferred, as in PodGroups: otherwise KAI misses domains that hold all nodes."""
     pool = next(all_pods(unit)).pool
     required, preferred = _levels(plan, unit, pool)
     topology = topology_of(plan, gang, pool) if preferred else ""
@@ -109,7 +109,7 @@ def _placement(plan: Plan, gang: GangPlan, unit: Unit) -> dict[str, str]:
 
 
 def _segments(plan: Plan, gang: GangPlan, unit: Unit, pods: Pods) -> dict[str, str]:
-    """Groups of neighbouring ranks: the podgrouper cuts them itself, by what the workers' pod template says."""
+    """Groups of neighbouring ranks, which the podgrouper makes from annotations of the workers' pod template."""
     required, preferred = _levels(plan, unit, pods.pool)
     return {
         TOPOLOGY: topology_of(plan, gang, pods.pool),

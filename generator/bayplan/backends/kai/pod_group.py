@@ -1,7 +1,7 @@
-"""A gang as a PodGroup (scheduling.run.ai/v2alpha2) and the marks that tie pods to it; KAI's Topologies and Queues.
+"""A gang as a PodGroup (scheduling.run.ai/v2alpha2), the marks that bind pods to it, and KAI's Topologies and Queues.
 
-The shape that every version 0.10 to 0.17 takes (KAI `podgroup_types.go`, `podgroup_webhook.go`): the root carries a
-minMember, every leaf has its own, and a group in between has neither.
+All versions from 0.10 to 0.17 accept this shape (KAI `podgroup_types.go`, `podgroup_webhook.go`): the root and every
+leaf have a minMember, and a group in between has none.
 """
 
 from __future__ import annotations
@@ -29,28 +29,29 @@ TIMINGS = ("preemptionDelay", "stalenessGracePeriod")
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Subgroup names are label values; two settings are younger than the rest, and so is a queue without a parent."""
+    """Limits of subgroup names, and settings, device classes and queues that not every version supports."""
     units = (unit for gang in plan.gangs for unit in walk(gang.root))
-    names = [(len(unit.name if len(unit.pods) == 1 else pods.name), unit.route) for unit in units for pods in unit.pods]
-    length, route = max(names, key=lambda named: named[0], default=(0, ()))
+    names = [(unit.name if len(unit.pods) == 1 else pods.name, unit.route) for unit in units for pods in unit.pods]
+    name, route = max(names, key=lambda named: len(named[0]), default=("", ()))
     timings = (
         Need("timings", 1, (*gang.route, "backends", "kai", key), subject=f'gang "{gang.gang.name}"')
         for gang in plan.gangs
         for key in TIMINGS
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
-    return (Need("unit-name-length", length, route), *timings, *_uncounted(plan), *_parentless(plan))
+    longest = Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
+    return (longest, *timings, *_uncounted(plan), *_parentless(plan))
 
 
 def _parentless(plan: Plan) -> Iterator[Need]:
-    """A queue may have a parent in the cluster that the topology does not name, so this can only be a warning."""
+    """Only a warning: in the cluster, the queue may have a parent that the topology file does not name."""
     if plan.queue and not plan.topology.schedulers.get("kai", {}).get("parentQueue"):
         route = ("workflow", "spec", "queue") if plan.workflow.queue else ("topology", "spec", "defaults", "queue")
         yield Need("parentless-queue", 1, route, preferred=True, subject=f'queue "{plan.queue}"')
 
 
 def _uncounted(plan: Plan) -> Iterator[Need]:
-    """Device classes that KAI takes for something else than GPUs (0.13 to 0.17, `deviceClassName` contains "gpu")."""
+    """Device classes that KAI does not count as GPUs (0.13 to 0.17: `deviceClassName` must contain "gpu")."""
     pod_sets = (pods for gang in plan.gangs if gang.copy == 0 for pods in all_pods(gang.root))
     for pods in once(pods for pods in pod_sets if pods.spec.accelerator):
         accelerator = pods.spec.accelerator
@@ -98,7 +99,7 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
 
 
 def pod_group_name(plan: Plan, gang: GangPlan, target: Target) -> str:
-    """KAI up to 0.17 keeps PodGroups by name alone, over all namespaces (KAI#2095): there, a hash makes it unique."""
+    """KAI up to 0.17 identifies PodGroups only by name, over all namespaces (KAI#2095); a hash makes names unique."""
     if target.since("kai", "0.18"):
         return gang.name
     whole = "/".join((plan.namespace, plan.workflow.name, gang.name))
@@ -114,7 +115,7 @@ def _preemptibility(gang: GangPlan) -> dict[str, str]:
 def _own_settings(gang: GangPlan, target: Target) -> dict[str, Any]:
     """Fields of `backends: {kai: ...}` that PodGroups have under the same name.
 
-    A gang with optional groups counts as stale from the start unless the grace period is negative (since 0.17).
+    KAI treats a gang with optional groups as stale from the start unless the grace period is negative (since 0.17).
     """
     own = gang.gang.backends.get("kai", {})
     optional = any(units.optional for unit in walk(gang.root) for units in unit.groups)
@@ -127,7 +128,7 @@ Constraints = Callable[[Unit], dict[str, Any]]
 
 
 def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: str = "") -> Iterator[Manifest]:
-    """The subgroups below a unit. Instances of an optional group hang on a group that says how many must start."""
+    """The subgroups below a unit. Instances of an optional group have a parent that states how many must start."""
     for units in unit.groups:
         above = parent
         if units.optional:
@@ -141,7 +142,7 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
 
 
 def _without_younger_fields(group: Manifest, target: Target) -> Manifest:
-    """minSubGroup came with 0.15; older CRDs lack it, and KAI then waits for all children."""
+    """KAI has minSubGroup since 0.15; older CRDs lack it, and KAI then waits for all children."""
     return group if target.since("kai", "0.15") else {k: v for k, v in group.items() if k != "minSubGroup"}
 
 
@@ -153,10 +154,10 @@ def _unit(unit: Unit, leaves: frozenset[str], constraints: Constraints, parent: 
 
 
 def leaf_units(root: Unit, target: Target) -> frozenset[str]:
-    """The names of units whose pods need no subgroups of their own: those of one podSet.
+    """The names of units whose pods need no subgroups of their own: units with one podSet.
 
-    Up to 0.12 KAI leaves out the leaves that stand beside a subgroup with children (KAI#840, subgroupset.go), so
-    there such a unit is a group with one leaf below.
+    KAI below 0.13 ignores leaves beside a subgroup with children (KAI#840, subgroupset.go), so there such a unit is a
+    group with one leaf.
     """
     mixed = target.since("kai", "0.13")
     flat = [root]
@@ -175,12 +176,12 @@ def leaf_name(unit: Unit, pods: Pods, leaves: frozenset[str]) -> str:
 
 
 def _topology_constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit) -> dict[str, Any]:
-    """Since 0.13 a required level is preferred too: without that KAI finds no domain where all nodes share the next
-    level as well. Up to 0.12 KAI refuses the pair (KAI#834)."""
+    """Since 0.13 a required level is also preferred. Otherwise KAI finds no domain if all nodes share the next level
+    too. KAI below 0.13 refuses the pair (KAI#834)."""
     preferred = unit.preferred or (unit.required if target.since("kai", "0.13") else "")
     pools = dict.fromkeys(pods.pool for pods in all_pods(unit))
     if not (unit.required or preferred) or len({topology_of(plan, gang, each) for each in pools}) > 1:
-        return {}  # a preference over pools of several Topologies is reported as lost: it would hide whole pools
+        return {}  # F603 reports a preference over pools of several Topologies as lost: it would hide whole pools
     pool = next(iter(pools))
     return {
         "topologyConstraint": {
@@ -194,12 +195,12 @@ def _topology_constraint(plan: Plan, gang: GangPlan, target: Target, unit: Unit)
 
 
 def topology_of(plan: Plan, gang: GangPlan, pool: str) -> str:
-    """The Topology whose levels a gang's constraints in a pool are about: the gang's own choice, else the pool's."""
+    """The Topology whose levels a gang's constraints in a pool name: the gang's own choice, or the pool's."""
     return str(gang.gang.backends.get("kai", {}).get("topology") or topology_name(plan.topology, pool))
 
 
 def _marks(plan: Plan, gang: GangPlan, subgroup: str, target: Target) -> Marks:
-    """The skip mark exists since 0.15; below, the podgrouper leaves bare pods with our annotation alone."""
+    """KAI has the skip mark since 0.15; below, the podgrouper ignores bare pods with our annotation."""
     skip = {SKIP: "true"} if target.since("kai", "0.15") else {}
     queue = {QUEUE: plan.queue, **node_pool(plan, gang)}
     return Marks(
@@ -237,7 +238,7 @@ def _topologies(topology: ClusterTopology, target: Target) -> Iterator[Manifest]
 
 
 def topology_api(target: Target) -> str:
-    """KAI has a Topology of its own since 0.12; before, it read Kueue's."""
+    """KAI has its own Topology since 0.12; before, it read Kueue's."""
     return "kai.scheduler/v1alpha1" if target.since("kai", "0.12") else "kueue.x-k8s.io/v1alpha1"
 
 

@@ -1,7 +1,7 @@
-"""Koordinator 1.7 and 1.8: one PodGroup a gang, its placement as a network-topology-spec.
+"""Koordinator 1.7 and 1.8: one PodGroup for each gang, its placement as a network-topology-spec.
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users. Read in
-koordinator-sh/koordinator, tags v1.7.0 and v1.8.0: pkg/scheduler/plugins/coscheduling/core/
+The rows declare what Koordinator supports, by feature, amount and version. Messages and docs/schedulers.md print the
+reasons. Read from koordinator-sh/koordinator, tags v1.7.0 and v1.8.0: pkg/scheduler/plugins/coscheduling/core/
 network_topology_solver.go, network_topology_workflow.go, gang.go.
 """
 
@@ -44,24 +44,22 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
 
 FEATURES = {
-    "koordinator-unlike-groups": Feature("groups of different size or level, or pods beside them", "", "F660"),
-    "koordinator-inner-levels": Feature("a level for each of several groups", "", "F661"),
-    "koordinator-unlike-pods": Feature("pods of different size in a placed gang", "podSets", "F662"),
-    "koordinator-elastic-placed": Feature("a placed gang that may start small", "pods left out", "F663"),
-    "koordinator-claims-placed": Feature("GPUs claimed through DRA in a placed gang", "", "F664"),
-    "koordinator-mixed-names": Feature("pod names that keep groups together", "", "F665", firm=True),
-    "koordinator-one-chain": Feature("pools with different levels", "lists of levels", "F666", firm=True),
-    "koordinator-layer-names": Feature("levels with layer names of their own", "", "F667", firm=True),
-    "koordinator-inner-preferred": Feature("a preferred level of one of several groups", "", "F668"),
+    "koordinator-unlike-groups": Feature("groups of different size or level, or pods beside them", code="F639"),
+    "koordinator-inner-levels": Feature("a required level of several groups", code="F631"),
+    "koordinator-unlike-pods": Feature("pods of different size in a gang with a placement", code="F690"),
+    "koordinator-elastic-placed": Feature("`minReplicas` in a gang with a placement", code="F680"),
+    "koordinator-claims-placed": Feature("GPUs claimed through DRA in a gang with a placement", code="F605"),
+    "koordinator-mixed-names": Feature("pod names of which those of a group are not neighbours", "", "F665", firm=True),
+    "koordinator-one-chain": Feature("pools with different levels", "", "F666", firm=True),
+    "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
+    "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
 }
-"""What only Koordinator has an opinion on."""
+"""Features that concern only Koordinator."""
 
 ALL_AT_ONCE = (
-    "Koordinator plans nodes for all waiting pods of a gang at once, so a placed gang starts with all of its pods"
+    "Koordinator plans nodes for all pods of a gang at once, so a gang with a placement starts only as a whole"
 )
-KUBERNETES_1_28 = "Koordinator 1.7 is built on Kubernetes 1.28, which knows no resource claims of today's API"
-MULTIPLES = "podCountMultiple, which keeps groups whole, came with Koordinator 1.8"
-NO_MULTIPLE = "leave the groups' placement out, or target Koordinator 1.8"
+KUBERNETES_1_28 = "Koordinator 1.7 is built on Kubernetes 1.28 and does not know resource claims of today's API"
 
 SUPPORT = (
     *exact(
@@ -71,84 +69,91 @@ SUPPORT = (
         "workload-jobset workload-job workload-pods",
     ),
     Support("koordinator-inner-levels", component="koordinator", since="1.8"),
-    not_yet_upstream("koordinator-inner-levels", MULTIPLES, NO_MULTIPLE),
+    not_yet_upstream(
+        "koordinator-inner-levels",
+        "Koordinator below 1.8 does not keep groups whole; it has no podCountMultiple",
+        "remove the placement of the groups, or target Koordinator 1.8",
+    ),
     not_yet_upstream(
         "koordinator-unlike-groups",
-        "one podCountMultiple a layer holds for all pods of a gang, so only groups of one size, at one level,"
-        " and without pods beside them stay whole",
-        "make the groups alike, or make a gang of its own of each kind of group",
+        "Koordinator has one podCountMultiple per layer for all pods of a gang, so all groups need one size and one"
+        " level, and no pods may be beside them",
+        "make the groups equal, or write a gang for each kind of group",
     ),
     not_yet_upstream(
         "koordinator-unlike-pods",
-        "Koordinator counts the free places of a node as if all pods of the gang were like its first one",
-        "give all pods of the gang the same requests and pool, or place only the gang that needs it",
+        "Koordinator counts the free places of a node as if all pods of the gang were like the first",
+        "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
     ),
     not_yet_upstream(
         "koordinator-inner-preferred",
-        "only the gang as a whole is packed; groups have multiples, which always hold",
-        "use `required` on the group, or leave it out",
+        "Koordinator packs only the gang as a whole; it has no preference for groups",
+        "use `required` on the group, or remove `preferred`",
     ),
     not_yet_upstream(
         "optional-groups",
-        "a gang group waits for all of its gangs",
-        "make the group whole: leave its `minReplicas` out",
+        "Koordinator starts a gang group only with all of its gangs",
+        "remove the group's `minReplicas`",
     ),
-    not_yet_upstream("koordinator-elastic-placed", ALL_AT_ONCE, "leave `minReplicas` out, or the placement"),
+    not_yet_upstream("koordinator-elastic-placed", ALL_AT_ONCE, "remove `minReplicas`, or the placement"),
     not_yet_upstream(
         "separate",
-        "Koordinator packs groups and has no way to keep them apart",
-        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "Koordinator packs groups and cannot keep them apart",
+        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
     ),
     never(
         "mixed-pools",
-        "one ClusterNetworkTopology describes the whole cluster, and a node that lacks one of its labels is left out",
-        "put the pods of each pool in a gang of their own",
+        "Koordinator has one ClusterNetworkTopology for the whole cluster, and ignores nodes that lack one of its"
+        " labels",
+        "put the pods of each pool into a gang of their own",
     ),
     never(
         "koordinator-one-chain",
-        'the one ClusterNetworkTopology of a cluster, "default", is a single chain of layers, and a node that'
-        " lacks the label of one is left out without a word",
-        "give all pools that have levels the same list of level names, whose labels may differ, or leave the"
-        " levels of a pool out",
+        'Koordinator has one ClusterNetworkTopology, "default", with a single chain of layers, and ignores nodes'
+        " that lack"
+        " the label of a layer",
+        "give all pools with levels the same list of level names (their labels may differ), or remove the levels of a"
+        " pool",
     ),
     never(
         "koordinator-layer-names",
-        "layers are called after levels in CamelCase, and two of these come out alike or like a layer that"
-        " Koordinator itself has",
+        "Koordinator names layers after levels in CamelCase, and two layers would have the same name, or that of a"
+        " layer of Koordinator itself",
         "rename the level",
     ),
     never(
         "repeated-values",
-        "Koordinator keeps domains by layer and label value, so equal values under two parents become one"
+        "Koordinator identifies a domain by its layer and label value, so equal values under two parents become one"
         " domain under the first",
         "label the nodes with values that are unique in the cluster, such as spine-a.r1",
     ),
     never(
         "koordinator-mixed-names",
-        "Koordinator fills domains in the alphabetical order of pod names, and here pods of another group come between",
-        "rename the group or the podSet, so that no group's name goes on where another's ends",
+        "Koordinator fills domains in the alphabetical order of pod names, and pods of another group come in between",
+        "rename the group or the podSet, so that the pod names of each group follow one another",
     ),
     Support("rank-order", up_to=10),
     approximate(
         "rank-order",
-        'pods are placed in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
-        " every group stays whole",
+        'Koordinator places pods in the alphabetical order of their names, so "replica-10" comes before "replica-2";'
+        " each group stays whole",
         report="info",
     ),
     approximate(
         "compute-domain",
-        "its planner looks at the claims of a gang's first pod alone; pods that take whole nodes come out right,"
-        " but upstream does not test that",
-        "use `computeDomain: never` where the pods do without NVLink between nodes",
+        "Koordinator plans only with the claims of a gang's first pod; this works for pods that take whole nodes, but"
+        " upstream does not test it",
+        "set `computeDomain: never` if the pods do not need NVLink between nodes",
         report="warning",
         component="koordinator",
         since="1.8",
     ),
-    not_yet_upstream("compute-domain", KUBERNETES_1_28, "target Koordinator 1.8, or use `computeDomain: never`"),
+    not_yet_upstream("compute-domain", KUBERNETES_1_28, "target Koordinator 1.8, or set `computeDomain: never`"),
     approximate(
         "network-claim",
-        "its planner does not count claimed network cards, so it may plan more pods on a node than get one",
-        "let pods take whole nodes, or use a device plugin",
+        "Koordinator does not count claimed network cards, so it may plan more pods on a node than the node has"
+        " cards for",
+        "let each pod take a whole node, or use a device plugin",
         report="warning",
         component="koordinator",
         since="1.8",
@@ -156,8 +161,8 @@ SUPPORT = (
     not_yet_upstream("network-claim", KUBERNETES_1_28, "use a device plugin"),
     approximate(
         "gpu-claim",
-        "GPUs claimed through DRA do not count against an ElasticQuota",
-        "use the device plugin where quotas matter",
+        "Koordinator does not count GPUs claimed through DRA against an ElasticQuota",
+        "use the device plugin if quotas matter",
         report="warning",
         component="koordinator",
         since="1.8",
@@ -165,29 +170,29 @@ SUPPORT = (
     not_yet_upstream("gpu-claim", KUBERNETES_1_28, "use the device plugin"),
     not_yet_upstream(
         "koordinator-claims-placed",
-        "its planner does not count claimed GPUs, so it plans more pods on a node than have room there, and the"
-        " gang waits for ever",
-        "use the device plugin, or leave the placement out",
+        "Koordinator does not count claimed GPUs, so it plans more pods on a node than the node has GPUs for, and"
+        " the gang waits forever",
+        "use the device plugin, or remove the placement",
     ),
     not_yet_here(
         "numa",
-        "Koordinator has NUMA policies of its own on nodes and pods",
-        "label the nodes with node.koordinator.sh/numa-topology-policy",
+        "Koordinator has its own NUMA policies on nodes and pods",
+        "remove `numa`, and label the nodes with node.koordinator.sh/numa-topology-policy",
     ),
-    not_yet_here("workload-lws", "bayplan writes no LWS for Koordinator"),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
-    never("workload-sbatch", "a batch script is for Slurm"),
+    not_yet_here("workload-lws", hint="use `workload: jobset`"),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
+    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )
 
 
-# Needs of plans and topologies that only Koordinator has, and settings that must be on in the cluster.
+# Needs of plans and topologies that only Koordinator has, and settings that the cluster needs.
 
 GATE = "AwareNetworkTopology"
-"""The name under which the topology file says that `awareNetworkTopology` is set."""
+"""The name under which the topology file states that `awareNetworkTopology` is on."""
 
 
 def needs(plan: Plan) -> Iterator[Need]:
-    """What a placed gang must be like, so that Koordinator's planner comes out right."""
+    """What Koordinator's planner requires of a gang with a placement."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     for gang in firsts:
         yield from _group_needs(gang)
@@ -197,7 +202,7 @@ def needs(plan: Plan) -> Iterator[Need]:
 
 
 def _group_needs(gang: GangPlan) -> Iterator[Need]:
-    """Levels of groups hold by a multiple of pods a domain, and by names that keep groups together."""
+    """A multiple of pods per domain, and the order of pod names, keep the levels of groups."""
     levels, subject = group_sizes(gang), f'gang "{gang.gang.name}"'
     for unit in once(inner_units(gang.root)):
         if unit.preferred:
@@ -216,8 +221,8 @@ def _group_needs(gang: GangPlan) -> Iterator[Need]:
 
 
 def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
-    """The planner counts places for all pods at once, and all as one size. Where a level is only preferred, losing it
-    is only a warning."""
+    """The planner counts places for all pods at once, as if all had one size. The loss of a preferred level is only a
+    warning."""
     if not _has_level(units_with_all_pods(gang.root)) and not group_sizes(gang):
         return
     soft, subject = has_no_requirement(gang), f'gang "{gang.gang.name}"'
@@ -232,53 +237,54 @@ def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _has_level(units: Iterable[Unit]) -> bool:
-    """Whether any of the units asks for a placement."""
+    """Whether any of the units has a placement."""
     return any(unit.required or unit.preferred for unit in units)
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """What must be switched on; and pods that their controller calls otherwise than bayplan would."""
+    """Settings that the cluster needs, and pods whose controller gives them other names than bayplan."""
     return (*_switched_off(plan), *_interleaved_pods(shape))
 
 
 def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
-    """The planner is off unless the scheduler's configuration has it on, and then no placed gang starts: the second pod
-    finds no plan (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
+    """The planner is off by default. Then no gang with a placement starts: the second pod finds no plan
+    (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
     placed = next((gang for gang in plan.gangs if gather_strategy(plan, gang).placed), None)
     on = plan.topology.gates("koordinator").get(GATE)
     if placed is None or on:
         return
     if on is False:
-        message = f"the topology says that {GATE} is off; without it a placed gang never starts on Koordinator"
-        hint = "set awareNetworkTopology: true in the CoschedulingArgs of koord-scheduler"
+        message = f"Koordinator never starts a gang with a placement while {GATE} is off, as the topology file states"
+        hint = "set `awareNetworkTopology: true` in the CoschedulingArgs of koord-scheduler, and correct this file"
         at = ("topology", "spec", "schedulers", "koordinator", "featureGates", GATE)
         yield error("F689", at, message, hint=hint)
         return
     message = (
-        "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, off by default: without it"
-        ' a placed gang stays pending ("no planned pods")'
+        "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, which is off by default;"
+        ' without it a gang with a placement stays pending ("no planned pods")'
     )
-    hint = f"once it is on, say so in the topology: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
+    hint = (
+        f"if it is on, state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
+    )
     yield info("F689", (*placed.route, "placement"), message, hint=hint)
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """One chain of layers for the whole cluster, each with a name of its own."""
+    """One chain of layers for the whole cluster, each with a unique name."""
     return (*_chain_needs(topology), *_name_needs(topology))
 
 
 def _chain_needs(topology: ClusterTopology) -> Iterator[Need]:
-    """A pool may lack the finest layer: its nodes then stand for themselves (tree.go getTreeNodesMeta). A label may
-    name the domains of one layer only, in all pools."""
+    """A pool may lack the finest layer: each of its nodes is then a domain (tree.go getTreeNodesMeta). A label may
+    name the domains of only one layer, in all pools."""
     names = longest(topology)
     level_of: dict[str, str] = {}
-    lists = {level_names(pool) for pool in topology.pools if pool.levels}
     for number, pool in enumerate(topology.pools):
         own_levels = {level.label: level.name for level in pool.levels}
         ambiguous = any(level_of.setdefault(label, name) != name for label, name in own_levels.items())
         if ambiguous or (pool.levels and level_names(pool) not in (names, names[:-1])):
             route = ("topology", "spec", "pools", number, "levels")
-            yield Need("koordinator-one-chain", len(lists), route, subject=f'pool "{pool.name}"')
+            yield Need("koordinator-one-chain", 1, route, subject=f'pool "{pool.name}"')
 
 
 def _name_needs(topology: ClusterTopology) -> Iterator[Need]:
@@ -292,21 +298,22 @@ def _name_needs(topology: ClusterTopology) -> Iterator[Need]:
 
 
 RAY = ("raycluster", "rayjob")
-"""Kinds whose pods have names that end in letters by chance."""
+"""Kinds whose pod names end in random letters."""
 
 
 def _interleaved_pods(shape: Shape) -> Iterator[Diagnostic]:
-    """F665: pods of one group between those of another, by the names that their controller gives them."""
+    """F665: pods of one group between those of another, in the order of the names that the controller gives them."""
     workload = shape.workloads[0]
     gang = workload.gangs[0]
     for level in group_sizes(gang) if shape.existing else ():
         if _is_interleaved(gang, level, workload.kind):
             unit = next(unit for unit in placed_groups(gang) if unit.required == level)
             message = (
-                f'gang "{gang.gang.name}": Koordinator fills domains in the alphabetical order of pod names, and here'
-                " pods of another group come between"
+                f'gang "{gang.gang.name}": Koordinator fills domains in the alphabetical order of pod names, and'
+                " pods of"
+                " another group come in between"
             )
-            hint = "let a group take pod templates whose names follow each other in the alphabet"
+            hint = "give each group pod templates whose names follow each other in the alphabet"
             yield error("F665", unit.route, message, hint=hint)
 
 

@@ -1,8 +1,8 @@
-"""Koordinator and workloads that exist already: one PodGroup, whose pods are dealt out in the order of their names.
+"""Koordinator and existing workloads: one PodGroup, whose pods Koordinator places in the order of their names.
 
-Names are the controllers', not bayplan's. Read from Koordinator 1.7 and 1.8, network_topology_solver.go: pods are
-sorted by name as text, and the next n of them go to one domain. Jobs of a JobSet are called after their number, so each
-stays whole by itself.
+The controllers choose the names, not bayplan. Read from Koordinator 1.7 and 1.8, network_topology_solver.go: it sorts
+pods by name as text, and places the next n of them in one domain. The names of a JobSet's Jobs contain their number, so
+each Job stays whole.
 """
 
 from __future__ import annotations
@@ -15,22 +15,27 @@ SUPPORT: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler and a PodGroup of their own",
-        "use a JobSet, or another workload whose pods Koordinator takes as they are",
-        word="not yet here",
+        "another scheduler places the pods of this kind",
+        "use a JobSet, or another kind whose pods Koordinator schedules",
+        word="not yet in bayplan",
         but=PLAIN,
     ),
     *carries("copies", "jobset"),
-    *refuses("copies", "its pods are not called after a copy", "use a JobSet", but=("jobset",)),
+    *refuses(
+        "copies",
+        "Koordinator places pods in the order of their names, which do not contain the number of their copy",
+        "use a JobSet",
+        but=("jobset",),
+    ),
     *refuses(
         "ranks",
-        "pods are dealt out in the order of their names as text, where 10 comes before 2, which mixes groups",
-        "let each group be a Job of a JobSet, write a pod template for each, or use a Workflow",
+        "Koordinator places pods in the alphabetical order of their names, where 10 comes before 2, which mixes groups",
+        "make each group a Job of a JobSet, write a pod template for each group, or use a Workflow",
         word="not yet upstream",
     ),
     *refuses(
         "gangs",
-        "a PodGroup is named by a label of the pod template, so all pods of it are one gang",
+        "Koordinator reads the PodGroup from a label of the pod template, so all pods of one template are one gang",
         "write a workload for each gang",
     ),
 )

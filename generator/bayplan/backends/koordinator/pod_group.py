@@ -1,4 +1,4 @@
-"""A gang as a PodGroup (scheduling.sigs.k8s.io/v1alpha1) with Koordinator's annotations, and the marks of its pods."""
+"""A gang as a PodGroup (`scheduling.sigs.k8s.io/v1alpha1`) with Koordinator's annotations; marks of its pods."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def pod_groups(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]
 
 
 def match_policy(plan: Plan, gang: GangPlan) -> str:
-    """Which pods count when the gang is to start again.
+    """Which pods count when the gang starts again.
 
-    Koordinator's default, once-satisfied, never looks at the gang again after its first start: pods of a restarted
-    JobSet would be placed one by one, without any topology (core.go BeforePreFilter, 1.7 and 1.8). With only-waiting a
-    placed gang is planned anew as a whole, and a lone pod is never put outside the others' domain. Without a required
-    level a pod that is started again may join those that run.
+    Koordinator's default, once-satisfied, ignores the gang after its first start: it would place the pods of a
+    restarted JobSet one by one, without any topology (core.go BeforePreFilter, 1.7 and 1.8). With only-waiting it plans
+    a gang with a placement again as a whole, and never places a single pod outside the domain of the others. Without a
+    required level a restarted pod may join those that run.
     """
     return str(
         _own_settings(gang).get("matchPolicy")
@@ -90,13 +90,13 @@ def _own_settings(gang: GangPlan) -> Any:
 
 
 def topology_spec(plan: Plan, gang: GangPlan, target: Target) -> dict[str, str]:
-    """The annotation network-topology-spec, as JSON that a machine made: what does not parse is ignored silently."""
+    """The annotation network-topology-spec as generated JSON: Koordinator silently ignores invalid JSON."""
     rules = list(gather_rules(plan, gather_strategy(plan, gang), target))
     return {SPEC: compact({"gatherStrategy": rules})} if rules else {}
 
 
 def gather_rules(plan: Plan, wanted: GatherStrategy, target: Target) -> Iterator[dict[str, Any]]:
-    """One rule a level, coarse to fine. Only the deepest MustGather counts, so there is one."""
+    """One rule for each level, coarse to fine. Only the deepest MustGather counts, so there is one."""
     multiples = wanted.multiples if target.since("koordinator", "1.8") else {}
     for level in (*longest(plan.topology), HOST_LEVEL):
         if level in (wanted.required, wanted.preferred) or level in multiples:
@@ -132,13 +132,14 @@ def _marks(plan: Plan, gang: GangPlan, pods: Pods) -> Marks:
 #    multiple of n pods.
 # 3. It sorts the pods by name and gives them the nodes in that order.
 #
-# Where the names of each group's pods stand together and every group has n pods, 2 and 3 keep each group in one domain
-# of that layer: the n-th pods start a domain. Several groups may share a domain, as everywhere in bayplan. This holds
-# for several such layers at once, because the pods of an outer group are a multiple of those of an inner one.
+# If the names of each group's pods follow one another and every group has n pods, 2 and 3 keep each group in one domain
+# of that layer, because each domain gets a multiple of n pods. Several groups may share a domain, as everywhere in
+# bayplan. This is true for several layers at once, because the pods of an outer group are a multiple of those of an
+# inner one.
 
 
 class GatherStrategy(NamedTuple):
-    """A gang's placement by level name. `multiples` are coarse to fine as the groups nest: level -> pods a group."""
+    """A gang's placement by level name. `multiples` are coarse to fine as the groups nest: level -> pods in a group."""
 
     required: str
     preferred: str
@@ -146,7 +147,7 @@ class GatherStrategy(NamedTuple):
 
     @property
     def placed(self) -> bool:
-        """Whether there is anything to say."""
+        """Whether the gang has a placement."""
         return bool(self.required or self.preferred or self.multiples)
 
     @property
@@ -158,7 +159,7 @@ class GatherStrategy(NamedTuple):
 def gather_strategy(plan: Plan, gang: GangPlan) -> GatherStrategy:
     """The placement of a gang: the deepest level around all of its pods, and the multiples of the groups inside.
 
-    A preference is not worth a gang that never starts: where the planner would miscount, it is not told of one.
+    Without the preference if the planner would miscount, because the gang would then never start.
     """
     if has_no_requirement(gang) and is_miscounted(plan, gang):
         return GatherStrategy("", "", {})
@@ -175,7 +176,7 @@ def has_no_requirement(gang: GangPlan) -> bool:
 
 
 def is_miscounted(plan: Plan, gang: GangPlan) -> bool:
-    """Whether the planner's count of free places comes out wrong for this gang."""
+    """Whether the planner counts free places incorrectly for this gang."""
     return bool(
         has_unequal_pods(plan, gang)
         or optional_pods(gang)
@@ -189,12 +190,12 @@ def optional_pods(gang: GangPlan) -> int:
 
 
 def has_unequal_pods(plan: Plan, gang: GangPlan) -> bool:
-    """Whether a node has room for another number of pods, depending on which of the gang they are."""
+    """Whether the number of pods that fit on a node depends on which pods of the gang they are."""
     return len({_node_share(plan, pods) for pods in once(all_pods(gang.root))}) > 1
 
 
 def _node_share(plan: Plan, pods: Pods) -> object:
-    """What decides how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
+    """The key for how many fit on a node. A pod that takes more than half of its cards has the node for itself."""
     accelerator, pool = pods.spec.accelerator, plan.topology.pool(pods.pool)
     if accelerator and pool and 2 * accelerator.per_pod > pool.node.accelerators:
         return pods.pool
@@ -202,7 +203,7 @@ def _node_share(plan: Plan, pods: Pods) -> object:
 
 
 def units_with_all_pods(root: Unit) -> Iterator[Unit]:
-    """The units that hold all pods of the gang: the gang, and groups that are alone in what is around them."""
+    """The units with all pods of the gang: the gang, and each group that is the only one in its parent."""
     yield root
     if len(root.groups) == 1 and len(root.groups[0].members) == 1:
         yield from units_with_all_pods(root.groups[0].members[0])
@@ -217,7 +218,7 @@ def group_sizes(gang: GangPlan) -> dict[str, list[int]]:
 
 
 def placed_groups(gang: GangPlan) -> Iterator[Unit]:
-    """The parts of the gang with a level that nothing around them requires already, parents first."""
+    """The parts of the gang with a level that no unit around them requires already, parents first."""
     outer = list(units_with_all_pods(gang.root))
     return (unit for unit in _placed_groups(outer[-1], frozenset(each.required for each in outer)))
 
@@ -231,7 +232,7 @@ def _placed_groups(unit: Unit, enclosing: frozenset[str]) -> Iterator[Unit]:
 
 
 def inner_units(root: Unit) -> list[Unit]:
-    """The units that hold a part of the gang, parents first."""
+    """The units with only a part of the gang, parents first."""
     outer = list(units_with_all_pods(root))
     return list(walk(outer[-1]))[1:]
 
@@ -252,11 +253,11 @@ def _is_uniform(gang: GangPlan, sizes: list[int]) -> bool:
 
 
 def interleaved_level(gang: GangPlan) -> str:
-    """The level of groups whose pods do not stand together when all pods of the gang are sorted by name, if any.
+    """The level of groups whose pod names do not follow one another in the sorted pod names of the gang; or empty.
 
-    In every kind a pod is called `<gang, or JobSet and gang>-<podSet instance>-<numbers>`, and "-" sorts before letters
-    and digits, so the order of the podSet instances' names decides. Only where one name goes on with a number where
-    another ends, their pods run into each other.
+    In each kind a pod name is `<gang, or JobSet and gang>-<podSet instance>-<numbers>`, and "-" sorts before letters
+    and digits, so the order of the podSet instances' names decides. Pods mix only if one name continues with a number
+    after the end of another one.
     """
     for level in group_sizes(gang):
         units = [unit for unit in placed_groups(gang) if unit.required == level]
@@ -267,7 +268,7 @@ def interleaved_level(gang: GangPlan) -> str:
 
 
 def is_interleaved(owner: Mapping[str, str]) -> bool:
-    """Whether pods of one owner come between those of another. The keys: what the names of their pods begin with."""
+    """Whether pods of one owner are between those of another. The keys are the beginnings of their pod names."""
     names = sorted(owner)
     begun: set[str] = set()
     for before, name in zip(("", *names), names, strict=False):

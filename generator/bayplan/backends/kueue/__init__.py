@@ -1,6 +1,6 @@
 """Kueue 0.14 to 0.19: levels as annotations of pod templates, groups as slices of one podSet.
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users.
+The rows declare what Kueue supports, by feature, amount and version. Messages and docs/schedulers.md print the reasons.
 """
 
 from __future__ import annotations
@@ -31,35 +31,41 @@ from bayplan.planning.fit import Impossible
 from bayplan.planning.fit import prove as fit
 
 FEATURES: Mapping[str, Feature] = {
-    "unlike-pair": Feature("a placement over two podSets that are no leader and its workers", code="F650"),
-    "unlike-slices": Feature("a placement over group instances that differ", code="F651"),
-    "slice-layers": Feature("groups inside each other, each on a level", "layers of slices", "F652"),
-    "gated-slice-layers": Feature("groups inside each other, behind a feature gate", "layers of slices", "F653"),
-    "slice-preferred": Feature("groups that should share one domain each", code="F654"),
-    "bare-pod-sets": Feature("bare pods of several podSets in one gang", "podSets", "F655"),
-    "admitted-together": Feature("gangs that run after each other are admitted together", "gangs", "F656"),
-    "flavor-size": Feature("labels or tolerations of one pool", "entries", "F657", True),
-    "flavor-count": Feature("pools behind one queue", "pools", "F658", True),
+    "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
+    "unlike-slices": Feature("a placement over groups that differ", code="F639"),
+    "slice-layers": Feature("nested groups with a level each", "layers of slices", "F638"),
+    "gated-slice-layers": Feature("nested groups, with TASMultiLayerTopology on", "layers of slices", "F638"),
+    "slice-preferred": Feature("a preferred level of groups", code="F632"),
+    "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
+    "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
+    "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
+    "flavor-count": Feature("many pools", "pools", "F658", True),
 }
-"""Needs of Kueue's own. What a pair or slices may be, no shared need says."""
+"""Needs that only Kueue has: the shared needs do not describe pairs and slices."""
 
-ONE_BY_ONE = "Kueue places every podSet by itself; together it places a leader and its workers, two podSets at most"
-UNFOLD = "put the pods into one podSet, or place the groups and not what is around them"
-ELASTIC = "Kueue admits a workload whole; its partial admission is for Jobs without a topology"
+ONE_BY_ONE = (
+    "Kueue places each podSet by itself, and keeps at most two podSets together: a leader with one pod and its workers"
+)
+UNFOLD = "merge the pods into one podSet, or place the groups and remove the placement around them"
+ELASTIC = "Kueue admits a workload as a whole; its partial admission covers only Jobs without a topology"
 NESTED_SLICES = (
-    "nested slices are behind the feature gate TASMultiLayerTopology, which came with 0.17 and is on since 0.19"
+    "Kueue has at most 3 nested layers of slices, behind TASMultiLayerTopology since 0.17 and by default since 0.19"
 )
 
 PODS = (
-    approximate("gang", "it admits all pods at once, but kube-scheduler starts them one by one", report="info"),
+    approximate("gang", "Kueue admits all pods at once, but kube-scheduler starts them one by one", report="info"),
     Support("rank-order"),
-    never("optional-pods", ELASTIC, "leave `minReplicas` out"),
-    Support("optional-pods-placed"),  # the pods themselves are refused
-    never("optional-groups", ELASTIC, "leave `minReplicas` out"),
-    never("numa", "NUMA is the kubelet's to align", "set its topology manager policy"),
+    never("optional-pods", ELASTIC, "remove `minReplicas`"),
+    Support("optional-pods-placed"),  # "optional-pods" refuses the pods themselves
+    never("optional-groups", ELASTIC, "remove `minReplicas`"),
+    never(
+        "numa",
+        "Kueue does not align pods to NUMA nodes; the kubelet does",
+        "remove `numa`, and set the kubelet's topology manager policy",
+    ),
     not_yet_here(
         "bare-pod-sets",
-        "Kueue tells the podSets of a group of pods apart by what their pods ask for, not by name",
+        "Kueue identifies the podSets of bare pods by their requests, not by name",
         "use `workload: jobset`",
     ),
 )
@@ -69,56 +75,53 @@ PLACEMENT = (
     ),
     not_yet_upstream(
         "group-preferred",
-        "slices of a podSet have required levels only; Kueue packs them tightly below its level anyway",
-        "leave it out, or require the level",
+        "Kueue has only required levels for slices of a podSet; below their level it packs them tightly anyway",
+        "remove `preferred`, or require the level",
     ),
     not_yet_upstream(
         "slice-preferred",
-        "slices of a podSet have required levels only",
-        "require the level, or prefer one for the whole gang",
+        "Kueue has only required levels for slices of a podSet",
+        "require the level, or set `preferred` on the whole gang",
     ),
     not_yet_upstream(
         "required-and-preferred",
-        "the two annotations exclude each other; below a required level Kueue packs as tightly as it can",
-        "leave the preferred level out",
+        "Kueue accepts either a required or a preferred level; below a required level it packs pods tightly anyway",
+        "remove `preferred`",
     ),
     not_yet_upstream(
         "separate",
-        "slices may share a domain, and nothing keeps them apart",
-        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "Kueue may place several slices in one domain and cannot keep them apart",
+        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
     ),
     never(
         "mixed-pools",
-        "a podSet runs on one flavor, which has one Topology",
-        "put the pods of each pool in a group of their own, without a placement over both",
+        "Kueue runs each podSet on one ResourceFlavor, which has one Topology",
+        "put the pods of each pool into a group of their own, without a placement over both",
     ),
     Support("mixed-pod-sets", up_to=2),
     not_yet_upstream("mixed-pod-sets", ONE_BY_ONE, UNFOLD),
     not_yet_upstream(
         "unlike-pair",
-        "of two podSets in one domain, one must have a single pod; both run in one pool, and neither has slices,"
-        " which several instances of their group would be",
-        "write each instance as a group of its own with `replicas: 1`, or leave the group's placement out",
+        "Kueue keeps two podSets together only if one has a single pod, both are in one pool and neither has slices;"
+        " several instances of their group would be slices",
+        "write each instance as a group of its own with `replicas: 1`, or remove the placement of the group",
     ),
     not_yet_upstream(
         "unlike-slices",
-        "slices of a podSet are all of one size, and their ranks follow each other",
-        "make the groups equal, or place each group and not what is around them",
+        "Kueue cuts a podSet into slices of equal size with consecutive ranks",
+        "make the groups equal, or place each group and remove the placement around them",
     ),
     Support("slice-layers", up_to=1),
     Support("slice-layers", up_to=3, component="kueue", since="0.19"),
     not_yet_upstream(
         "slice-layers",
-        f"{NESTED_SLICES}, and there are 3 layers at most",
-        "target Kueue 0.19, name the gate in the topology's `schedulers: {kueue: {featureGates}}`, or nest less",
+        NESTED_SLICES,
+        "target Kueue 0.19, state the gate in the topology file, `schedulers: {kueue: {featureGates:"
+        " {TASMultiLayerTopology: true}}}`, or nest fewer groups",
     ),
     Support("gated-slice-layers", up_to=1),
     Support("gated-slice-layers", up_to=3, component="kueue", since="0.17"),
-    not_yet_upstream(
-        "gated-slice-layers",
-        f"{NESTED_SLICES}, and there are 3 layers at most",
-        "target Kueue 0.17 or later, or nest less",
-    ),
+    not_yet_upstream("gated-slice-layers", NESTED_SLICES, "target Kueue 0.17 or later, or nest fewer groups"),
 )
 CLAIMS = (
     *exact(
@@ -126,89 +129,93 @@ CLAIMS = (
     ),
     approximate(
         "compute-domain",
-        "Kueue below 0.18 does not see the claims of its channels, so they count against no quota",
-        "nothing to do where a node has one claiming pod",
+        "Kueue below 0.18 does not see claims for ComputeDomain channels, so they count against no quota",
+        "ignore this if each node has one pod with such a claim",
         report="warning",
         component="kueue",
         until="0.18",
     ),
     not_yet_upstream(
         "compute-domain",
-        "Kueue 0.18 refuses claims with a device configuration, which every channel has",
-        "target Kueue 0.19, or 0.17",
+        "Kueue 0.18 refuses claims with a device configuration, and each claim for a ComputeDomain channel has one",
+        "target Kueue 0.19 or 0.17",
         component="kueue",
         until="0.19",
     ),
     Support("compute-domain"),
     approximate(
         "several-compute-domains",
-        "the groups share one pod template and so one ComputeDomain of the gang;"
-        " NVLink stays whole inside each group, for the required level keeps it there",
-        "nothing to do, or `computeDomain: gang` says so in the file",
+        "bayplan writes one ComputeDomain for the gang, because under Kueue its groups share one pod template; each"
+        " group keeps NVLink through its required level",
+        "set `computeDomain: gang` to state this in the file",
         report="warning",
     ),
     never(
         "compute-domain-each",
-        "the groups share one pod template, which names one claim",
-        "leave `computeDomain: group` out: one for the gang does the same inside each group",
+        "under Kueue the groups share one pod template, which names one claim template",
+        "remove `computeDomain: group`; one ComputeDomain for the gang does the same inside each group",
     ),
     not_yet_upstream(
         "network-claim",
-        "claimed network cards do not count when Kueue looks for a domain, and Kueue 0.18 admits no workload"
-        " whose claims have constraints or settings",
+        "Kueue does not count claimed network cards when it chooses a domain, and Kueue 0.18 admits no workload whose"
+        " claims have constraints or a configuration",
         "use a fabric whose cards are extended resources",
     ),
     not_yet_upstream(
         "gpu-claim",
-        "claimed GPUs do not count when Kueue looks for a domain, so it would fill domains that are full",
+        "Kueue does not count claimed GPUs when it chooses a domain, so it chooses domains that are full",
         "use `allocator: device-plugin`",
     ),
 )
 QUEUES = (
     Support("queue"),
-    never("no-queue", "it leaves work without a queue alone", "set `spec.queue`, or `defaults.queue` in the topology"),
+    never(
+        "no-queue",
+        "Kueue ignores workloads without a queue",
+        "set `spec.queue`, or `defaults.queue` in the topology file",
+    ),
     Support("priority"),
     never(
         "preemptible",
-        "who may be preempted is for the ClusterQueue to say",
-        "leave it out, and set `preemption` in the ClusterQueue",
+        "Kueue ignores `preemptible`; the ClusterQueue decides which workloads it may preempt",
+        "remove `preemptible`, and set `preemption` in the ClusterQueue",
     ),
     approximate(
         "admitted-together",
-        "a JobSet is admitted as one workload, so it waits for quota and room for all of its gangs",
-        "render them apart with `--gang NAME` where that is too much",
+        "Kueue admits gangs with `dependsOn` together, as one JobSet, once there are quota and room for all of them",
+        "render them separately with `--gang NAME` if they wait too long",
         report="info",
     ),
 )
 CLUSTER = (
-    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD workloads.kueue.x-k8s.io), as many as a Topology has.
+    # Levels of an assignment: 8 up to 0.14.2, then 16 (CRD `workloads.kueue.x-k8s.io`), as many as a Topology has.
     Support("level-count", up_to=8),
     Support("level-count", up_to=16, component="kueue", since="0.14.3"),
     never(
         "level-count",
-        "a Topology holds 16 levels, and up to Kueue 0.14.2 an assignment holds 8",
-        "leave out levels nobody uses",
+        "a Topology of Kueue has at most 16 levels, and up to Kueue 0.14.2 an assignment has at most 8",
+        "remove levels that no placement uses",
     ),
-    # A level in a Workload: no bound in v1beta1, 63 characters in v1beta2; 316 in a Topology.
+    # A level in a Workload: no limit in v1beta1, 63 characters in v1beta2; 316 in a Topology.
     Support("label-key-length", up_to=316, component="kueue", until="0.15"),
     Support("label-key-length", up_to=63),
     never(
         "label-key-length",
-        "a workload names levels of 63 characters at most, prefix and slash counted",
-        "copy the label of the nodes into one with a shorter key",
+        "a Workload of Kueue names a level in at most 63 characters, with prefix and slash (316 below Kueue 0.15)",
+        "copy the label of the nodes to a label with a shorter key",
     ),
     Support("node-name-length"),
     Support("flavor-count", up_to=64),
     never(
         "flavor-count",
-        "a ClusterQueue has 64 flavors for one set of resources, and each pool is one",
-        "put pools of equal nodes and levels together",
+        "a ClusterQueue of Kueue has at most 64 flavors for one set of resources, and each pool is one flavor",
+        "merge pools with equal nodes and levels",
     ),
     Support("flavor-size", up_to=8),
     never(
         "flavor-size",
-        "a ResourceFlavor holds 8 labels and 8 tolerations",
-        "one label that all nodes of the pool have is enough",
+        "a ResourceFlavor of Kueue has at most 8 node labels and 8 tolerations",
+        "select the nodes by one label that all nodes of the pool have, and no others",
     ),
 )
 KINDS = (
@@ -217,28 +224,34 @@ KINDS = (
     Support("workload-jobset", up_to=18, component="kueue", since="0.19"),
     never(
         "workload-jobset",
-        "each replicatedJob is a podSet, and a Workload holds 8 (10 since Kueue 0.18, 18 since 0.19)",
+        "a Workload of Kueue has at most 8 podSets (10 since Kueue 0.18, 18 since 0.19), and each replicatedJob is one",
         "make the groups equal, so that they become one podSet",
     ),
     Support("workload-job", up_to=1),
     never(
-        "workload-job", "each Job is a workload of its own, and no two are admitted together", "use `workload: jobset`"
+        "workload-job",
+        "Kueue admits each Job as a workload of its own, and cannot admit several Jobs together",
+        "use `workload: jobset`",
     ),
     Support("workload-pods"),
-    not_yet_here("workload-lws", "it makes a workload of each group of an LWS"),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
-    never("workload-sbatch", "a batch script is for Slurm"),
+    not_yet_here(
+        "workload-lws",
+        "Kueue makes one Workload for each group of a LeaderWorkerSet",
+        "use `workload: jobset`",
+    ),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
+    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )
 SUPPORT = (*PODS, *PLACEMENT, *CLAIMS, *QUEUES, *CLUSTER, *KINDS)
 
 
 # Needs that only Kueue has: how placements cover podSets, the size of a workload, and the flavors of pods.
 #
-# Also placements that Kueue does not find, and features that must be on in the cluster (Kueue 0.14 to 0.19).
+# Then placements that Kueue does not find, and settings that the cluster needs (Kueue 0.14 to 0.19).
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Of the plan as it will be folded: with one ComputeDomain a gang."""
+    """The needs of the plan with one ComputeDomain for each gang, as bayplan folds it."""
     merged = compute_domains.merge(plan)
     firsts = [gang for gang in merged.gangs if gang.copy == 0]
     return (
@@ -263,20 +276,20 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _unit_needs(gang: GangPlan, unit: Unit, count: int, pod_sets: PodSets) -> Iterator[Need]:
-    """Whether Kueue can be told of a placement. More than two podSets under it are a need that all plans may have."""
+    """Whether Kueue can express a placement. More than two podSets under it are a need that all plans may have."""
     members, at = pod_sets.within(unit), (*unit.route, "placement")
     sets = {pod_set.pods.route for pod_set in members}
     if len(sets) == 1 and len(members) > 1 and not _optional(gang.root):
         yield Need("unlike-slices", len(members), at, not unit.required, title(gang, unit))
     elif len(sets) == 2 and not is_pair(members):
         yield Need("unlike-pair", len(members), at, not unit.required, title(gang, unit))
-    # a placement around the unit's is a loss of all plans
+    # The shared needs cover a placement inside another one.
     elif len(members) == 1 and count > 1 and not unit.required and next(members[0].placements())[0] is unit:
         yield Need("slice-preferred", count, (*at, "preferred"), True, title(gang, unit))
 
 
 def _optional(root: Unit) -> bool:
-    """Whether some groups are optional: they fold not, and that loss is one of all plans."""
+    """Whether some groups are optional: they do not fold, and the shared needs cover their loss."""
     return any(units.optional for unit in walk(root) for units in unit.groups)
 
 
@@ -290,7 +303,7 @@ def _layer_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
 
 
 def _layers(pod_set: PodSet, pod_sets: PodSets) -> int:
-    """Required levels below that of the podSet. A pair has one level whatever lies around it."""
+    """The required levels below that of the podSet. A pair has one level, no matter what is around it."""
     placements = list(pod_sets.expressible(pod_set))
     if not placements or len(pod_sets.within(placements[-1][0])) > 1:
         return 0
@@ -307,8 +320,8 @@ def _dependent_gangs(plan: Plan) -> Iterator[Need]:
 
 
 def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
-    """A flavor finds its nodes by their labels."""
-    yield Need("flavor-count", len(topology.pools), ("topology", "spec", "pools"))
+    """The limits of flavors, which select nodes by their labels."""
+    yield Need("flavor-count", len(topology.pools), ("topology", "spec", "pools"), subject="the topology")
     for number, pool in enumerate(topology.pools):
         at, subject = ("topology", "spec", "pools", number, "node"), f'pool "{pool.name}"'
         largest = max(len(pool.node.node_selector), len(pool.node.tolerations))
@@ -318,11 +331,11 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
 # Gangs of one JobSet must fit at the same time, although they run one after another.
 #
 # Kueue makes one Workload of a JobSet and looks for quota and domains for all of its podSets (Kueue 0.14 to 0.19,
-# `jobset_controller.go`): a plan that fits only step by step is never admitted.
+# `jobset_controller.go`). It never admits a plan whose gangs fit only one after another.
 
 
 def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
-    """F659 where the gangs are proven not to fit without their order. For one podSet, Kueue finds what there is."""
+    """F659 if the gangs do not fit at the same time. For one podSet, Kueue finds every placement that exists."""
     waiting = next((gang for gang in plan.gangs if gang.after), None)
     if waiting is None:
         return
@@ -330,10 +343,10 @@ def prove(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     if not isinstance(fit(at_the_same_time), Impossible):
         return
     message = (
-        f'gang "{waiting.gang.name}" and the gangs that it waits for do not fit at the same time, and'
-        f" Kueue {target.version('kueue')} admits their JobSet only when there is room for all of them"
+        f'gang "{waiting.gang.name}" and its predecessors do not fit at the same time, but Kueue'
+        f" {target.version('kueue')} admits their JobSet only if there is room for all of them"
     )
-    hint = "render the gangs apart with `--gang NAME` and start one after the other"
+    hint = "render the gangs separately with `--gang NAME`, and start one after the other"
     yield error("F659", (*waiting.route, "dependsOn"), message, hint=hint)
 
 
@@ -346,12 +359,12 @@ CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """One finding for each thing."""
+    """One finding for each setting."""
     return (*_gates(plan), *_bare_pods(plan, shape, target), *_integrations(shape, target), *_channels(plan, target))
 
 
 def _gates(plan: Plan) -> Iterator[Diagnostic]:
-    """Both gates are on by default in versions that the plan can be for, unless the topology says otherwise."""
+    """Both gates are on by default in the versions that support them, unless the topology file states otherwise."""
     gates = plan.topology.gates("kueue")
     requested = [request for gang in plan.gangs for request in requests(plan, gang).values()]
     placed = any(request.required or request.preferred or request.layers for request in requested)
@@ -359,32 +372,36 @@ def _gates(plan: Plan) -> Iterator[Diagnostic]:
     for gate, needed in ((TAS_GATE, placed), (LAYER_GATE, nested)):
         if needed and gates.get(gate) is False:
             at = ("topology", "spec", "schedulers", "kueue", "featureGates", gate)
-            message = f"Kueue's feature gate {gate} is off, and the placement depends on it"
-            yield error(CODE, at, message, hint="switch it on in Kueue's configuration, then say so here")
+            message = f"Kueue ignores the placement while its feature gate {gate} is off, as the topology file states"
+            hint = "enable the gate in Kueue's configuration, then set it to true here"
+            yield error(CODE, at, message, hint=hint)
 
 
 def _bare_pods(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     bare = next((each for each in shape.workloads if each.kind == "pods"), None)
     if bare and not target.since("kueue", "0.16"):
         version, at = target.version("kueue"), (*bare.gangs[0].route, "workload")
-        message = f"Kueue {version} leaves bare pods alone unless its configuration says so"
-        yield info(CODE, at, message, hint='add "pod" to `integrations.frameworks`; 0.16 has it by default')
+        message = f"Kueue {version} ignores bare pods unless its configuration enables them"
+        hint = "add `pod` to `integrations.frameworks`; it is there by default since Kueue 0.16"
+        yield info(CODE, at, message, hint=hint)
 
 
 def _channels(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     mappings = plan.topology.schedulers.get("kueue", {}).get("deviceClassMappings", {})
     domain = next((domain for gang in plan.gangs for domain in gang.compute_domains), None)
     if domain and target.since("kueue", "0.19") and CHANNEL_CLASS not in mappings:
-        message = f'Kueue admits claims only of device classes that it counts, and "{CHANNEL_CLASS}" is none by default'
+        message = (
+            f'Kueue admits claims only of device classes that it counts; by default it does not count "{CHANNEL_CLASS}"'
+        )
         hint = (
             "map it in Kueue's configuration (`resources.deviceClassMappings`), give the queue a quota of that"
-            " resource, and say so in the topology: `schedulers: {kueue: {deviceClassMappings}}`"
+            " resource, and state it in the topology file: `schedulers: {kueue: {deviceClassMappings}}`"
         )
         yield info(CODE, domain.route, message, hint=hint)
 
 
 def _integrations(shape: Shape, target: Target) -> Iterator[Diagnostic]:
-    """Of a workload that exists already: an integration that is not on by default."""
+    """For an existing workload: an integration that is off by default."""
     if shape.existing:
         from bayplan.backends.kueue.existing import switched_off
 
@@ -407,7 +424,7 @@ BACKEND = Backend(
         kinds=(
             "jobset",
             "job",
-        ),  # bare pods where a gang asks for them: Kueue tells their podSets apart by requests alone
+        ),  # bare pods only if a gang requests them: Kueue identifies their podSets only by requests
         folds={"jobset": "all", "job": "all"},
     ),
     lower,

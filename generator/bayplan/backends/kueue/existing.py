@@ -1,7 +1,7 @@
-"""Kueue and workloads that exist already: annotations on their pod templates, the queue on the workload.
+"""Kueue and existing workloads: annotations on their pod templates, the queue on the workload.
 
-Kueue's webhooks suspend or gate everything that names a queue, so nothing is suspended here. Read from Kueue v0.14.0 to
-v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.go.
+Kueue's webhooks suspend or gate everything that names a queue, so bayplan suspends nothing here. Read from Kueue
+v0.14.0 to v0.19.0, pkg/controller/jobs and pkg/controller/tas/topology_ungater.go.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ FEW_TEMPLATES = ("job", "statefulset", "pod", "lws")
 """Kinds of one or two pod templates."""
 
 MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
-"""Kinds of any number of pod templates -> the podSets that Kueue makes besides: the pod that submits a RayJob."""
+"""Kinds of any number of pod templates -> the podSets that Kueue adds: the pod that submits a RayJob."""
 
 MOST_POD_SETS = (("", 8), ("0.18", 10), ("0.19", 18))
-"""Since which version a Workload holds so many podSets (CRD workloads.kueue.x-k8s.io)."""
+"""The version since which a Workload has at most so many podSets (CRD `workloads.kueue.x-k8s.io`)."""
 
 RUNTIME_PATCHES = "0.17"
 """The first version that knows `runtimePatches` of Trainer 2.2."""
 
 SLICED = ("job", "jobset", "statefulset", "lws", "pytorchjob", "mpijob", "trainjob")
-"""Kinds whose pods carry an index by which Kueue deals them out."""
+"""Kinds whose pods have an index by which Kueue assigns them to domains."""
 
 
 def _placed_kinds() -> Iterator[Support]:
@@ -42,7 +42,7 @@ def _placed_kinds() -> Iterator[Support]:
             yield Support(f"place-{kind}", up_to=most - extra, component="kueue" if first else "", since=first)
     yield not_yet_upstream(
         "place-trainjob",
-        "Kueue below 0.17 speaks to Trainer 2.0 and 2.1 alone, whose TrainJobs have no `runtimePatches`",
+        "Kueue below 0.17 supports only Trainer 2.0 and 2.1, whose TrainJobs have no `runtimePatches`",
         "target Kueue 0.17 or later, or use a JobSet",
         component="kueue",
         until=RUNTIME_PATCHES,
@@ -50,8 +50,9 @@ def _placed_kinds() -> Iterator[Support]:
     for kind in MANY_TEMPLATES:
         yield never(
             f"place-{kind}",
-            "it has more pod templates than a Workload of Kueue holds podSets",
-            "merge equal pod templates into one of more pods, or split the workload",
+            "a Workload of Kueue has at most 8 podSets (10 since Kueue 0.18, 18 since 0.19), and each pod template"
+            " is one" + (", besides the pod that submits the RayJob" if MANY_TEMPLATES[kind] else ""),
+            "merge equal pod templates into one with more pods, or split the workload",
         )
 
 
@@ -59,40 +60,50 @@ SUPPORT: tuple[Support, ...] = (
     *_placed_kinds(),
     *refuses(
         "place",
-        "Kueue has no integration that takes its pods as one gang",
-        "use a JobSet or a Job, or leave the placement out",
+        "Kueue has no integration that admits the pods of this kind as one gang",
+        "use a JobSet or a Job, or remove the placement",
         but=(*FEW_TEMPLATES, *MANY_TEMPLATES),
     ),
     *carries("copies", "jobset", "trainjob"),
-    *refuses("copies", "its pods carry no number of a copy", "use a JobSet", but=("jobset", "trainjob")),
+    *refuses(
+        "copies",
+        "Kueue cannot identify the copies, because the pods do not carry the number of their copy",
+        "use a JobSet",
+        but=("jobset", "trainjob"),
+    ),
     *carries("ranks", *SLICED),
     not_yet_upstream(
         f"ranks-{LED}",
-        "beside a leader of another template the workers count from 1, and Kueue would cut groups of any pods",
-        "leave the leader's template out where it may be a worker's, or give the groups no size",
+        "Kueue would group the wrong pods, because workers beside a leader with its own template count from 1",
+        "remove the leader's template if a worker's serves as well, or remove the size of the groups",
     ),
     never(
         f"ranks-{UNNUMBERED}",
-        "Kueue tells neighbours by an index from 0 on, and would cut groups of any pods",
-        "set `completionMode: Indexed`; of an MPIJob, leave `runLauncherAsWorker` out; or give the groups no size",
+        "Kueue would group the wrong pods, because they have no index that counts from 0",
+        "set `completionMode: Indexed`, remove `runLauncherAsWorker` of an MPIJob, or remove the size of the groups",
     ),
     *refuses(
         "ranks",
-        "its pods carry no index by which Kueue could tell neighbours, so a group would be any pods",
+        "Kueue cannot find neighbouring ranks, because the pods of this kind have no index",
         "give each group a pod template of its own, such as a worker group, or use a JobSet",
         word="not yet upstream",
         but=(*SLICED, LED, UNNUMBERED),
     ),
     *carries("gangs", "lws"),
-    *refuses("gangs", "its pods are one Workload of Kueue", "write a workload for each gang", but=("lws",)),
+    *refuses(
+        "gangs",
+        "Kueue makes one Workload of all pods of this kind",
+        "write a workload for each gang",
+        but=("lws",),
+    ),
 )
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """No documents. Gangs of a LeaderWorkerSet are alike, and each is a Workload of its own."""
+    """No documents. The gangs of a LeaderWorkerSet are equal, and each is a Workload of its own."""
     workload, first = shape.workloads[0], plan.gangs[0]
     requested = requests(plan, first)
-    own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # else the webhook refuses it
+    own = {"shutdownAfterJobFinishes": True} if workload.kind == "rayjob" else {}  # required by the webhook
     owner = Meta({QUEUE: plan.queue}, spec=own)
     marks = {
         (gang.name, pods.name): Marks(owner, pod=PodParts(annotations=_annotations(plan, requested[pods.name])))
@@ -102,7 +113,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _annotations(plan: Plan, request: Request) -> dict[str, Any]:
-    """What is asked for, and nothing else of the kind: of several, Kueue refuses some and heeds one of others."""
+    """The requested annotations; removes all others, because Kueue refuses or ignores some combinations."""
     return {
         **dict.fromkeys(TOPOLOGY_ANNOTATIONS, Absent()),
         **topology_annotations(_named_after_workload(plan, request)),
@@ -110,20 +121,20 @@ def _annotations(plan: Plan, request: Request) -> dict[str, Any]:
 
 
 def _named_after_workload(plan: Plan, request: Request) -> Request:
-    """Pairs are called after the workload: all gangs of one template have the same annotations."""
+    """The request with a pair named after the workload: all gangs of one template have the same annotations."""
     if not request.pod_set_group:
         return request
     return request._replace(pod_set_group=plan.workflow.name + request.pod_set_group.removeprefix(plan.gangs[0].name))
 
 
 BEFORE_0_16, SINCE_0_19 = ("", "0.16"), ("0.19", "")
-"""From which version, below which version: an integration is off where nobody has switched it on."""
+"""From which version, below which version: an integration is off by default."""
 
 OFF_BY_DEFAULT = {
-    "pod": ("pod", BEFORE_0_16),
-    "statefulset": ("pod and statefulset", BEFORE_0_16),
-    "lws": ("pod and leaderworkerset.x-k8s.io/leaderworkerset", BEFORE_0_16),
-    "pytorchjob": ("kubeflow.org/pytorchjob", SINCE_0_19),
+    "pod": ("`pod`", BEFORE_0_16),
+    "statefulset": ("`pod` and `statefulset`", BEFORE_0_16),
+    "lws": ("`pod` and `leaderworkerset.x-k8s.io/leaderworkerset`", BEFORE_0_16),
+    "pytorchjob": ("`kubeflow.org/pytorchjob`", SINCE_0_19),
 }
 """Kind -> `integrations.frameworks` that Kueue's default configuration leaves out, in which versions."""
 
@@ -134,7 +145,7 @@ def switched_off(shape: Shape, target: Target) -> Iterator[Diagnostic]:
     name, (since, until) = OFF_BY_DEFAULT.get(workload.kind, ("", BEFORE_0_16))
     if name and target.between("kueue", since, until):
         version, at = target.version("kueue"), workload.gangs[0].route
-        message = f"Kueue {version} leaves {TITLES[workload.kind]} alone unless its configuration says so"
+        message = f"Kueue {version} ignores {TITLES[workload.kind]} unless its configuration enables the integration"
         yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`")
 
 

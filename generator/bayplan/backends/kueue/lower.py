@@ -1,6 +1,6 @@
-"""Marks for Kueue: the queue on the workload, and the topology that each podSet asks for on its pod template.
+"""Marks for Kueue: the queue on the workload, and the topology request of each podSet on its pod template.
 
-Kueue needs no object of its own: its controller makes a Workload of every Job, JobSet or group of pods that has a
+bayplan writes no objects for Kueue: its controller makes a Workload of every Job, JobSet or group of pods that has a
 queue (Kueue 0.14 to 0.19, `pkg/controller/jobs`).
 """
 
@@ -41,11 +41,11 @@ RETRIABLE = f"{PREFIX}retriable-in-group"
 LAYER_GATE = "TASMultiLayerTopology"
 MOST_LAYERS = 3
 LEVEL_LENGTH = 63
-"""Characters of a level in a workload: `maxLength` of the Workload CRD since v1beta2, that is Kueue 0.15."""
+"""Characters of a level in a workload: `maxLength` of the Workload CRD since v1beta2 (Kueue 0.15)."""
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """No documents; marks for every podSet instance of every workload."""
+    """No documents; marks for each podSet instance of each workload."""
     requests_of = {gang.name: requests(plan, gang) for gang in plan.gangs}
     marks = {
         (gang.name, pods.name): _marks(plan, gang, requests_of[gang.name][pods.name], workload.kind)
@@ -57,7 +57,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
-    # A WorkloadPriorityClass orders the queue and no pod; without one the pods' own class does both
+    # A WorkloadPriorityClass orders only the queue. Without one, the class of the pods orders the queue too.
     priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
         owner=Meta({QUEUE: plan.queue, **priority_class}, spec=non_empty(suspend=kind != "pods")),
@@ -78,7 +78,7 @@ def topology_annotations(request: Request) -> dict[str, str]:
 
 
 def _slices(request: Request) -> Mapping[str, str]:
-    """One layer has annotations of its own; several are a list in JSON, coarse to fine."""
+    """Annotations of one layer, or a JSON list of several, coarse to fine."""
     if len(request.layers) > 1:
         import json  # most gangs have one layer
 
@@ -92,7 +92,7 @@ def _slices(request: Request) -> Mapping[str, str]:
 
 
 def _pod_group(gang: GangPlan) -> PodParts:
-    """Bare pods of one gang are one Workload. The index puts them in order; nothing replaces a pod that failed."""
+    """The bare pods of one gang are one Workload. The index orders them; Kueue does not replace failed pods."""
     labels: dict[str, Any] = {POD_GROUP: gang.name, POD_INDEX: Slot(NUMBER_COLUMN, "text")}
     total = sum(pods.total for pods in all_pods(gang.root))
     return PodParts(labels=labels, annotations={POD_COUNT: str(total), RETRIABLE: "false"})
@@ -100,8 +100,8 @@ def _pod_group(gang: GangPlan) -> PodParts:
 
 # The topology request of each podSet: one level for the podSet, and levels for its slices.
 #
-# Kueue places podSets one by one. A placement that covers one podSet becomes its level, those inside become slices of
-# it; a placement over two podSets takes a pair, of which one has one pod (Kueue 0.14 to 0.19, `tas_validation.go`).
+# Kueue places podSets one by one. A placement over one podSet becomes its level, and placements inside become slices.
+# A placement over two podSets needs a pair, one with a single pod (Kueue 0.14 to 0.19, `tas_validation.go`).
 
 PAIR = 2
 
@@ -114,7 +114,7 @@ class Layer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What one podSet asks for; levels are node labels."""
+    """The request of one podSet; levels are node labels."""
 
     required: str = ""
     preferred: str = ""
@@ -123,21 +123,21 @@ class Request(NamedTuple):
 
 
 class PodSet(NamedTuple):
-    """A podSet as Kueue sees it, with the instances of the plan that it stands for and the units around each."""
+    """A podSet as Kueue sees it, with its instances in the plan and the units around each."""
 
     pods: Pods
     names: tuple[str, ...]
     paths: tuple[tuple[Unit, ...], ...]  # of each instance: the units around it, the gang first
 
     def placements(self) -> Iterator[tuple[Unit, int]]:
-        """Units with a placement on the way from the gang to the pods, and how many of each kind there are."""
+        """Units with a placement from the gang down to the pods, and how many there are of each kind."""
         for rank in zip(*self.paths, strict=True):
             if rank[0].required or rank[0].preferred:
                 yield rank[0], len({unit.name for unit in rank})
 
 
 class PodSets(NamedTuple):
-    """The podSets of a gang, and by the name of each unit those that have pods in it."""
+    """The podSets of a gang, and for each unit name those that have pods in it."""
 
     pod_sets: tuple[PodSet, ...]
     by_unit: Mapping[str, Mapping[str, PodSet]]
@@ -147,7 +147,7 @@ class PodSets(NamedTuple):
         return tuple(self.by_unit[unit.name].values())
 
     def expressible(self, pod_set: PodSet) -> Iterator[tuple[Unit, int]]:
-        """The placements around a podSet that can be told to Kueue: those over it alone, or over a pair."""
+        """The placements around a podSet that Kueue can express: over only this podSet, or over a pair."""
         for unit, count in pod_set.placements():
             members = self.within(unit)
             if len(members) == 1 or is_pair(members):
@@ -155,7 +155,7 @@ class PodSets(NamedTuple):
 
 
 def pod_sets_of(gang: GangPlan) -> PodSets:
-    """The podSets of a gang that was not folded yet."""
+    """The podSets of a gang that is not folded yet."""
     paths = {pods.name: path for path in _paths(gang.root, ()) for pods in path[-1].pods}
     folded = [(pods, pods.instances or (pods.name,)) for pods in all_pods(fold(gang).root)]
     pod_sets = tuple(PodSet(pods, names, tuple(paths[name] for name in names)) for pods, names in folded)
@@ -175,7 +175,7 @@ def _paths(unit: Unit, above: tuple[Unit, ...]) -> Iterator[tuple[Unit, ...]]:
 
 
 def is_pair(members: Sequence[PodSet]) -> bool:
-    """Two podSets that Kueue can keep together: one has one pod, none has slices, and one flavor serves both.
+    """Whether Kueue can keep two podSets together: one has one pod, none has slices, and both use one flavor.
 
     The units around them are the same, and there is one of each.
     """
@@ -187,7 +187,7 @@ def is_pair(members: Sequence[PodSet]) -> bool:
 
 
 def requests(plan: Plan, gang: GangPlan) -> Mapping[str, Request]:
-    """Name of a podSet instance -> what the podSet that it belongs to asks for."""
+    """Name of a podSet instance -> the request of its podSet."""
     pod_sets = pod_sets_of(gang)
     pairs = ((pod_set, _pod_set_request(plan, gang, pod_set, pod_sets)) for pod_set in pod_sets.pod_sets)
     return {name: request for pod_set, request in pairs for name in (pod_set.pods.name, *pod_set.names)}
@@ -198,7 +198,7 @@ def _pod_set_request(plan: Plan, gang: GangPlan, pod_set: PodSet, pod_sets: PodS
     if not placements:
         return Request()
     members = pod_sets.within(placements[-1][0])
-    if len(members) == PAIR:  # the innermost placement implies those around it
+    if len(members) == PAIR:  # the innermost placement implies the outer ones
         unit = next((unit for unit, _ in reversed(placements) if unit.required), placements[-1][0])
         return _top_level(plan, pod_set, unit)._replace(pod_set_group=f"{gang.name}-{members[0].pods.name}")
     outer = placements[0][0] if placements[0][1] == 1 else None

@@ -1,6 +1,6 @@
-"""kube-scheduler of Kubernetes 1.35 to 1.37: Workload, PodGroup and CompositePodGroup (scheduling.k8s.io).
+"""kube-scheduler of Kubernetes 1.35 to 1.37: Workload, PodGroup and CompositePodGroup (`scheduling.k8s.io`).
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users.
+The rows declare what it supports, by feature, amount and version. Messages and docs/schedulers.md print the reasons.
 """
 
 from __future__ import annotations
@@ -56,20 +56,21 @@ from bayplan.planning.fit.problem import demand
 
 KUBERNETES = "kubernetes"
 GREEDY = (
-    "kube-scheduler 1.37 places groups one after the other, each with as many pods as it can, so optional pods may take"
-    " the room that another group needs to start"
+    "kube-scheduler 1.37 places groups one after another, each with as many pods as it can, so optional pods may"
+    " take the room that another group needs to start"
 )
+ONE_LEVEL = "a PodGroup of kube-scheduler has one required level and no preferred one"
 
 FEATURES: Mapping[str, Feature] = {
-    "groups-together": Feature("placed groups that start together or not at all", "groups", "F670"),
-    "group-objects": Feature("groups within groups", "objects from the gang down to its pods", "F671", firm=True),
-    "templates": Feature("groups of different kinds side by side", "templates in one list", "F672", firm=True),
-    "template-name-length": Feature("long names of groups", "characters", "F673", firm=True),
-    "never-preempted": Feature("work that is never preempted", "", "F674"),
-    "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F675"),
-    "repeated-domains": Feature("a level whose values repeat under other parents", "", "F676"),
-    "unequal-pods": Feature("pods of different size under one level", "podSets", "F677"),
-    "levels-as-objects": Feature("levels as objects of their own", code="F678"),
+    "groups-together": Feature("groups with a placement that start together or not at all", "groups", "F670"),
+    "group-objects": Feature("deeply nested groups", "objects from the gang down to its pods", "F671", firm=True),
+    "templates": Feature("many kinds of groups side by side", "templates in one list", "F671", firm=True),
+    "template-name-length": Feature("long names of groups", "characters", "F613", firm=True),
+    "never-preempted": Feature("`preemptible: false`", "", "F684"),
+    "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F680"),
+    "repeated-domains": Feature("a level whose values repeat under several parents", "", "F628"),
+    "unequal-pods": Feature("pods of different size under one level", "podSets", "F690"),
+    "levels-as-objects": Feature("objects for levels", code="F678"),
 }
 
 SUPPORT = (
@@ -81,151 +82,152 @@ SUPPORT = (
     Support("gang", component=KUBERNETES, since="1.35"),
     never(
         "gang",
-        "the Workload API came with Kubernetes 1.35",
+        "Kubernetes below 1.35 has no Workload API and starts the pods of a gang one by one",
         "target Kubernetes 1.35 or later, or choose another scheduler",
     ),
     Support("required-level", component=KUBERNETES, since="1.36"),
     not_yet_upstream(
         "required-level",
-        "PodGroups have levels since Kubernetes 1.36; before, pods are only counted",
+        "Kubernetes below 1.36 has no levels; it only counts the pods of a gang",
         "target Kubernetes 1.36 or later, or choose another scheduler",
     ),
-    not_yet_upstream(
-        "preferred-level",
-        "a PodGroup names the one level that it must share, and none that it should",
-        "make it `required`, or leave it out",
-    ),
-    not_yet_upstream("required-and-preferred", "a PodGroup names one level", "leave out the preferred level"),
-    not_yet_upstream(
-        "group-preferred",
-        "a PodGroup names the one level that it must share, and none that it should",
-        "make it `required`, or leave it out",
-    ),
+    not_yet_upstream("preferred-level", ONE_LEVEL, "use `required`, or remove `preferred`"),
+    not_yet_upstream("required-and-preferred", ONE_LEVEL, "remove `preferred`"),
+    not_yet_upstream("group-preferred", ONE_LEVEL, "use `required`, or remove `preferred`"),
     Support("group-depth", up_to=1, component=KUBERNETES, since="1.36"),
     Support("group-depth", up_to=4, component=KUBERNETES, since="1.37"),
     never(
         "group-depth",
-        "a tree of groups is at most 4 deep",
-        "drop a level between the outermost and the innermost",
+        "kube-scheduler supports at most 4 nested levels",
+        "remove a level between the outermost and the innermost",
         component=KUBERNETES,
         since="1.37",
     ),
     not_yet_upstream(
         "group-depth",
-        "PodGroups have levels since Kubernetes 1.36, and groups within groups since 1.37",
+        "Kubernetes has levels since 1.36 and nested groups since 1.37",
         "target Kubernetes 1.37",
         component=KUBERNETES,
         until="1.36",
     ),
     not_yet_upstream(
         "group-depth",
-        "groups within groups (CompositePodGroup) came with Kubernetes 1.37",
-        "target Kubernetes 1.37, or keep the outermost level alone",
+        "Kubernetes below 1.37 has no nested groups (CompositePodGroup)",
+        "target Kubernetes 1.37, or keep only the outermost level",
     ),
     Support("groups-together", component=KUBERNETES, since="1.37"),
     Support("groups-together", component=KUBERNETES, until="1.36"),  # 1.35 counts all pods of a gang together
     not_yet_upstream(
         "groups-together",
-        "below Kubernetes 1.37 each placed group is a gang of its own, and nothing ties them together",
-        "target Kubernetes 1.37, give the gang itself a level, or make each group a gang",
+        "Kubernetes below 1.37 starts each group with a placement as a gang of its own, and cannot tie them together",
+        "target Kubernetes 1.37, set a level on the gang itself, or make each group a gang",
     ),
     Support("group-objects", up_to=4),
     never(
         "group-objects",
-        "a tree of groups is at most 4 deep, and groups with minimums of their own take objects too",
-        "nest fewer groups, or leave `minReplicas` out",
+        "kube-scheduler accepts at most 4, and groups with their own minimum need objects too",
+        "nest fewer groups, or remove `minReplicas`",
     ),
     Support("templates", up_to=8),
     never(
         "templates",
-        "a Workload lists at most 8 templates side by side",
-        "nest groups, make several alike, or split the gang",
+        "a Workload of Kubernetes lists at most 8 templates side by side",
+        "nest some groups, make some of them equal, or split the gang",
     ),
     Support("template-name-length", up_to=63),
     never(
         "template-name-length",
-        "a template's name is a DNS label of 63 characters at most",
+        "Kubernetes requires a DNS label of at most 63 characters as the name of a template",
         "shorten the names of the groups",
     ),
     approximate(
         "uneven-groups",
-        "kube-scheduler places groups in the order of their creation and takes none back, so where room is"
-        " scarce a small group may take the domain that a large one needs",
-        "name the largest group first",
+        "kube-scheduler places groups in the order of their creation and never moves them, so if room is scarce, a"
+        " small group may take the domain that a large one needs",
+        "write the largest group first",
         report="info",
     ),
     approximate(
         "unequal-pods",
-        "kube-scheduler places the pods of a group one after the other and takes none back, so where room is"
-        " scarce they may not be placed although they fit",
+        "kube-scheduler places the pods of a group one after another and never moves them, so if room is scarce, it may"
+        " not place them although they fit",
         "put podSets of different size into groups of their own",
         report="info",
     ),
     approximate(
         "optional-pods-placed",
-        "kube-scheduler chooses a domain for the pods that must start, and the others wait if it has no room; or"
-        " they take the room that the next group needs",
-        "leave `minReplicas` out where every pod matters",
+        "kube-scheduler chooses a domain for the pods that must start; the other pods wait if it has no room for"
+        " them, or take the room that the next group needs",
+        "remove `minReplicas` if every pod matters",
     ),
     Support("several-minimums", component=KUBERNETES, since="1.37"),
     not_yet_upstream(
         "several-minimums",
-        "below Kubernetes 1.37 a group has one minimum, which any of its pods can fill",
-        "target Kubernetes 1.37, or leave `minReplicas` out",
+        "Kubernetes below 1.37 has one minimum for a group, and pods of any of its podSets count for it",
+        "target Kubernetes 1.37, or remove `minReplicas`",
     ),
-    approximate("optional-groups", GREEDY, report="warning", component=KUBERNETES, since="1.37"),
+    approximate(
+        "optional-groups",
+        GREEDY,
+        "remove the group's `minReplicas` if every group must start",
+        report="warning",
+        component=KUBERNETES,
+        since="1.37",
+    ),
     not_yet_upstream(
         "optional-groups",
-        "below Kubernetes 1.37 there is no minimum of groups",
-        "target Kubernetes 1.37, or make the group whole",
+        "Kubernetes below 1.37 has no minimum of groups",
+        "target Kubernetes 1.37, or remove the group's `minReplicas`",
     ),
     not_yet_upstream(
         "separate",
-        "kube-scheduler keeps groups together and has no way to keep them apart",
-        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "kube-scheduler keeps the pods of a group together and cannot keep groups apart",
+        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
     ),
     never(
         "repeated-domains",
-        "kube-scheduler tells domains apart by the value of one label, so equal values under different parents"
-        " are one domain to it",
-        "place what is around it by the coarser level (Kubernetes 1.37), or give the label unique values",
+        "kube-scheduler identifies a domain by the value of one label, so equal values under different parents are one"
+        " domain",
+        "set a placement on the coarser level around it (Kubernetes 1.37), or give the label unique values",
     ),
     approximate(
         "levels-as-objects",
-        "it has no object for a topology and reads the labels of nodes as they are: there is nothing to apply",
-        "see that the nodes carry the labels of the levels: `kubectl get nodes -L LABEL`",
+        "kube-scheduler reads levels from the labels of nodes and has no object for a topology, so there is nothing to"
+        " apply",
+        "check that the nodes have the labels of the levels: `kubectl get nodes -L LABEL`",
         report="info",
     ),
     never(
         "numa",
-        "kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a node gets",
-        "set the kubelet's topologyManagerPolicy on these nodes, and leave `numa` out",
+        "kube-scheduler does not see NUMA nodes; the kubelet's Topology Manager aligns what a pod gets from its node",
+        "set the kubelet's topologyManagerPolicy on these nodes, and remove `numa`",
     ),
     approximate(
         "queue",
-        "kube-scheduler has no queues: work starts once it fits, within the ResourceQuotas of its namespace",
-        "leave the queue out, or put Kueue in front",
+        "kube-scheduler has no queues; it starts workloads once they fit, within the ResourceQuotas of their namespace",
+        "remove `queue`, or put Kueue in front of it",
         report="warning",
     ),
     Support("priority", component=KUBERNETES, since="1.37"),
     Support("priority", component=KUBERNETES, until="1.36"),
     approximate(
         "priority",
-        "in Kubernetes 1.36 the pods carry the priority; where the feature gate WorkloadAwarePreemption is on,"
-        " that of their groups counts instead, which is written only if the topology says so",
-        "say it: `schedulers: {native: {featureGates: {WorkloadAwarePreemption: true}}}`",
+        "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise"
+        " that of pods; bayplan writes the former only if the topology file states the gate",
+        "if the gate is on, state it in the topology file: `schedulers: {native: {featureGates:"
+        " {WorkloadAwarePreemption: true}}}`",
         report="info",
     ),
     never(
         "never-preempted",
-        "kube-scheduler preempts by priority alone",
-        "name a priority class above all others in `spec.priorityClassName`, and leave `preemptible` out",
+        "kube-scheduler preempts only by priority",
+        "set `spec.priorityClassName` to a class above all others, and remove `preemptible`",
     ),
     Support("label-key-length", up_to=317),
     Support("node-name-length", up_to=253),
     not_yet_here(
         "workload-jobset",
-        "Kubernetes 1.35 marks pods with `workloadRef`, which JobSet 0.11 alone keeps; 0.12 drops it",
+        "Kubernetes 1.35 reads `workloadRef` of the pods, which JobSet keeps only in 0.11 and drops since 0.12",
         "use `workload: job` or `workload: pods`, or target Kubernetes 1.36",
         component=KUBERNETES,
         since="1.35",
@@ -234,26 +236,27 @@ SUPPORT = (
     Support("workload-jobset", component="jobset", since="0.12"),
     never(
         "workload-jobset",
-        "JobSet below 0.12 drops `schedulingGroup` from its pod templates without a word",
+        "JobSet below 0.12 silently drops `schedulingGroup` from its pod templates",
         "target JobSet 0.12 or later, or use `workload: job` or `workload: pods`",
     ),
     never(
         "workload-lws",
-        "a LeaderWorkerSet has one pod template for all of its groups, so its pods can name one PodGroup only",
+        "a LeaderWorkerSet has one pod template for all of its groups, so its pods can name only one PodGroup",
+        "use `workload: jobset`",
     ),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
-    never("workload-sbatch", "a batch script is for Slurm"),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
+    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )
 
 
-# Needs that only kube-scheduler has, and the feature gates that must be on: all are off by default.
+# Needs that only kube-scheduler has, and its feature gates, which are off by default.
 
 NEWEST = Target({"kubernetes": SINCE_TREES})
-"""Amounts are those of the version that holds most; the rows say what older ones make of them."""
+"""Amounts are those of the newest version; the rows limit them for older ones."""
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Gaps of groups, templates, labels and preemption."""
+    """What groups, templates, labels and preemption need."""
     return tuple(need for gang in plan.gangs if gang.copy == 0 for need in _gang_needs(plan, gang))
 
 
@@ -266,7 +269,8 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     if (height := max(map(depth, roots))) > _placed_depth(gang.root):
         yield Need("group-objects", height, at, subject=subject)
     yield Need("templates", _longest_list(templates_by_key), at, subject=subject)
-    yield Need("template-name-length", max(map(len, _names(templates_by_key))), at, subject=subject)
+    longest = max(_names(templates_by_key), key=len)
+    yield Need("template-name-length", len(longest), at, subject=f'the template name "{longest}"')
     if not gang.root.required and (count := _separate_pod_groups(gang.root)) > 1:
         yield Need("groups-together", count, at, subject=subject)
     for unit in once(walk(gang.root)):
@@ -288,7 +292,7 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
 
 
 def _has_unequal_pods(plan: Plan, unit: Unit) -> bool:
-    """Whether podSets under one level ask different amounts of a node."""
+    """Whether podSets under one level request different amounts of a node."""
     requests = [demand(pods, plan.topology) for pods in once(all_pods(unit))]
     return any(each != requests[0] for each in requests)
 
@@ -311,14 +315,14 @@ def _names(templates_by_key: Mapping[TemplateKey, Template]) -> Iterator[str]:
 
 
 def _separate_pod_groups(unit: Unit) -> int:
-    """How many PodGroups a gang would fall into without a group over them; 1 where it has one level or none."""
+    """The number of PodGroups of a gang without a group over them; 1 if it has at most one level."""
     if unit.required or not has_placed_groups(unit):
         return 1
     return sum(_separate_pod_groups(member) for units in unit.groups for member in units.members)
 
 
 def _enclosing_level(root: Unit, wanted: Unit) -> str:
-    """The level that already keeps together what is around a unit: that of the nearest placed unit above it."""
+    """The level of the nearest unit with a placement around a unit."""
     for units in root.groups:
         for member in units.members:
             if member is wanted:
@@ -330,12 +334,12 @@ def _enclosing_level(root: Unit, wanted: Unit) -> str:
 
 # Feature gates (kube_features.go, 1.35.0 to 1.37.0).
 #
-# While a gate is off, the API server drops the fields that belong to it and warns of nothing (pkg/registry/scheduling,
-# strategy.go), so a missing gate looks like success. Only a second apply of the same object may be refused.
+# While a gate is off, the API server silently drops the fields that belong to it (pkg/registry/scheduling,
+# strategy.go), so a missing gate looks like success. It may refuse only a second apply of the same object.
 
 
 class FeatureGate(NamedTuple):
-    """A feature gate, where it is needed and what for."""
+    """A feature gate, which components need it, and what for."""
 
     gate: str
     where: str
@@ -358,14 +362,14 @@ def needed_gates(plan: Plan, target: Target) -> Iterator[FeatureGate]:
     tree = any(node.children for node in nodes)
     if tree or any(node.key for node in nodes):  # CompositePodGroup depends on it, with or without levels
         yield FeatureGate(
-            "TopologyAwareWorkloadScheduling", BOTH, "for levels, which are dropped without a word while it is off"
+            "TopologyAwareWorkloadScheduling", BOTH, "for levels, which Kubernetes silently drops while it is off"
         )
     if tree:
-        yield FeatureGate("CompositePodGroup", EVERYWHERE, "for groups of groups")
+        yield FeatureGate("CompositePodGroup", EVERYWHERE, "for nested groups")
 
 
 def apis(nodes: list[Node], target: Target) -> set[str]:
-    """The API versions of what is written; none of them is served by default."""
+    """The API versions of the objects; Kubernetes serves none of them by default."""
     if target.since(COMPONENT, SINCE_TREES):
         composite = {"scheduling.k8s.io/v1alpha3"} if any(node.children for node in nodes) else set()
         return {"scheduling.k8s.io/v1beta1", *composite}
@@ -373,23 +377,23 @@ def apis(nodes: list[Node], target: Target) -> set[str]:
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
-    """One for each gate, unless the topology file says that it is on."""
+    """One for each gate, unless the topology file states that it is on."""
     for gate, where, why in needed_gates(plan, target) if target.since(COMPONENT, SINCE_WORKLOADS) else ():
         stated = plan.topology.gates("native").get(gate)
         needs = f"Kubernetes {target.version(COMPONENT)} needs the feature gate {gate} in {where} {why}"
         if stated is False:
             route = ("topology", "spec", "schedulers", "native", "featureGates", gate)
-            hint = "switch it on, or choose another scheduler"
-            yield error("F689", route, f"{needs}; the topology says that it is off", hint=hint)
+            hint = "enable it and correct this file, or choose another scheduler"
+            yield error("F689", route, f"{needs}; the topology file states that it is off", hint=hint)
         elif stated is None:
             hint = (
-                f"once it is on, say so in the topology: `schedulers: {{native: {{featureGates: {{{gate}: true}}}}}}`"
+                f"if it is on, state it in the topology: `schedulers: {{native: {{featureGates: {{{gate}: true}}}}}}`"
             )
             yield info("F689", ("topology", "metadata", "name"), f"{needs}; it is off by default", hint=hint)
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """Reported once, so that nobody looks for the objects of an export that writes nothing."""
+    """One need, so that a user who exports the levels learns that there are no objects."""
     return (Need("levels-as-objects", 1, ("topology", "metadata", "name")),)
 
 
@@ -400,4 +404,4 @@ BACKEND = Backend(
     notices=notices,
     cluster=Cluster(needs=cluster_needs),
 )
-"""Nothing folds: a pod template names one PodGroup, so every placed group needs templates of its own."""
+"""Nothing folds: a pod template names one PodGroup, so each group with a placement needs its own templates."""

@@ -1,7 +1,7 @@
-"""A gang as Workload, CompositePodGroups and PodGroups (scheduling.k8s.io), and the mark that ties pods to them.
+"""A gang as Workload, CompositePodGroups and PodGroups (`scheduling.k8s.io`), and the mark that binds pods to them.
 
-Read from k8s.io/api scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0). Templates
-only explain where a group came from: the scheduler reads the groups themselves, so each repeats what its template says.
+Read from `k8s.io/api` scheduling/v1alpha1 (v0.35.0), v1alpha2 (v0.36.0), v1beta1 and v1alpha3 (v0.37.0). The scheduler
+reads only the groups, so each group repeats the fields of its template.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ GROUP = "scheduling.k8s.io"
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """One Workload for each gang and one object for each of its groups; on every pod, its group's name."""
+    """One Workload for each gang and one object for each of its groups; each pod names its group."""
     lowered = [_gang(plan, gang, target) for gang in plan.gangs]
     marks = {key: mark for each in lowered for key, mark in each.marks.items()}
     return Lowered(tuple(document for each in lowered for document in each.documents), marks)
@@ -60,7 +60,7 @@ def _leaves(nodes: tuple[Node, ...]) -> Iterator[Node]:
 
 
 def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Lowered:
-    """1.35: a Workload counts pods that name it, and no more."""
+    """1.35: a Workload only counts the pods that name it."""
     workload = {
         "apiVersion": f"{GROUP}/v1alpha1",
         "kind": "Workload",
@@ -72,14 +72,14 @@ def _counting_workload(plan: Plan, gang: GangPlan, root: Node, name: str) -> Low
 
 
 def _marks(plan: Plan, group: Mapping[str, Any]) -> Marks:
-    """All pods of a tree have one scheduler, which needs no name by default, and one priority (KEP-4671, KEP-5710)."""
+    """All pods of a tree have one scheduler, by default without a name, and one priority (KEP-4671, KEP-5710)."""
     own = plan.topology.schedulers.get("native", {})
     spec = non_empty(schedulerName=own.get("schedulerName", ""), priorityClassName=plan.workflow.priority_class)
     return Marks(pod=PodParts(spec={**spec, **group}))
 
 
 class _Manifests:
-    """The objects of one gang in the words of one version."""
+    """The objects of one gang in the API of one version."""
 
     def __init__(self, plan: Plan, gang: GangPlan, target: Target) -> None:
         self.gang = gang
@@ -91,11 +91,11 @@ class _Manifests:
         self.priority = non_empty(priorityClassName=plan.workflow.priority_class) if self.preemption else {}
 
     def name(self, node: Node) -> str:
-        """The object of a group: the gang's name, and the group's."""
+        """The name of a group's object: the name of the gang and that of the group."""
         return f"{self.gang.name}-{node.name}" if node.name else self.gang.name
 
     def workload(self, templates_by_key: Mapping[TemplateKey, Template]) -> Manifest:
-        """What the groups are made from."""
+        """The Workload with the templates of the groups."""
         return self._object(self.api, "Workload", self.gang.name, self._lists(templates_by_key.values()))
 
     def _lists(self, templates_by_key: Any) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class _Manifests:
         return {"podGroupTemplateRef": {"workload": reference}}
 
     def _rules(self, node: Node) -> dict[str, Any]:
-        """What a template and its groups say alike."""
+        """The fields that a template shares with its groups."""
         count = "minGroupCount" if node.children else "minCount"
         return {
             "schedulingPolicy": {"gang": {count: node.minimum}},
@@ -138,7 +138,7 @@ class _Manifests:
         }
 
     def _disruption(self, node: Node) -> dict[str, Any]:
-        """A group in which nothing may be missing is evicted as a whole; the rest pod by pod, which is the default."""
+        """Kubernetes evicts a group that needs all of its pods as a whole, and others pod by pod (the default)."""
         if not (node.whole and self.preemption):
             return {}
         return {"disruptionMode": {"all": {}} if self.trees else "PodGroup"}
@@ -146,9 +146,9 @@ class _Manifests:
 
 # A gang as the tree of groups that kube-scheduler sees, for one version of Kubernetes.
 #
-# 1.37 has a tree (KEP-6012): CompositePodGroups over PodGroups over pods. 1.36 has PodGroups alone, each with one
-# level, and 1.35 nothing but a count of pods. A tree is as flat as the plan allows: a group of the file that neither
-# has a placement nor is optional needs no object, and a tree has at most 4 levels.
+# 1.37 has a tree (KEP-6012): CompositePodGroups over PodGroups over pods. 1.36 has only PodGroups, each with one level,
+# and 1.35 only counts pods. A tree is as flat as the plan allows: a group needs no object if it has no placement and is
+# not optional. A tree has at most 4 levels.
 
 COMPONENT = "kubernetes"
 SINCE_WORKLOADS, SINCE_LEVELS, SINCE_TREES = "1.35", "1.36", "1.37"
@@ -167,14 +167,14 @@ class Node(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether nothing in it may be missing."""
+        """Whether all of its pods must start."""
         if self.pods:
             return self.minimum == sum(pods.replicas for pods in self.pods)
         return self.minimum == len(self.children) and all(child.whole for child in self.children)
 
 
 def group_trees(plan: Plan, root: Unit, target: Target) -> tuple[Node, ...]:
-    """The groups of a gang that have no parent. Several come only of a gap that the user has accepted."""
+    """The groups of a gang that have no parent. There are several only if the user has accepted a gap."""
     if target.since(COMPONENT, SINCE_TREES):
         return (_node(plan, root, ""),)
     if target.since(COMPONENT, SINCE_LEVELS):
@@ -190,12 +190,12 @@ def walk_nodes(nodes: tuple[Node, ...], parent: Node | None = None) -> Iterator[
 
 
 def depth(node: Node) -> int:
-    """How many objects lie on the longest way down to pods."""
+    """The number of objects on the longest path down to pods."""
     return 1 + max(map(depth, node.children), default=0)
 
 
 def _is_flat(unit: Unit) -> bool:
-    """Whether one PodGroup says all there is to say of the unit."""
+    """Whether one PodGroup can express the unit."""
     has_optional_groups = any(units.optional for each in walk(unit) for units in each.groups)
     return not (has_placed_groups(unit) or has_optional_groups or has_several_minimums(unit))
 
@@ -229,18 +229,18 @@ def _below(plan: Plan, unit: Unit, stem: str, only_group: Units | None) -> Itera
 
 
 def _without_wrapper(node: Node) -> tuple[Node, ...]:
-    """The children of a group that places nothing and needs them all, instead of it."""
+    """The children instead of the group, if it has no level and needs all of them."""
     return node.children if node.children and not node.key and node.minimum == len(node.children) else (node,)
 
 
 def _stem(unit: Unit, units: Units, stem: str) -> str:
-    """The names of the groups on the way down, without their numbers."""
+    """The names of the groups on the path from the gang, without their numbers."""
     own = units.name[len(unit.name) + 1 :] if unit.name else units.name
     return f"{stem}-{own}" if stem else own
 
 
 def _outermost(plan: Plan, unit: Unit, stem: str) -> Iterator[Node]:
-    """1.36: a PodGroup for the whole gang if its level is the only one, else one for each outermost placed group."""
+    """1.36: one PodGroup for a gang whose level is the only one, or one for each outermost group with a level."""
     if unit.required or not has_placed_groups(unit):
         yield _leaf(plan, unit, stem)
         return

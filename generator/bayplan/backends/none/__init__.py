@@ -1,9 +1,10 @@
 """No gang scheduler: plain manifests for Kubernetes' default scheduler, placement as pod affinity (`spec.affinity`).
 
-Read from kubernetes pkg/scheduler/framework/plugins/interpodaffinity (1.32 to 1.37). The first pod of a set with
-affinity to itself may go to any node that has the label; every further pod must follow it. A pod counts for an incoming
-one only if it matches *all* of its required terms, so of nested required levels only the innermost can be a required
-term: the first pod of every further group would ignore the others. These become preferences, scored one by one.
+Read from `kubernetes/kubernetes`, pkg/scheduler/framework/plugins/interpodaffinity (1.32 to 1.37). The first pod of a
+set with affinity to itself may go to any node that has the label; every further pod must follow it. A pod counts for an
+incoming one only if it matches *all* of its required terms. So of nested required levels only the innermost can be a
+required term: the first pod of every further group would ignore the others. These become preferences, which the
+scheduler scores one by one.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from bayplan.model.target import Target
 from bayplan.model.topology import HOST, Pool
 
 FEATURES: Mapping[str, Feature] = {
-    "group-label-length": Feature("long names of group instances", "characters", "F734", True),
-    "outer-level": Feature("a required level around groups with required levels of their own", code="F732"),
-    "level-labels": Feature("groups kept apart by a level that has several labels", "labels", "F733"),
+    "group-label-length": Feature("long names of group instances", "characters", "F613", True),
+    "outer-level": Feature("a required level around groups with required levels", code="F638"),
+    "level-labels": Feature("`separate` for a level with several labels", "labels", "F602"),
 }
 
-ANOTHER = "use a scheduler of gangs, such as `-s kai`"
+ANOTHER = "use a gang scheduler, such as `-s kai`"
+SCORE = "the default scheduler uses the preferred level only as one of several scores"
 SUPPORT = (
     *exact(
         "uneven-groups mixed-pod-sets required-and-preferred rank-order optional-pods optional-groups separate",
@@ -37,82 +39,88 @@ SUPPORT = (
     ),
     approximate(
         "gang",
-        "the default scheduler starts pods one by one, as room allows, and those that run keep their nodes while"
-        " they wait for the rest",
+        "the default scheduler starts pods one by one as room allows, and pods that run keep their nodes while they"
+        " wait for the rest",
         ANOTHER,
         report="warning",
     ),
     Support("group-depth", up_to=1),
-    approximate("group-depth", "an outer level is no more than a preference", report="info"),
+    approximate(
+        "group-depth", "the default scheduler keeps the innermost level and only prefers the outer ones", report="info"
+    ),
     approximate(
         "required-level",
-        "it is pod affinity: the first pod chooses the domain, whether or not it has room for the others, and"
-        " the rest follow it or wait for ever",
+        "the default scheduler lets the first pod choose a domain, even if it has no room for the others, which"
+        " follow it or wait forever",
         ANOTHER,
         report="warning",
     ),
     approximate(
         "outer-level",
-        "a pod counts for pod affinity only if it matches all required terms, so the first pod of every further"
-        " group would ignore the outer one; it is written as a preference",
+        "the default scheduler would ignore this level for the first pod of each further group, so bayplan writes"
+        " only a preference",
         f"require only the innermost level, or {ANOTHER}",
     ),
-    approximate("preferred-level", "it is one score among those of the default scheduler", report="info"),
-    approximate("group-preferred", "it is one score among those of the default scheduler", report="info"),
+    approximate(
+        "preferred-level", "the default scheduler uses the preferred level only as one of several scores", report="info"
+    ),
+    approximate(
+        "group-preferred", "the default scheduler uses the preferred level only as one of several scores", report="info"
+    ),
     approximate(
         "optional-pods-placed",
-        "the first pods choose a domain, and further ones wait if it has no room for them",
-        "leave `minReplicas` out where every pod matters",
+        "the default scheduler lets the first pods choose a domain; the other pods wait if it has no room for them",
+        "remove `minReplicas` if every pod matters",
     ),
     Support("level-labels", up_to=1),
     never(
         "level-labels",
-        "a term of pod affinity has one node label, and these pools have several for the level",
-        "give the level the same label in all pools, or leave `separate` out",
+        "a term of pod affinity has one node label, but these pools have several for the level",
+        "give the level the same label in all pools, or remove `separate`",
     ),
     never(
         "numa",
-        "the kubelet's topology manager decides it for the whole node",
-        "set `topologyManagerPolicy` on the nodes of the pool, and leave `numa` out",
+        "the default scheduler does not see NUMA nodes; the kubelet's topology manager decides for the whole node",
+        "set `topologyManagerPolicy` on the nodes of the pool, and remove `numa`",
     ),
     approximate(
         "queue",
-        "the default scheduler knows no queues, so it is left out",
+        "the default scheduler has no queues, so bayplan omits the queue",
         "limit namespaces with a ResourceQuota",
         report="warning",
     ),
     approximate(
         "preemptible",
-        "whom a pod may preempt is said by its PriorityClass alone",
+        "the default scheduler decides only by PriorityClass which pods it preempts",
         "set `spec.priorityClassName`",
         report="warning",
     ),
     Support("group-label-length", up_to=63),
     never(
         "group-label-length",
-        "pod affinity selects a group by a label, whose value has 63 characters at most",
+        "pod affinity selects the pods of a group by a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
-    not_yet_here("workload-lws", "bayplan writes no LeaderWorkerSets"),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
-    never("workload-sbatch", "an sbatch script is for Slurm"),
+    not_yet_here("workload-lws", hint="use `workload: jobset`"),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
+    never("workload-sbatch", hint="use `workload: jobset`, or `-s slurm`"),
 )
 
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SEPARATE_LABEL = "bayplan.dev/separate"
 WEIGHT = 100
-"""Of a preferred term, 1 to 100: as much as one can say."""
+"""The weight of a preferred term: the largest, of 1 to 100."""
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Levels around levels, groups kept apart by levels that pools label differently, and names that become labels."""
+    """Nested levels, `separate` for levels that pools label differently, and names that become labels."""
     gangs = [gang for gang in plan.gangs if gang.copy == 0]
     units = [(gang, unit) for gang in gangs for unit in once(walk(gang.root))]
-    longest = max(((len(unit.name), unit.route) for _, unit in units), key=lambda each: each[0], default=(0, ()))
+    longest = max((unit for _, unit in units), key=lambda unit: len(unit.name))
     return (
         *(need for gang, unit in units for need in _level_needs(plan, gang, unit)),
-        Need("group-label-length", *longest),
+        Need("group-label-length", len(longest.name), longest.route, subject=f'the group name "{longest.name}"'),
     )
 
 
@@ -122,13 +130,13 @@ def _level_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     if unit.required and any(other.required for other in below):
         yield Need("outer-level", 1, (*unit.route, "placement", "required"), subject=subject)
     if unit.separate:
-        yield Need(
-            "level-labels", len(level_labels(plan, unit, unit.separate)), (*unit.route, "separate"), subject=subject
-        )
+        labels = len(level_labels(plan, unit, unit.separate))
+        level = f'level "{unit.separate}" of {subject}'
+        yield Need("level-labels", labels, (*unit.route, "separate"), subject=level)
 
 
 class Ancestor(NamedTuple):
-    """One unit on the way from the gang to a podSet, and the label that its pods are known by ("": the gang's)."""
+    """One unit on the path from the gang to a podSet, and the label that selects its pods ("": that of the gang)."""
 
     unit: Unit
     units: Units | None
@@ -146,12 +154,12 @@ def podset_paths(unit: Unit, outer: tuple[Ancestor, ...] = ()) -> Iterator[tuple
 
 
 def innermost_required(path: tuple[Ancestor, ...]) -> Unit | None:
-    """The unit on the way whose required level can be a required term."""
+    """The unit on the path whose required level can be a required term."""
     return next((ancestor.unit for ancestor in reversed(path) if ancestor.unit.required), None)
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """No documents of its own: affinity terms on the pods, and labels that the terms select by."""
+    """No documents: affinity terms on the pods, and labels that the terms select."""
     marks = {
         (gang.name, pods.name): Marks(pod=PodParts(labels=_labels(path), spec=_spec(plan, gang, path)))
         for gang in plan.gangs
@@ -161,7 +169,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _labels(path: tuple[Ancestor, ...]) -> dict[str, str]:
-    """Units around the innermost, which has a label already, and the groups whose instances keep apart."""
+    """Labels of the units around the innermost one, which has a label already, and of groups with `separate`."""
     around = {ancestor.key: ancestor.unit.name for ancestor in path if ancestor.key and ancestor.key != GROUP_LABEL}
     return around | {
         _separate_key(ancestor): ancestor.units.name for ancestor in path if ancestor.units and ancestor.unit.separate
@@ -220,9 +228,9 @@ def _pod_anti_affinity(plan: Plan, gang: GangPlan, path: tuple[Ancestor, ...]) -
 
 
 def level_labels(plan: Plan, unit: Unit, level: str) -> tuple[tuple[str, ...], ...]:
-    """For each pool of the unit's pods, the node labels that tell the domains of a level apart; equal ones once.
+    """For each pool of the unit's pods, the node labels that identify the domains of a level; equal ones once.
 
-    Where values repeat under other parents, the parent's label belongs to it.
+    If values repeat under several parents, the labels include that of the parent.
     """
     pools = {pods.pool: plan.topology.pool(pods.pool) for pods in all_pods(unit)}.values()
     return tuple({_domain_labels(pool, level): None for pool in pools if pool and level and pool.level(level)})
@@ -238,7 +246,7 @@ def _domain_labels(pool: Pool, level: str) -> tuple[str, ...]:
 
 
 def topology_keys(plan: Plan, unit: Unit, level: str) -> tuple[str, ...]:
-    """The labels of a level of a placement, for which all pools of the unit have the same; none for no level."""
+    """The labels of the level of a placement, the same in all pools of the unit; empty without a level."""
     pool = plan.topology.pool(next(all_pods(unit)).pool)
     return _domain_labels(pool, level) if pool and level and pool.level(level) else ()
 

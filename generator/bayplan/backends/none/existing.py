@@ -1,4 +1,4 @@
-"""Pod affinity on workloads that exist already: pods are selected by the labels of their templates."""
+"""Pod affinity on existing workloads: terms select pods by the labels of their templates."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from bayplan.model.manifest import Lowered, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
-ALIKE = "affinity selects pods by labels, and all pods of one template carry the same"
+ALIKE = "pod affinity selects pods by labels, and all pods of one template have the same labels"
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler of their own",
-        "use a JobSet, or another workload whose pods are scheduled as their template says",
-        word="not yet here",
+        "another scheduler places the pods of this kind",
+        "use a JobSet, or another kind whose pods follow their template",
+        word="not yet in bayplan",
         but=PLAIN,
     ),
-    *refuses("copies", ALIKE, "write a replicatedJob for each group, or use a scheduler of gangs", word="not yet here"),
-    *refuses("ranks", ALIKE, "write a pod template for each group, or use a scheduler of gangs"),
-    *refuses("gangs", ALIKE, "write a workload for each gang, or use a scheduler of gangs", word="not yet here"),
+    *refuses(
+        "copies", ALIKE, "write a replicatedJob for each group, or use a gang scheduler", word="not yet in bayplan"
+    ),
+    *refuses("ranks", ALIKE, "write a pod template for each group, or use a gang scheduler"),
+    *refuses("gangs", ALIKE, "write a workload for each gang, or use a gang scheduler", word="not yet in bayplan"),
 )
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The same terms, and the label of the group that pods are selected by: others write it on pods that they build."""
+    """The same terms, and the group label that they select, which bayplan's own workloads have already."""
     lowered = lower(plan, shape, target)
     groups = {
         (gang.name, pods.name): {GROUP_LABEL: path[-1].unit.name}

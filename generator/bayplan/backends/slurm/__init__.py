@@ -1,6 +1,6 @@
 """Slurm 24.11 to 25.11: one sbatch script for a gang, one submit script for several.
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users.
+The rows declare what Slurm supports, by feature, amount and version. Messages and docs/schedulers.md print the reasons.
 """
 
 from __future__ import annotations
@@ -26,34 +26,33 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.slurm import topology_conf, topology_yaml
 
-KUBERNETES = "Slurm runs no Kubernetes objects"
-FIXED = "a Slurm job starts with a fixed number of nodes; a range of nodes and segments exclude each other"
-WHOLE = "leave `minReplicas` out"
-CARDS = "tasks see all network cards of their node, and NCCL is told which of them to use"
+FIXED = "Slurm starts a job with a fixed number of nodes, and does not accept a range of nodes together with segments"
+WHOLE = "remove `minReplicas`"
+CARDS = "Slurm lets tasks see all network cards of their node; bayplan sets the NCCL variables that select cards"
 FEATURES: Mapping[str, Feature] = {
     "tree-placement": Feature("a required level over a tree of switches", code="F700"),
-    "unlike-shapes": Feature("one placement over pods that take several sections of a job", code="F701"),
-    "nested-placement": Feature("a placement between the segments and the whole job", code="F702"),
-    "large-segment": Feature("a domain that no block of Slurm stands for", "nodes together", "F703"),
-    "padded-level": Feature("a level that takes empty or short blocks", code="F705"),
-    "consolidated-segments": Feature("groups in domains of their own inside one larger domain", code="F706"),
-    "separate-above-block": Feature("one group instance a domain above the finest level", code="F707"),
-    "shared-channel": Feature("an IMEX channel for each of several groups", code="F708"),
-    "task-restart": Feature("containers that start again in their pod", code="F709"),
-    "torn-channel": Feature("a ComputeDomain over several sections of a job", code="F710"),
-    "shared-nodes": Feature("several pods on a node", "pods a node", "F711"),
-    "pod-template": Feature("fields of a pod template", code="F712"),
-    "no-command": Feature("a container's own entrypoint", code="F713", firm=True),
-    "own-network": Feature("ports and shared memory of the pod's own", code="F714"),
+    "unlike-shapes": Feature("one placement over several sections of a heterogeneous job", code="F625"),
+    "nested-placement": Feature("a placement between the segments and the whole job", code="F638"),
+    "large-segment": Feature("groups larger than the blocks of their level", code="F703"),
+    "padded-level": Feature("empty or short blocks", code="F705"),
+    "consolidated-segments": Feature("groups with a level each inside one larger domain", code="F638"),
+    "separate-above-block": Feature("`separate` above the finest level", code="F602"),
+    "shared-channel": Feature("an IMEX channel for each of several groups", "ComputeDomains in one section", "F626"),
+    "task-restart": Feature("`restartPolicy: OnFailure`", code="F709"),
+    "torn-channel": Feature("a ComputeDomain over several sections of a heterogeneous job", code="F681"),
+    "shared-nodes": Feature("pods of one gang spread over more nodes than they need", code="F711"),
+    "pod-template": Feature("`template`: fields of a pod template", code="F712"),
+    "no-command": Feature("a podSet without `command`", code="F713", firm=True),
+    "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
-    "other-resources": Feature("resources besides GPUs, CPUs, memory and ephemeral storage", code="F716"),
-    "scattered-names": Feature("neighbouring ranks in one domain where node names mix the domains", code="F717"),
-    "many-nodes": Feature("a large cluster", "nodes", "F718", True),
-    "several-layouts": Feature("several pools with levels of their own", "pools", "F692"),
+    "other-resources": Feature("resources other than GPUs, CPUs, memory and ephemeral storage", code="F716"),
+    "scattered-names": Feature("neighbouring ranks in one domain if node names mix the domains", code="F717"),
+    "many-nodes": Feature("many nodes", "nodes", "F718", True),
+    "several-layouts": Feature("several pools with levels of their own", "pools with levels", "F692"),
     "shared-partition": Feature("several pools in one partition", "pools", "F693"),
-    "mapped-names": Feature("nodes by their names in Slurm", code="F719", firm=True),
+    "mapped-names": Feature("unique names of nodes in Slurm", code="F719", firm=True),
 }
-"""What only Slurm is asked for."""
+"""Features that concern only Slurm."""
 
 
 def _since_version(feature: str, version: str, reason: str, hint: str) -> tuple[Support, Support]:
@@ -65,9 +64,9 @@ def _since_version(feature: str, version: str, reason: str, hint: str) -> tuple[
 
 
 def _kinds() -> tuple[Support, ...]:
-    hint = "leave `workload` out"
+    hint = "remove `workload`"
     kinds = ("job", "jobset", "pods", "lws", "volcano-job")
-    return tuple(never(f"workload-{kind}", KUBERNETES, hint) for kind in kinds)
+    return tuple(never(f"workload-{kind}", "Slurm does not run Kubernetes objects", hint) for kind in kinds)
 
 
 PLACED = (
@@ -79,78 +78,80 @@ PLACED = (
     *_since_version(
         "several-layouts",
         "25.05",
-        "one topology.conf has one base block size for all pools, and Slurm below 25.05 has nothing else",
-        "target Slurm 25.05, whose topology.yaml has one topology a pool, or give each pool a cluster of its own",
+        "Slurm below 25.05 reads only topology.conf, which has one base block size for all pools",
+        "target Slurm 25.05, whose topology.yaml has one topology for each pool, or give each pool its own cluster",
     ),
     Support("shared-partition", up_to=1),
     never(
         "shared-partition",
-        "Slurm picks nodes by partition, and knows no pools",
-        "name a partition for each: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` in the topology, or"
-        " a `constraint` in `backends: {slurm: ...}`",
+        "Slurm selects nodes by partition and does not know pools",
+        "name a partition for each pool in the topology file, `schedulers: {slurm: {pools: {POOL: {partition:"
+        " NAME}}}}`, or a `constraint` in `backends: {slurm: ...}`",
     ),
     approximate(
         "preferred-level",
-        "topology/block knows no preference: what fits one planning size stays in one block, anything larger"
-        " goes anywhere; topology/tree waits for few leaf switches, for some time",
-        "require the level, or leave it out",
+        "Slurm only approximates preferred levels: topology/block keeps a job in one block if it fits, otherwise"
+        " anywhere; topology/tree waits some time for few leaf switches",
+        "require the level, or remove `preferred`",
     ),
     never(
         "tree-placement",
-        "--switches bounds the number of leaf switches, and only until its time is over",
-        "set `schedulers: {slurm: {plugin: block}}` and configure topology/block, or prefer the level",
+        "Slurm with topology/tree cannot require a level: --switches limits the number of leaf switches, and only"
+        " for some time",
+        "configure topology/block and set `schedulers: {slurm: {plugin: block}}`, or use `preferred`",
     ),
     never(
         "unlike-shapes",
-        "the sections of a heterogeneous job are placed one by one and share no block",
-        "make the podSets alike and their groups of one size, or leave the placement over them out",
+        "Slurm places the sections of a heterogeneous job one by one, and they share no block",
+        "make the podSets equal and their groups of one size, or remove the placement over them",
     ),
     never(
         "nested-placement",
-        "a job is cut into segments once, and only all of them together share an aggregated block",
-        "leave out one of the placements, or make each of the outer groups a gang of its own",
+        "Slurm cuts a job into segments only once, and only all segments together share an aggregated block",
+        "remove one of the placements, or make each of the outer groups a gang",
     ),
     never(
         "large-segment",
-        "Slurm keeps nodes together that fit one of its BlockSizes, and the level has none of that size",
-        "raise the level's `plan` up to the nodes of its smallest domain, or make the group smaller",
+        "Slurm keeps nodes together only if they fit one of its BlockSizes, and the level has no block of that size",
+        "raise the level's `plan`, at most to the nodes of its smallest domain, or make the group smaller",
     ),
     *_since_version(
         "padded-level",
         "25.05",
-        "Slurm below 25.05 refuses blocks without nodes, or with fewer than the base size",
-        "target Slurm 25.05, or give every domain 2, 4, 8, ... of the next level, and none fewer nodes than planned",
+        "Slurm below 25.05 refuses blocks without nodes, or with fewer nodes than the base size",
+        "target Slurm 25.05, or give each domain 2, 4, 8, ... domains of the next level, each with all planned nodes",
     ),
     *_since_version(
         "consolidated-segments",
         "25.11",
-        "--consolidate-segments came with Slurm 25.11; before, the segments of a job may be anywhere",
-        "target Slurm 25.11, or leave the outer placement out",
+        "Slurm below 25.11 places the segments of a job anywhere; it has no --consolidate-segments",
+        "target Slurm 25.11, or remove the outer placement",
     ),
     *_since_version(
         "separate",
         "25.11",
-        "--spread-segments came with Slurm 25.11",
-        "target Slurm 25.11, or leave it out: groups that fill more than half of a block are apart by arithmetic",
+        "Slurm below 25.11 cannot keep groups apart; it has no --spread-segments",
+        "target Slurm 25.11, or remove `separate`; a group that fills more than half of a block never shares it with"
+        " another one",
     ),
     never(
         "separate-above-block",
-        "--spread-segments keeps segments in different base blocks, which may share what is above",
-        "separate by the finest level",
+        "Slurm spreads segments over base blocks, which may share the domains above (--spread-segments)",
+        "set `separate` to the finest level",
     ),
     Support("scattered-names", component="slurm", until="25.05"),
     approximate(
         "scattered-names",
         "Slurm numbers the nodes of a job by name, unless TopologyParam has BlockAsNodeRank",
-        "set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block neighbouring names",
+        "set TopologyParam=BlockAsNodeRank in slurm.conf, or give the nodes of a block consecutive names",
         report="warning",
         component="slurm",
         since="25.11",
     ),
     not_yet_upstream(
         "scattered-names",
-        "Slurm 25.05 numbers the nodes of a job by name, so a group of ranks would not be a segment",
-        "give the nodes of a block names that follow each other, or target Slurm 25.11",
+        "Slurm 25.05 numbers the nodes of a job by name, so the ranks of a group do not follow each other in a segment",
+        "give the nodes of a block consecutive names, or target Slurm 25.11",
     ),
 )
 CHANNELS = (
@@ -159,20 +160,20 @@ CHANNELS = (
     *_since_version(
         "compute-domain-each",
         "25.11",
-        "a channel for each segment came with Slurm 25.11; before, a job has one",
-        "target Slurm 25.11, or leave `computeDomain: group` out",
+        "Slurm below 25.11 has one IMEX channel for each job, not for each segment",
+        "target Slurm 25.11, or remove `computeDomain: group`",
     ),
     Support("shared-channel", component="slurm", since="25.11", up_to=1),
     approximate(
         "shared-channel",
-        "the groups share the one IMEX channel of their job; where they are placed keeps NVLink whole",
-        "target Slurm 25.11, and let segments and ComputeDomains be the same groups",
+        "Slurm gives all groups of a section the one IMEX channel of their job; their placement keeps NVLink whole",
+        "target Slurm 25.11, and give each segment one ComputeDomain",
         report="warning",
     ),
     never(
         "torn-channel",
-        "each section of a heterogeneous job has an IMEX channel of its own",
-        "make the pods of a ComputeDomain alike, or set `computeDomain: never`",
+        "Slurm gives each section of a heterogeneous job its own IMEX channel",
+        "make the pods of a ComputeDomain equal, or set `computeDomain: never`",
     ),
 )
 PODS = (
@@ -183,52 +184,58 @@ PODS = (
     approximate("network-claim", CARDS, report="info"),
     approximate(
         "pod-network",
-        "tasks are in their node's network: nothing is attached, and NCCL and Gloo choose the interface",
-        "where they choose the wrong one, name that of the nodes in the podSet's `env`",
+        "Slurm runs tasks in the network of their node and attaches no other; NCCL and Gloo choose the interface",
+        "if they choose the wrong one, name an interface of the nodes in the podSet's `env`",
         report="info",
     ),
     never(
         "fixed-address",
-        "a task has the addresses of its node",
-        "leave `address` out: rank 0 is found by the name of its node",
+        "Slurm gives tasks the addresses of their node",
+        "remove `address`; tasks find rank 0 by the name of its node",
     ),
     Support("gpu-claim"),
     not_yet_here(
         "numa",
-        "Slurm binds tasks by its own options",
-        "leave `numa` out; GPUs and cores of a task are near each other where gres.conf names the cores",
+        "Slurm binds tasks to NUMA nodes by its own options, which bayplan does not write",
+        "remove `numa`; GPUs and cores of a task are near each other if gres.conf names the cores",
     ),
     approximate(
         "shared-nodes",
-        "each node takes that many of them, so they are packed where Kubernetes might have spread them",
-        "set `wholeNode: true` for one a node",
+        "Slurm packs as many pods on each node as fit; Kubernetes might spread them",
+        "set `wholeNode: true` for one pod per node",
         report="info",
     ),
     never(
-        "pod-template", KUBERNETES, "leave `template` out, and say with `env`, `files` and `resources` what Slurm needs"
+        "pod-template",
+        "Slurm runs no Kubernetes pods, so `template` has no effect",
+        "remove `template`, and use `env`, `files` and `resources`",
     ),
     approximate(
         "task-restart",
-        "a task that fails ends its job; only the whole gang can start again",
-        "set `maxRestarts` to start the gang again",
+        "Slurm ends the job if a task fails; it can restart only the whole gang",
+        "set `maxRestarts` to restart the gang",
         report="warning",
     ),
-    never("no-command", "srun starts a command, not an image", "write the `command` that the image would run"),
+    never(
+        "no-command",
+        "Slurm does not run the entrypoint of an image; srun starts a command",
+        "set `command` to the command that the image would run",
+    ),
     approximate(
         "own-network",
-        "tasks use the network and the /dev/shm of their node",
-        "pick ports that are free on the nodes",
+        "Slurm tasks use the network and the /dev/shm of their node",
+        "choose ports that are free on the nodes",
         report="info",
     ),
     never(
         "no-container",
-        "`container: none` runs the command on the node, which knows no image and no mounted files",
-        "leave `backends: {slurm: {container: none}}` out where the cluster has pyxis, or the image and files",
+        "Slurm runs the command directly on the node (`container: none`), without image and without mounted files",
+        "remove `backends: {slurm: {container: none}}` if the cluster has pyxis, or remove the image and the files",
     ),
     not_yet_here(
         "other-resources",
-        "Slurm knows extended resources only as gres of its own configuration",
-        "leave them out; a job reaches the devices of its nodes",
+        "Slurm knows extended resources only as gres from its own configuration, which bayplan does not know",
+        "remove them; a job can use the devices of its nodes",
     ),
 )
 SUPPORT = (
@@ -240,31 +247,33 @@ SUPPORT = (
     *PODS,
     approximate(
         "priority",
-        "Slurm knows no priority classes; its multifactor plugin and the QOS decide",
-        "name a QOS, `backends: {slurm: {qos: high}}`",
+        "Slurm has no priority classes; its multifactor plugin and the QOS decide",
+        "name a QOS: `backends: {slurm: {qos: high}}`",
         report="warning",
     ),
     approximate(
         "preemptible",
-        "in Slurm the QOS or the partition says who preempts whom",
-        "name a QOS, `backends: {slurm: {qos: high}}`",
+        "Slurm decides by QOS or partition which jobs preempt others",
+        "name a QOS: `backends: {slurm: {qos: high}}`",
         report="warning",
     ),
     Support("many-nodes", up_to=65_536),
     never(
-        "many-nodes", "a Slurm cluster has at most 65,536 nodes", "split the cluster, or leave pools out of this file"
+        "many-nodes",
+        "a Slurm cluster has at most 65,536 nodes",
+        "split the cluster, or remove pools from this file that Slurm does not run",
     ),
     never(
         "mapped-names",
-        "every node needs one name that no other has",
-        "correct `schedulers: {slurm: {names: ...}}` in the topology",
+        "Slurm needs a unique name for each node",
+        "correct `schedulers: {slurm: {names: ...}}` in the topology file",
     ),
     *_kinds(),
 )
 
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """The file that Slurm reads: topology.yaml since 25.05, before it topology.conf."""
+    """The file that Slurm reads: topology.yaml since 25.05, topology.conf before."""
     write = topology_yaml.write if target.since("slurm", "25.05") else topology_conf.write
     return write(topology, target)
 

@@ -1,9 +1,9 @@
-"""A gang as a Slurm job: one section for each shape of nodes, cut into segments, with what that keeps and loses.
+"""A gang as a Slurm job: one section for each shape of nodes, divided into segments, and the placements that it keeps.
 
-What the topology/block plugin promises (Slurm 24.11 to 25.11, `eval_nodes_block.c`): a job without segments, or one
-segment of it, of n nodes stays inside one block of the smallest enabled size that is n or more. Segments of a job may
-be anywhere, unless --consolidate-segments (25.11) keeps them in one aggregated block. Sections of a heterogeneous job
-have nothing in common.
+The topology/block plugin (Slurm 24.11 to 25.11, `eval_nodes_block.c`) keeps the n nodes of a job without segments, or
+of one segment, in one block. It is a block of the smallest enabled size that is n or more. Segments of a job may be
+anywhere, unless --consolidate-segments (25.11) keeps them in one aggregated block. Sections of a heterogeneous job
+share no block.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Leaf(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """Instances of one podSet in a section: tasks number `start` and on of every period."""
+    """Instances of one podSet in a section: the tasks from number `start` on in each period."""
 
     start: int
     leaves: tuple[Leaf, ...]
@@ -57,7 +57,7 @@ class Step(NamedTuple):
 
     @property
     def repeat(self) -> int:
-        """After how many instances the podSets come again, with the same numbers of pods."""
+        """The number of instances after which the podSets repeat, with the same numbers of pods."""
         pattern = [(leaf.pods.route, leaf.pods.replicas) for leaf in self.leaves]
         count = len(pattern)
         lengths = (length for length in range(1, count + 1) if count % length == 0)
@@ -65,12 +65,12 @@ class Step(NamedTuple):
 
     @property
     def period(self) -> int:
-        """How many tasks these are."""
+        """The number of tasks in these instances."""
         return sum(leaf.pods.replicas for leaf in self.leaves[: self.repeat])
 
     @property
     def branches(self) -> tuple[Branch, ...]:
-        """What the tasks of one period run, in their order."""
+        """The branches of one period, in the order of their tasks."""
         starts, repeat = first_tasks(self.leaves), self.repeat
         return tuple(Branch(starts[number], self.leaves[number::repeat]) for number in range(repeat))
 
@@ -93,7 +93,7 @@ class Section(NamedTuple):
 
     @property
     def first(self) -> Pods:
-        """The first instance: all ask for the same of a node, and for the same image and files."""
+        """The first instance: all request the same from a node, and use the same image and files."""
         return self.leaves[0].pods
 
     @property
@@ -103,7 +103,7 @@ class Section(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A placement that the job does not keep, or keeps by something: the feature that takes, and the unit."""
+    """A placement that the job does not keep, or that it keeps by a feature: the feature and the unit."""
 
     feature: str
     unit: Unit
@@ -120,7 +120,7 @@ class Job(NamedTuple):
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """One for each section; more where the gang's lead is only a part of one."""
+        """One step for each section; several if the gang's lead is only a part of one."""
         return tuple(step for number, section in enumerate(self.sections) for step in _steps(self, number, section))
 
 
@@ -139,7 +139,7 @@ MEBIBYTE = 2**20
 
 
 class Amounts(NamedTuple):
-    """Of all pods on one node. `cpus` is for each task; 0 or an empty text: not asked for."""
+    """The requests of all pods on one node. `cpus` is for each task; 0 or an empty string: no request."""
 
     gpus: int
     cpus: int
@@ -148,9 +148,9 @@ class Amounts(NamedTuple):
 
 
 def per_node(pods: Pods, pool: Pool) -> int:
-    """How many pods of an instance a node takes: as many as fit and divide the instance evenly.
+    """How many pods of an instance run on one node: as many as fit and divide the instance evenly.
 
-    One, where a pod owns its node's IMEX channel, wants the whole node, or asks for nothing that could be counted.
+    One if a pod uses the IMEX channel of its node, needs the whole node, or requests nothing that limits it.
     """
     spec = pods.spec
     if spec.whole_node or pods.compute_domain:
@@ -181,7 +181,7 @@ def amounts(pods: Pods, pods_on_node: int) -> Amounts:
 
 
 def _megabytes(thousandths: int) -> str:
-    """Slurm's M and G are powers of 1024; anything smaller is rounded up."""
+    """Slurm's M and G are powers of 1024; bayplan rounds smaller amounts up."""
     mebibytes = -(-thousandths // (1000 * MEBIBYTE))
     if not mebibytes:
         return ""
@@ -189,7 +189,7 @@ def _megabytes(thousandths: int) -> str:
 
 
 def is_exclusive(pods: Pods) -> bool:
-    """Whether the node is the job's alone: the user says so, or its one IMEX channel is."""
+    """Whether the job needs exclusive nodes: the user requests it, or the job uses the IMEX channel of the node."""
     return pods.spec.whole_node or bool(pods.compute_domain)
 
 
@@ -200,7 +200,7 @@ Instances = tuple[Leaf, ...]
 
 
 class Cluster(NamedTuple):
-    """What a section must know of its pool."""
+    """What a section needs from its pool."""
 
     pool: Pool
     layout: SlurmLayout
@@ -208,7 +208,7 @@ class Cluster(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Instances as sections, with what these lose and what they use."""
+    """Instances as sections, the placements that these lose and the features that they use."""
 
     sections: tuple[Section, ...]
     losses: tuple[Loss, ...] = ()
@@ -216,7 +216,7 @@ class Division(NamedTuple):
 
 
 class Depth(NamedTuple):
-    """The units around instances at one depth: one for each of the file, and the nodes of each (0: they differ)."""
+    """The units around instances at one depth: one for each in the file, and the nodes of each (0: they differ)."""
 
     units: tuple[Unit, ...]
     nodes: int
@@ -229,19 +229,19 @@ class Depth(NamedTuple):
 
     @property
     def separate(self) -> str:
-        """The level by which all of them stand apart."""
+        """The level by which all of them are separate."""
         return self.units[0].separate
 
 
 def clusters(plan: Plan, target: Target) -> dict[str, Cluster]:
-    """What Slurm knows of each pool that the plan uses."""
+    """The Slurm layout of each pool that the plan uses."""
     used = {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}
     pools = [pool for pool in plan.topology.pools if pool.name in used]
     return {pool.name: Cluster(pool, layout(plan.topology, pool, target), target) for pool in pools}
 
 
 def jobs(plan: Plan, target: Target) -> tuple[Job, ...]:
-    """The job of every gang, copies too."""
+    """The job of each gang, also of copies."""
     clusters_by_pool = clusters(plan, target)
     return tuple(job(plan, gang, clusters_by_pool) for gang in plan.gangs)
 
@@ -276,7 +276,7 @@ def _leaves(unit: Unit, above: tuple[Unit, ...]) -> Iterator[Leaf]:
 
 
 def _instances_by_shape(plan: Plan, leaves: Instances) -> list[Instances]:
-    """Instances that may share a section: alike in what they ask of a node and of srun, below like placements."""
+    """Instances that may share a section: with equal requests, equal options of srun and equal placements."""
     by_shape: dict[tuple[object, ...], list[Leaf]] = {}
     for leaf in leaves:
         spec, share = leaf.pods.spec, per_node(leaf.pods, _pool_of(plan, leaf.pods))
@@ -288,7 +288,7 @@ def _instances_by_shape(plan: Plan, leaves: Instances) -> list[Instances]:
 
 
 def _split_placements(leaves: Instances, divisions: Sequence[Division], plan: Plan) -> Iterator[Loss]:
-    """Units with a placement over more than one division."""
+    """Units with a placement over several divisions."""
     division_of = {
         leaf.pods.name: number for number, each in enumerate(divisions) for s in each.sections for leaf in s.leaves
     }
@@ -304,7 +304,7 @@ def _split_placements(leaves: Instances, divisions: Sequence[Division], plan: Pl
 
 
 def constrains(level: str, pool: Pool) -> bool:
-    """Whether a level asks for anything: all nodes of the pool may be one domain of it."""
+    """Whether a level restricts anything: all nodes of the pool may be in one domain of it."""
     if not level:
         return False
     if level == HOST_LEVEL or pool.level(level) is None:
@@ -314,7 +314,7 @@ def constrains(level: str, pool: Pool) -> bool:
 
 
 def _sections(instances: Instances, cluster: Cluster) -> Division:
-    """One section; or several, where only that keeps what the groups need: by size of the groups, or one for each."""
+    """One section, or several if only these keep the placements: one for each size of groups, or one for each group."""
     whole = _one_section(instances, cluster)
     if not whole.losses:
         return whole
@@ -333,7 +333,7 @@ def _pod_count(unit: Instances) -> int:
 
 
 def _split(instances: Instances, parts: Sequence[Instances], depth: int, cluster: Cluster) -> Division:
-    """A section for each part; what stands above them is lost."""
+    """A section for each part; placements above them are lost."""
     divisions = [_one_section(part, cluster) for part in parts]
     above = [
         instances[0].path[level]
@@ -361,7 +361,7 @@ def _one_section(instances: Instances, cluster: Cluster) -> Division:
 
 
 def _cost(section: Section, division: Division, cut: int) -> tuple[int, bool, int]:
-    """Fewer losses are better, then a channel for each ComputeDomain, then less that takes a young Slurm."""
+    """Fewer losses are better, then a channel for each ComputeDomain, then fewer features of recent Slurm versions."""
     domains = {leaf.pods.compute_domain for leaf in section.leaves}
     return len(division.losses), len(domains) > 1 and not _channels(section, cut), len(division.uses)
 
@@ -377,7 +377,7 @@ def _depth(instances: Instances, number: int, share: int) -> Depth:
 def _cut_into_segments(
     section: Section, depths: Sequence[Depth], constrained: Sequence[tuple[int, Depth]], cut: int, cluster: Cluster
 ) -> Division:
-    """The section with segments at one depth: what stands at or below is kept by size, above only by consolidation."""
+    """The section with segments at one depth. Their size keeps placements at or below it, consolidation those above."""
     size = depths[cut].nodes or section.nodes
     losses: list[Loss] = []
     uses: list[Loss] = []
@@ -408,7 +408,7 @@ def _with_options(
     consolidate: bool,
     cluster: Cluster,
 ) -> Section:
-    """The section with the options that its Slurm knows."""
+    """The section with the options that its Slurm version supports."""
     modern = cluster.target.since("slurm", "25.11")
     wanted = any(number >= cut for number, _ in constrained) or bool(depths[cut].separate)
     if not (cut and wanted and depths[cut].nodes):
@@ -422,7 +422,7 @@ def _with_options(
 
 
 def _channels(section: Section, cut: int) -> bool:
-    """Whether each segment is one ComputeDomain of several."""
+    """Whether there are several ComputeDomains, and each is one segment."""
     pairs = {(leaf.path[cut].name, leaf.pods.compute_domain) for leaf in section.leaves}
     units, domains = {unit for unit, _ in pairs}, {domain for _, domain in pairs}
     return "" not in domains and len(pairs) == len(units) == len(domains) > 1

@@ -1,4 +1,4 @@
-"""What a plan and a topology need of Slurm, jobs for which no block has room, and what must be configured."""
+"""What a plan and a topology need from Slurm, jobs for which no block has room, and settings of the cluster."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from bayplan.topologies.slurm import BLOCK, FLAT
 from bayplan.topologies.slurm.layout import SlurmLayout, name_rules, plugin_of, settings, slurm_name, topology_name
 
 NEWEST = Target()
-"""Needs are counted for the newest Slurm; the rows of support say what an older one lacks."""
+"""Needs are those for the newest Slurm; the rows of support declare what an older one lacks."""
 
 RESOURCES = ("cpu", "memory", "ephemeral-storage")
 
 ADDRESS = {"name": "PET_LOCAL_ADDR", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
 OWN_ADDRESS: Mapping[str, Any] = {"spec": {"containers": [{"env": [ADDRESS]}]}}
-"""A template that says no more than what torchrun is told of its pod's address: nodes know each other by name."""
+"""A template that only passes the pod's address to torchrun. Under Slurm, nodes find each other by name."""
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """Placements that no job keeps, what keeps the others, and what pods have that tasks have not."""
+    """Placements that a job does not keep, options that keep the others, and fields of pods that tasks lack."""
     of_cluster = tuple(cluster_needs(plan.topology))
     if any(need.feature == "mapped-names" for need in of_cluster):
         return of_cluster
@@ -48,7 +48,7 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 
 
 def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:
-    """Pools of one workflow that Slurm could not tell apart."""
+    """Partitions that several pools of one workflow share."""
     pools: dict[str, dict[str, Job]] = {}
     for gang_job in jobs:
         for section in gang_job.sections:
@@ -67,11 +67,13 @@ def _placement_needs(gang_job: Job) -> Iterator[Need]:
     for loss in (*gang_job.losses, *gang_job.uses):
         route, key = loss.unit.route, "separate" if loss.feature == "separate-above-block" else "placement"
         at = (*route, key) if key == "separate" else (*route, key, "preferred" if loss.preferred else "required")
-        yield Need(loss.feature, _amount(gang_job, loss), at, loss.preferred, _subject(gang_job.gang, loss))
+        nodes, subject = _amount(gang_job, loss), _subject(gang_job.gang, loss)
+        named = f"{subject} ({nodes} nodes)" if loss.feature == "large-segment" else subject
+        yield Need(loss.feature, nodes, at, loss.preferred, named)
 
 
 def _amount(gang_job: Job, loss: Loss) -> int:
-    """The nodes that would have to be together."""
+    """The number of nodes that must be together."""
     for section in gang_job.sections:
         leaves = [leaf for leaf in section.leaves if any(unit.name == loss.unit.name for unit in leaf.path)]
         if leaves:
@@ -81,14 +83,12 @@ def _amount(gang_job: Job, loss: Loss) -> int:
 
 def _subject(gang: GangPlan, loss: Loss) -> str:
     unit = loss.unit
-    level = (
-        f' at level "{unit.separate if loss.feature == "separate-above-block" else unit.required or unit.preferred}"'
-    )
-    return title(gang, unit) + level
+    level = unit.separate if loss.feature == "separate-above-block" else unit.required or unit.preferred
+    return f'{title(gang, unit)} at level "{level}"'
 
 
 def _imex_channels(gang_job: Job) -> Iterator[Need]:
-    """ComputeDomains that share a section's IMEX channel, and those that several sections tear apart."""
+    """ComputeDomains that share the IMEX channel of a section, and those over several sections."""
     subject = f'gang "{gang_job.gang.gang.name}"'
     homes: dict[str, set[int]] = {}
     for number, section in enumerate(gang_job.sections):
@@ -102,7 +102,7 @@ def _imex_channels(gang_job: Job) -> Iterator[Need]:
 
 
 def _scattered_names(plan: Plan, gang_job: Job, section: Section) -> Iterator[Need]:
-    """Segments whose ranks do not follow each other: nodes sorted by name jump between blocks."""
+    """Segments whose ranks do not follow each other, because nodes sorted by name are in alternating blocks."""
     pool = plan.topology.pool(section.first.pool)
     if not section.segment or section.segment == section.nodes or pool is None:
         return
@@ -144,15 +144,16 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     pool = plan.topology.pool(pods.pool)
     share = per_node(pods, pool) if pool else 1
     if share > 1:
-        yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=subject)
+        each = f"{subject}, of which a node has room for {share} pods"
+        yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=each)
 
 
 def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
-    """What the files of Slurm cannot hold: a cluster that is too large, and nodes without a name of their own."""
+    """Limits of Slurm's files: the number of nodes and topologies, short blocks and unique names of nodes."""
     nodes = [node for pool in topology.pools for row in pool.domains for node in row.nodes]
-    yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"))
+    yield Need("many-nodes", len(nodes), ("topology", "spec", "pools"), subject="the topology")
     placed_pools = [pool for pool in topology.pools if pool.levels and plugin_of(topology, pool) != FLAT]
-    yield Need("several-layouts", len(placed_pools), ("topology", "spec", "pools"))
+    yield Need("several-layouts", len(placed_pools), ("topology", "spec", "pools"), subject="the topology")
     yield from _short_blocks(topology)
     route = ("topology", "spec", "schedulers", "slurm", "names")
     try:
@@ -160,11 +161,11 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
         named: dict[str, str] = {}
         for node in nodes if rules else ():
             if not any(rule.pattern.fullmatch(node) for rule in rules):
-                yield Need("mapped-names", 1, route, subject=f'no rule of `names` is about node "{node}"')
+                yield Need("mapped-names", 1, route, subject=f'no rule of `names` matches node "{node}"')
                 return
             if named.setdefault(slurm_name(node, rules), node) != node:
                 other = named[slurm_name(node, rules)]
-                subject = f'nodes "{other}" and "{node}" would both be called "{slurm_name(node, rules)}"'
+                subject = f'nodes "{other}" and "{node}" would both have the name "{slurm_name(node, rules)}"'
                 yield Need("mapped-names", 1, route, subject=subject)
                 return
     except (re.error, IndexError) as problem:
@@ -172,22 +173,22 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
 
 
 def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
-    """Domains with fewer nodes than are planned of each."""
+    """Domains with fewer nodes than their level's `plan`."""
     for number, pool in enumerate(topology.pools):
         if pool.levels and plugin_of(topology, pool) == BLOCK and (planned := pool.levels[-1].plan):
             short = [row for row in pool.domains if len(row.nodes) < planned]
             if short:
                 at = ("topology", "spec", "pools", number, "levels", len(pool.levels) - 1, "plan")
-                one = f'"{"/".join(short[0].path)}" with {len(short[0].nodes)} nodes'
-                subject = f"{len(short)} domains such as {one}"
+                one = f'"{"/".join(short[0].path)}" ({len(short[0].nodes)})'
+                subject = f"{len(short)} domains have fewer than {planned} nodes, such as {one}"
                 yield Need("padded-level", 1, at, subject=subject)
 
 
 # F704 and F718: jobs that Slurm keeps in one block although no block has room for them, and limits of Slurm.
 #
-# Without segments all nodes of a job stay in one block of the smallest planning size that takes them, in as few of the
-# next smaller ones as these would fill; so does each segment, and consolidated segments stay in one block of the
-# smallest size that takes them all (Slurm 24.11 to 25.11, `eval_nodes_block.c`).
+# Without segments, all nodes of a job stay in one block of the smallest planning size that is large enough, in as few
+# blocks of the next smaller size as possible. The same holds for each segment. Consolidated segments stay in one block
+# of the smallest size that is large enough for all (Slurm 24.11 to 25.11, `eval_nodes_block.c`).
 
 Domains = list[Domain]
 
@@ -201,7 +202,7 @@ class PlannedPool(NamedTuple):
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Jobs that fit the cluster, but no block that Slurm would keep them in."""
+    """Jobs that fit the cluster but no single block, in which Slurm would keep them."""
     clusters_by_pool = clusters(plan, target)
     firsts = [job(plan, gang, clusters_by_pool) for gang in plan.gangs if gang.copy == 0]
     over_limits = tuple(found for each in firsts for found in _over_limits(each))
@@ -226,22 +227,21 @@ def _planned_pool(cluster: Cluster) -> PlannedPool:
 MOST_SECTIONS = 128
 """MAX_HET_JOB_COMPONENTS (Slurm 25.11, `slurm.h`)."""
 LONGEST_WORD = 131_072
-"""Bytes of one argument of a program (Linux, MAX_ARG_STRLEN): the text of a task is one of srun's."""
+"""Bytes of one argument of a program (Linux, MAX_ARG_STRLEN): the text of a task is an argument of srun."""
 
 
 def _over_limits(gang_job: Job) -> Iterator[Diagnostic]:
-    """Jobs of more sections, or of more podSets in one section, than Slurm and Linux take."""
+    """Jobs with more sections, or with more podSets in one section, than Slurm and Linux accept."""
     name, at = f'gang "{gang_job.gang.gang.name}"', (*gang_job.gang.route, "name")
     if len(gang_job.sections) > MOST_SECTIONS:
-        message = f"{name} takes {len(gang_job.sections)} sections of a heterogeneous job; Slurm takes {MOST_SECTIONS}"
-        yield error("F718", at, message, hint="make its podSets alike, or split it into several gangs")
+        count = len(gang_job.sections)
+        message = f"{name} needs a heterogeneous job of {count} sections; Slurm accepts at most {MOST_SECTIONS}"
+        yield error("F718", at, message, hint="make its podSets equal, or split it into several gangs")
     for number in range(len(gang_job.steps)):
         size = len(task(gang_job, number).encode())
         if size >= LONGEST_WORD:
-            message = (
-                f"{name} would tell its tasks {size} bytes of what to run; one argument has {LONGEST_WORD} at most"
-            )
-            yield error("F718", at, message, hint="make its podSets alike, or put long commands into files")
+            message = f"the task script of {name} has {size} bytes; an argument of srun has at most {LONGEST_WORD - 1}"
+            yield error("F718", at, message, hint="make its podSets equal, or put long commands into `files`")
 
 
 def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:
@@ -257,18 +257,18 @@ def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Ite
     where = one_block if section.consolidate else ""
     each = f"each segment in one block of {_block_size(planned, segment) or 'all'}"
     kept = f"{where}, {each}" if segment < nodes else one_block
-    message = f'gang "{gang.gang.name}": Slurm keeps {parts}{kept}, and nowhere are so many nodes usable'
-    hint = "let Slurm wait for repairs, or cut the job into smaller groups with a level of their own"
+    message = f'gang "{gang.gang.name}": Slurm keeps {parts}{kept}, and no such block has enough usable nodes'
+    hint = "wait until nodes are repaired, or split the job into smaller groups with a level of their own"
     yield warning("F704", (*gang.route, "name"), message, hint=hint)
 
 
 def _block_size(planned: PlannedPool, nodes: int) -> int:
-    """The smallest planning size that takes so many nodes; 0 where none does, and the whole pool counts."""
+    """The smallest planning size for so many nodes; 0 if all are smaller, so that the whole pool counts."""
     return next((size for size in planned.layout.sizes if size >= nodes), 0)
 
 
 def _segment_count(planned: PlannedPool, area: Domains, nodes: int, apart: bool) -> int:
-    """How many segments of so many nodes an area takes, one by one."""
+    """The number of segments of so many nodes that fit into an area, one by one."""
     lower = max((size for size in planned.layout.sizes if size < nodes), default=0)
     total = 0
     for block in _blocks(planned, area, _block_size(planned, nodes)):
@@ -284,7 +284,7 @@ def _segment_count(planned: PlannedPool, area: Domains, nodes: int, apart: bool)
 
 
 def _blocks(planned: PlannedPool, rows: Domains, size: int) -> list[Domains]:
-    """The domains that blocks of a planning size stand for; all of them together where no level has that size."""
+    """The domains of each block of a planning size; all of them together if no level has that size."""
     levels = enumerate(planned.pool.levels, 1)
     depth = max((n for n, level in levels if size and planned.layout.planned.get(level.name) == size), default=0)
     parts: dict[tuple[str, ...], Domains] = {}
@@ -293,13 +293,13 @@ def _blocks(planned: PlannedPool, rows: Domains, size: int) -> list[Domains]:
     return list(parts.values())
 
 
-# F689: cluster configuration that a script depends on
+# F689: settings of the cluster that a script depends on
 
 CODE = "F689"
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """One for each thing, however many gangs rely on it."""
+    """One for each setting, even if several gangs depend on it."""
     notices_by_message: dict[str, Diagnostic] = {}
     clusters_by_pool = clusters(plan, target)
     for gang in (each for each in plan.gangs if each.copy == 0):
@@ -316,12 +316,12 @@ def _section_notices(plan: Plan, gang: GangPlan, section: Section, cluster: Clus
     if len(plan.topology.pools) > 1:
         yield _partition_notice(plan, gang, section, cluster)
     if section.first.compute_domain:
-        message = "SwitchType=switch/nvidia_imex must be configured: it makes the IMEX channel of a job"
-        hint = "see switch/nvidia_imex in man slurm.conf"
+        message = "Slurm creates the IMEX channel of a job only with SwitchType=switch/nvidia_imex"
+        hint = "configure it; see switch/nvidia_imex in man slurm.conf"
         yield from _unless_configured(plan, "NvidiaImex", info(CODE, (*gang.route, "name"), message, hint=hint))
     if section.first.spec.image and gang.gang.backends.get("slurm", {}).get("container", "pyxis") == "pyxis":
-        message = "the plugin pyxis and enroot must be installed: srun starts the image with --container-image"
-        hint = "without it set `backends: {slurm: {container: none}}` and leave the image out"
+        message = "srun starts the image with --container-image, which needs the plugin pyxis and enroot"
+        hint = "install them, or set `backends: {slurm: {container: none}}` and remove the image"
         yield from _unless_configured(plan, "Pyxis", info(CODE, (*section.first.route, "image"), message, hint=hint))
 
 
@@ -329,13 +329,15 @@ def _partition_notice(plan: Plan, gang: GangPlan, section: Section, cluster: Clu
     partition = partition_of(plan, gang, section)
     named = f'partition "{partition}"' if partition else "the default partition"
     number = plan.topology.pools.index(cluster.pool)
-    message = f"{named} must hold nodes of pool {cluster.pool.name} alone: Slurm picks nodes by partition"
-    hint = "name another in `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}` of the topology"
+    message = f'{named} must have only nodes of pool "{cluster.pool.name}": Slurm selects nodes by partition'
+    hint = (
+        "if it has others, name another in the topology file: `schedulers: {slurm: {pools: {POOL: {partition: NAME}}}}`"
+    )
     return info(CODE, ("topology", "spec", "pools", number, "name"), message, hint=hint)
 
 
 def _unless_configured(plan: Plan, gate: str, notice: Diagnostic) -> Iterator[Diagnostic]:
-    """Nothing where the topology says that the cluster has it, an error where it says that it has not."""
+    """No notice if the topology file states that the cluster has the setting, an error if it states that it has not."""
     state = settings(plan.topology).get("featureGates", {}).get(gate)
     if state is not True:
         yield notice if state is None else notice._replace(severity="error")
@@ -348,7 +350,9 @@ def _topology_notice(plan: Plan, cluster: Cluster) -> Diagnostic:
     modern = cluster.target.since("slurm", "25.05")
     where = f' "{topology_name(plan.topology, pool)}" of topology.yaml' if modern else " of topology.conf"
     message = (
-        f"nodes of pool {pool.name} must be in a {layout.plugin} topology{where}{named}, and the partition must use it"
+        f'Slurm keeps the placement only if the nodes of pool "{pool.name}" are in a {layout.plugin}'
+        f" topology{where}{named}"
+        ", and the partition uses it"
     )
-    hint = "`bayplan topology export --to slurm` writes the file"
+    hint = "run `bayplan topology export --to slurm` to write the file"
     return info(CODE, ("topology", "spec", "pools", number, "levels"), message, hint=hint)

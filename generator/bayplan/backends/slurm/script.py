@@ -1,8 +1,8 @@
-"""The documents of a plan: the script of its one gang, or a script that submits all of them in order.
+"""The documents of a plan: the script of its only gang, or a script that submits all gangs in order.
 
-A script has `#SBATCH` lines, the names of its nodes, and a step for each section. A task is a pod. Where tasks stand,
-their ranks and who is rank 0 follow from SLURM_PROCID alone, by the formula that all schedulers share: Slurm numbers
-the nodes of a job, and `--distribution=block` the tasks on them.
+A script has `#SBATCH` lines, the names of its nodes, and a step for each section. A task is a pod. The node and rank of
+each task follow only from SLURM_PROCID, by the formula that all schedulers share. Slurm numbers the nodes of a job, and
+`--distribution=block` numbers the tasks on them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bayplan.topologies.slurm.layout import settings
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """One file; no marks, because there is nothing of Kubernetes to mark."""
+    """One file; no marks, because there are no Kubernetes objects."""
     plan = with_network_env(plan)
     marks = {(gang.name, pods.name): Marks() for gang in plan.gangs for pods in all_pods(gang.root)}
     texts = {job.gang.name: script(plan, job) for job in jobs(plan, target)}
@@ -36,7 +36,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def with_network_env(plan: Plan) -> Plan:
-    """The plan with what NCCL and Gloo are told of the cards of the nodes, but for what the user says."""
+    """The plan with the NCCL and Gloo variables for the cards of the nodes. Variables of the user take precedence."""
     if not any(pods.spec.fabric for gang in plan.gangs for pods in all_pods(gang.root)):
         return plan
     from bayplan.fabrics import fabric_request
@@ -52,7 +52,7 @@ def with_network_env(plan: Plan) -> Plan:
 
 
 def _cancel(names: Iterable[str]) -> tuple[str, ...]:
-    """One's own jobs of these names; what is done already is passed over (Slurm, `man scancel`)."""
+    """Cancels the user's own jobs with these names; scancel ignores finished jobs (Slurm, `man scancel`)."""
     return tuple(f"scancel --me --name={name}" for name in names)
 
 
@@ -79,7 +79,7 @@ def _variable(name: str) -> str:
 
 
 def _by_dependency(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
-    """Those that others wait for first, otherwise as they came."""
+    """Gangs that others wait for first, otherwise in the order of the file."""
     done: dict[str, GangPlan] = {}
     waiting = list(gangs)
     while waiting:
@@ -139,7 +139,7 @@ def _accounting_options(plan: Plan, job: Job, section: Section, number: int) -> 
 
 
 def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
-    """The gang's own, that of its pool, that of the cluster, else the queue."""
+    """The partition of the gang, of its pool or of the cluster, or the queue."""
     own = gang.gang.backends.get("slurm", {}).get("partition")
     return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
 
@@ -173,7 +173,7 @@ def _resource_options(job: Job, section: Section) -> Iterator[str]:
 
 
 def _lifetime_options(job: Job) -> Iterator[str]:
-    """--time and whether the job may start again. --no-requeue where the gang may not."""
+    """--time, and --requeue or --no-requeue."""
     gang = job.gang.gang
     if gang.active_deadline_seconds is not None:
         yield f"--time={_time(gang.active_deadline_seconds)}"
@@ -190,7 +190,7 @@ def _time(seconds: int) -> str:
 
 
 def _comments(job: Job) -> Iterator[str]:
-    """What stands where, for whoever reads the script."""
+    """The pods of each section, for readers of the script."""
     yield "#"
     for number, section in enumerate(job.sections):
         name = f"section {number}: " if len(job.sections) > 1 else ""
@@ -210,7 +210,7 @@ def _step_title(step: Step) -> str:
 
 
 def _hosts(job: Job) -> Iterator[str]:
-    """The nodes of sections that somebody asks for, then rank 0 of each rendezvous, and hosts by name."""
+    """The names of the nodes that tasks need: those of sections, of rank 0 of each rendezvous, and of `hosts`."""
     one, lists, named = common_master(job), dict(master_lists(job)), host_nodes(job)
     places = [*([one] if one else []), *(each for several in lists.values() for each in several), *named.values()]
     for number in sorted({section for section, _ in places}):
@@ -271,12 +271,12 @@ def _document(command: str, text: str, word: str, suffix: str = "") -> Iterator[
 
 
 def _on_node(pod_set: str, path: str) -> str:
-    """Where a file of a podSet is on the node."""
+    """The path of a podSet's file on the node."""
     return f"/tmp/$SLURM_JOB_ID.{pod_set}.{file_key(path)}"
 
 
 def _step(job: Job, step: Step, number: int) -> Iterator[str]:
-    """The text that every task runs, and the step that starts them."""
+    """The script of the tasks, and the step that starts them."""
     variable = f"task_{number}"
     yield from _document(f"IFS= read -r -d '' {variable}", task(job, number), "TASK", " || true")
     *options, last = [*_srun(job, step), f'sh -c "${variable}"']
@@ -326,7 +326,7 @@ def enroot(image: str) -> str:
 
 
 def _wait(job: Job) -> Iterator[str]:
-    """The gang ends with its lead, else with its last step; the first failure ends it. Slurm stops what still runs."""
+    """The gang ends with its lead, or with its last step; the first failure ends it. Slurm stops what still runs."""
     if len(job.steps) < 2:
         return
     led = [number for number, step in enumerate(job.steps) if step.lead]

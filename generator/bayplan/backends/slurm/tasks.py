@@ -1,4 +1,4 @@
-"""What each task of a section runs: ranks by arithmetic over SLURM_PROCID, the podSet's env, then its command."""
+"""The script of each task of a section: ranks computed from SLURM_PROCID, the podSet's env, then its command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TaskText(NamedTuple):
 
 
 def host_nodes(job: Job) -> dict[str, NodeIndex]:
-    """Variable -> where the pod stands that `hosts` names."""
+    """Variable -> the node of the pod that `hosts` names."""
     pods_named = dict.fromkeys(pod_of(value) for value in job.gang.gang.hosts.values())
     leaves = {leaf.pods.name: leaf.pods for section in job.sections for leaf in section.leaves}
     return {host_variable(leaves[name], 0, pod): node_of(job, name, pod) for name, pod in pods_named if name in leaves}
@@ -42,7 +42,7 @@ def node_of(job: Job, name: str, pod: int) -> NodeIndex:
 
 
 def masters(job: Job, branch: Branch) -> tuple[NodeIndex, ...]:
-    """Where the instances of a branch find rank 0; empty where they do not look for it."""
+    """The nodes where the instances of a branch find rank 0; empty if they do not need it."""
     ranked = [leaf.pods.ranks for leaf in branch.leaves if leaf.pods.ranks]
     if not ranked or "MASTER_ADDR" in user_variables(branch.first):
         return ()
@@ -51,7 +51,7 @@ def masters(job: Job, branch: Branch) -> tuple[NodeIndex, ...]:
 
 
 def common_master(job: Job) -> NodeIndex | None:
-    """Rank 0, where all tasks of the job look for the same."""
+    """The node of rank 0 if it is the same for all tasks of the job."""
     branch_masters = [masters(job, branch) for step in job.steps for branch in step.branches]
     nodes = {each for nodes in branch_masters for each in nodes}
     return next(iter(nodes)) if len(nodes) == 1 and all(branch_masters) else None
@@ -77,7 +77,7 @@ def _variable(number: int, which: int) -> str:
 
 
 def task(job: Job, number: int) -> str:
-    """The text for `sh -c`: it exports, and then becomes the command of its podSet."""
+    """The script for `sh -c`: it exports variables, then runs the command of its podSet by exec."""
     step = job.steps[number]
     texts = [_branch(job, number, which) for which in range(len(step.branches))]
     head = [PICK] if any(text.picks for text in texts) else []
@@ -115,7 +115,7 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
 
 
 def _index(step: Step, branch: Branch) -> str:
-    """Pods without ranks know their number, as those of an Indexed Job do."""
+    """The number of a pod without ranks, as in an Indexed Job."""
     number = _number(step, branch)
     return f"JOB_COMPLETION_INDEX={_value(number)}"
 
@@ -170,7 +170,7 @@ def _master(job: Job, number: int, which: int, group: str) -> tuple[str, bool]:
 
 
 def _rank(ranks: list[Ranks], step: Step, branch: Branch, group: str) -> tuple[str, bool]:
-    """The instance's first rank plus the pod's number in it; where ranks follow tasks, that is one sum."""
+    """The instance's first rank plus the pod's number in it; a single sum if ranks follow tasks."""
     shifts = {rank.first - step.period * number for number, rank in enumerate(ranks)}
     if len(shifts) == 1 and (len(ranks) > 1 or branch.first.replicas > 1):
         shift = shifts.pop() - branch.start
@@ -216,7 +216,7 @@ def expand(text: str, variables: Container[str]) -> str:
 
 
 def series(values: Sequence[int], index: str) -> tuple[str, bool]:
-    """What gives the value number `index` of a list, and whether it takes the function `pick` of a task."""
+    """The shell expression for the value number `index` of a list, and whether it calls `pick`."""
     first = values[0]
     step = values[1] - first if len(values) > 1 else 0
     if list(values) != [first + number * step for number in range(len(values))]:
@@ -232,7 +232,7 @@ PICK = 'pick() { shift "$(($1 + 1))"; printf %s "$1"; }'
 
 
 def here_document(text: str, word: str) -> str:
-    """A delimiter that is no line of the text."""
+    """A delimiter that does not occur as a line of the text."""
     lines, free, number = set(text.splitlines()), word, 0
     while free in lines:
         number += 1

@@ -1,7 +1,7 @@
-"""slurm-bridge and workloads that exist already: their pods name one PodGroup, which is one Slurm job.
+"""slurm-bridge and existing workloads: their pods name one PodGroup, which is one Slurm job.
 
-Pods of other kinds than these are Slurm jobs one by one, or of whatever shape slurm-bridge finds for their owner
-(`slurmjobir.go`, 1.0 to 1.2); nobody has tried a PodGroup of ours on them.
+Pods of other kinds are separate Slurm jobs, or have the shape that slurm-bridge finds for their owner (`slurmjobir.go`,
+1.0 to 1.2). Nobody has tried our PodGroups on them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from bayplan.model.backend import Support
 from bayplan.model.existing import Existing, carries, refuses
 
 KINDS = ("job", "jobset", "pod")
-NO_GROUPS = "a Slurm job has no groups in it, and pods of one template name one PodGroup, which is one Slurm job"
-HINT = "leave the groups out, or use `-s slurm`, whose --segment keeps them whole"
+NO_GROUPS = "slurm-bridge makes one Slurm job without groups of the pods of one template, which name one PodGroup"
+HINT = "remove the groups, or use `-s slurm`, whose --segment keeps them whole"
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS),
     *refuses(
         "place",
-        "slurm-bridge makes Slurm jobs of Jobs, JobSets and Pods in ways that are known; of these pods they are not",
+        "bayplan knows how slurm-bridge makes Slurm jobs of Jobs, JobSets and Pods, but not of this kind",
         "use a Job, a JobSet or a Pod",
-        word="not yet here",
+        word="not yet in bayplan",
         but=KINDS,
     ),
     *refuses("copies", NO_GROUPS, HINT),

@@ -1,12 +1,12 @@
-"""A gang as Slurm jobs, each a PodGroup; the marks that tie pods to it; and what that cut needs.
+"""A gang as Slurm jobs, each a PodGroup; the marks that bind pods to it; and the needs of these jobs.
 
-slurm-bridge submits one external job for each PodGroup and tells Slurm nothing of levels: no segment, no switches
-(`slurmcontrol.go`, 1.0 to 1.2). What keeps pods together is Slurm's own rule for topology/block: a job of no more nodes
+slurm-bridge submits one external job for each PodGroup and passes no levels to Slurm: no segment, no switches
+(`slurmcontrol.go`, 1.0 to 1.2). Only Slurm's own rule for topology/block keeps pods together: a job of no more nodes
 than a base block stays in one (`eval_nodes_block.c`, 25.11). So a group that needs one domain must be a job by itself.
 
-There are two APIs, read from slurm-bridge `internal/utils/slurmjobir` at v1.0.5, v1.1.2 and v1.2.1: Kubernetes' own
-scheduling.k8s.io/v1alpha2, which 1.36 alone serves and slurm-bridge reads since 1.2, and the older one of
-scheduler-plugins. Annotations are read from the PodGroup, never from its pods.
+There are two APIs, read from slurm-bridge `internal/utils/slurmjobir` at v1.0.5, v1.1.2 and v1.2.1. Only Kubernetes
+1.36 serves its own `scheduling.k8s.io/v1alpha2`, which slurm-bridge reads since 1.2. The older API is that of
+scheduler-plugins. slurm-bridge reads annotations from the PodGroup, never from its pods.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OPTIONS = {
 """Key of `backends: {slurm-bridge: ...}` -> annotation."""
 
 SINCE = {"exclusive": "1.1", "priority": "1.2"}
-"""Older releases ignore these without a word."""
+"""Older releases silently ignore these."""
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
@@ -63,8 +63,8 @@ def uses_kubernetes_pod_group(plan: Plan, target: Target) -> bool:
 
 
 def pod_group_name(plan: Plan, job: SlurmJob, target: Target) -> str:
-    """The older API's pods are looked up by label over all namespaces (`podgroup_coscheduling.go`): there, a hash keeps
-    namesakes apart."""
+    """With the older API, slurm-bridge looks up pods by label over all namespaces (`podgroup_coscheduling.go`), so a
+    hash makes the names unique."""
     if uses_kubernetes_pod_group(plan, target):
         return job.name
     return f"{job.name}-{crc32('/'.join((plan.namespace, plan.workflow.name, job.name)).encode()):08x}"
@@ -85,7 +85,7 @@ def _pod_group(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> Man
 
 
 def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[str, str]:
-    """What Slurm is told besides the nodes, which slurm-bridge counts itself. Limits are in minutes, rounded up."""
+    """Options of the Slurm job besides its nodes, which slurm-bridge counts. Limits are in minutes, rounded up."""
     own = gang.gang.backends.get("slurm-bridge", {})
     settings = {key: own[key] for key in OPTIONS if key in own and target.since("slurmBridge", SINCE.get(key, "1.0"))}
     seconds = gang.gang.active_deadline_seconds
@@ -101,7 +101,7 @@ def _options(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> dict[
 
 
 def partition(plan: Plan, gang: GangPlan, scheduler: str) -> str:
-    """The gang's own, else the workflow's queue, else the cluster's, else the default queue."""
+    """The gang's partition, the workflow's queue, the cluster's partition or the default queue, in this order."""
     own, cluster = gang.gang.backends.get(scheduler, {}), plan.topology.schedulers.get(scheduler, {})
     return str(own.get("partition") or plan.workflow.queue or cluster.get("partition") or plan.queue)
 
@@ -118,7 +118,7 @@ def _marks(plan: Plan, job: SlurmJob, target: Target) -> Marks:
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """The API that serves PodGroups, and partitions that hold the right nodes."""
+    """The API that serves PodGroups, and partitions that have the right nodes."""
     return (*_served_api(plan, target), *partition_notices(plan, "slurm-bridge", "slurm-bridge", "slurm-bridge's"))
 
 
@@ -127,23 +127,35 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
     route = ("topology", "spec", "versions")
     if uses_kubernetes_pod_group(plan, target):
         if "GenericWorkload" not in gates:
-            message = "PodGroups need the feature gate GenericWorkload and the API scheduling.k8s.io/v1alpha2, both off"
-            hint = "say whether they are on: `schedulers: {slurm-bridge: {featureGates: {GenericWorkload: true}}}`"
-            yield info("F689", route, f"{message} in Kubernetes 1.36 as it comes", hint=hint)
+            message = (
+                "PodGroups need the feature gate GenericWorkload and the API `scheduling.k8s.io/v1alpha2`, which are"
+                " off by default in Kubernetes 1.36"
+            )
+            hint = (
+                "enable both, and state it in the topology file:"
+                " `schedulers: {slurm-bridge: {featureGates: {GenericWorkload: true}}}`"
+            )
+            yield info("F689", route, message, hint=hint)
     elif not gates.get("CoScheduling"):
-        message = "PodGroups need the CRD and the controller of scheduler-plugins (scheduling.x-k8s.io)"
-        hint = "if they are there, say so: `schedulers: {slurm-bridge: {featureGates: {CoScheduling: true}}}`"
-        yield info("F689", route, f"{message}; slurm-bridge does not install them", hint=hint)
+        message = (
+            "PodGroups need the CRD and the controller of scheduler-plugins (`scheduling.x-k8s.io`), which"
+            " slurm-bridge does not install"
+        )
+        hint = (
+            "if they are installed, state it in the topology file:"
+            " `schedulers: {slurm-bridge: {featureGates: {CoScheduling: true}}}`"
+        )
+        yield info("F689", route, message, hint=hint)
 
 
 def partition_notices(plan: Plan, scheduler: str, title: str, default: str) -> Iterator[Diagnostic]:
-    """A partition must hold the right nodes: neither slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) nor SUNK
-    enables a plugin that reads `nodeSelector`."""
+    """A partition must have the right nodes, because slurm-bridge (`scheduler/configmap.yaml`, 1.0 to 1.2) and SUNK do
+    not enable a plugin that reads `nodeSelector`."""
     wanted = {(partition(plan, gang, scheduler), pods.pool) for gang in plan.gangs for pods in all_pods(gang.root)}
     numbers = {pool.name: number for number, pool in enumerate(plan.topology.pools)}
     for name, pool in sorted(wanted):
         subject = f'the partition "{name}"' if name else f"{default} default partition"
-        message = f'{subject} must hold nodes of the pool "{pool}" alone: {title} reads no node selector'
+        message = f'{subject} must have only nodes of pool "{pool}": {title} reads no node selector'
         yield info("F689", ("topology", "spec", "pools", numbers[pool], "name"), message)
 
 
@@ -151,12 +163,12 @@ def partition_notices(plan: Plan, scheduler: str, title: str, default: str) -> I
 
 COUNTED_GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 GPU_DEVICE_CLASS = "deviceclass.resource.kubernetes.io/gpu.nvidia.com"
-"""What slurm-bridge makes a gres of: cards of device plugins, and since 1.1 of NVIDIA's DRA driver (`slurmjobir.go`,
-`nodeinfo.go`)."""
+"""Resources of which slurm-bridge makes a gres: cards of device plugins, and since 1.1 of NVIDIA's DRA driver
+(`slurmjobir.go`, `nodeinfo.go`)."""
 
 
 class SlurmJob(NamedTuple):
-    """Pods that one PodGroup holds. `unit`: whose placement they share."""
+    """The pods of one PodGroup. `unit`: the unit whose placement they share."""
 
     name: str
     unit: Unit
@@ -169,7 +181,7 @@ class SlurmJob(NamedTuple):
 
 
 def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
-    """One for each innermost group instance with a required level, and one for the pods that are left."""
+    """One job for each innermost group instance with a required level, and one for the remaining pods."""
     placed = [unit for unit in walk(gang.root) if unit.name and unit.required and not has_placed_groups(unit)]
     in_placed = {pods.name for unit in placed for pods in all_pods(unit)}
     others = tuple(pods for pods in all_pods(gang.root) if pods.name not in in_placed)
@@ -178,13 +190,13 @@ def slurm_jobs(gang: GangPlan) -> tuple[SlurmJob, ...]:
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """What the Slurm jobs of the first copy of every gang need."""
+    """The needs of the Slurm jobs of the first copy of each gang."""
     gangs = [gang for gang in plan.gangs if gang.copy == 0]
-    lengths = [(len(job.name), job.unit.route) for gang in plan.gangs for job in slurm_jobs(gang)]
-    longest = max(lengths, key=lambda each: each[0], default=(0, ()))
+    names = [(job.name, job.unit.route) for gang in plan.gangs for job in slurm_jobs(gang)]
+    longest, route = max(names, key=lambda each: len(each[0]), default=("", ()))
     return (
         *(need for gang in gangs for need in _gang_needs(plan, gang, slurm_jobs(gang))),
-        Need("job-name-length", *longest),
+        Need("job-name-length", len(longest), route, subject=f'the job name "{longest}"'),
     )
 
 
@@ -196,7 +208,7 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
             yield from _level_needs(plan.topology, gang, unit, jobs)
     for job in one_per_group(jobs):
         if (pools := len({pods.pool for pods in job.pods})) > 1:
-            yield Need("one-pool", pools, job.unit.route, subject=title(gang, job.unit))
+            yield Need("one-pool", pools, job.unit.route, subject=f"{title(gang, job.unit)} uses {pools} pools")
     if gang.gang.max_restarts:
         gates = plan.topology.gates("slurm-bridge")
         grade = 1 if gates.get("GenericWorkload", True) else 2
@@ -217,12 +229,12 @@ def one_per_group(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
 
 
 def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tuple[SlurmJob, ...]) -> Iterator[Need]:
-    """A level is kept by the one job that holds all of the unit's pods, or by none."""
+    """Slurm keeps a level only if one job has all pods of the unit."""
     at, subject = (*unit.route, "placement", "required"), title(gang, unit)
     names = {pods.name for pods in all_pods(unit)}
     inside = [job for job in jobs if not names.isdisjoint(pods.name for pods in job.pods)]
     if len(inside) > 1:
-        yield Need("outer-jobs", len(inside), at, subject=subject)
+        yield Need("outer-jobs", len(inside), at, subject=f"{subject} needs {len(inside)} Slurm jobs")
         return
     nodes, pool = inside[0].nodes, topology.pool(inside[0].pods[0].pool)
     if unit.required == HOST_LEVEL:
@@ -230,7 +242,7 @@ def _level_needs(topology: ClusterTopology, gang: GangPlan, unit: Unit, jobs: tu
     elif pool and not (size := block_size(topology, pool)):
         yield Need("known-blocks", 1, at, subject=subject)
     elif nodes > size:
-        yield Need("one-block", nodes, at, subject=f"{subject}, where a base block has {size}")
+        yield Need("one-block", nodes, at, subject=f"{subject} has {nodes} pods, and a base block {size} nodes")
 
 
 def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
@@ -240,20 +252,20 @@ def template_fields(topology: ClusterTopology, pods: Pods) -> dict[str, Any]:
 
 
 def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str, ...]:
-    """Fields of templates that say where pods may run, of which Slurm is told nothing."""
+    """Fields of templates that restrict where pods run, which Slurm does not see."""
     fields = template_fields(topology, pods)
     return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if fields.get(field))
 
 
 def block_size(topology: ClusterTopology, pool: Pool) -> int:
-    """Nodes in a base block, the domain of a pool's finest level: its `plan`, else the smallest domain; 0: unknown."""
+    """Nodes in a base block, the domain of a pool's finest level: its `plan` or the smallest domain; 0 if unknown."""
     if topology.schedulers.get("slurm", {}).get("plugin") != "block" or not pool.levels:
         return 0
     return pool.levels[-1].plan or min((len(domain.nodes) for domain in pool.domains if domain.nodes), default=0)
 
 
 def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
-    """2: cards by device class, 3: others, 0: none or the usual."""
+    """2: cards by device class, 3: other cards, 0: no cards or those that every version counts."""
     accelerator = pods.spec.accelerator
     kind = topology.accelerators[accelerator.name] if accelerator else None
     if not accelerator or not kind or allocator(accelerator, kind) != DEVICE_PLUGIN:
@@ -262,7 +274,7 @@ def _gpu_grade(pods: Pods, topology: ClusterTopology) -> int:
     return 0 if name in COUNTED_GPUS else 2 if name == GPU_DEVICE_CLASS else 3
 
 
-# Jobs that never get nodes: slurm-bridge requests one node per pod (`podgroup.go`, `podgroup_coscheduling.go`,
+# Jobs that never start: slurm-bridge requests one node per pod (`podgroup.go`, `podgroup_coscheduling.go`,
 # TasksPerNode and MinNodes, v1.0.5 to v1.2.1)
 
 
@@ -279,14 +291,14 @@ def _unplaceable_jobs(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
             largest := max(_usable_nodes_by_domain(pool, job.unit.required), default=0)
         ):
             message = (
-                f"slurm-bridge gives each of the {job.nodes} pods of {title(gang, job.unit)} a node, and no"
-                f" {job.unit.required} has more than {largest} that can be used"
+                f"{title(gang, job.unit)} has {job.nodes} pods: slurm-bridge requests a node for each, but no"
+                f" {job.unit.required} has more than {largest} usable nodes"
             )
-            yield error("F729", job.unit.route, message, hint="make fewer, larger pods")
+            yield error("F729", job.unit.route, message, hint="write fewer, larger pods")
 
 
 def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
-    """All pods of a gang run at once."""
+    """A gang with more pods than a pool has usable nodes: all pods of a gang run at once."""
     pods: dict[str, int] = {}
     for job in slurm_jobs(gang):
         for each in job.pods:
@@ -295,10 +307,11 @@ def _unplaceable_gang(plan: Plan, gang: GangPlan) -> Iterator[Diagnostic]:
         usable = len(_usable_nodes(pool))
         if pods.get(pool.name, 0) > usable:
             message = (
-                f'slurm-bridge gives each of the {pods[pool.name]} pods of gang "{gang.gang.name}" a node, and pool'
-                f' "{pool.name}" has {usable} that can be used'
+                f'gang "{gang.gang.name}" has {pods[pool.name]} pods in pool "{pool.name}": slurm-bridge requests a'
+                " node"
+                f" for each, but the pool has {usable} usable nodes"
             )
-            yield error("F729", gang.route, message, hint="make fewer, larger pods")
+            yield error("F729", gang.route, message, hint="write fewer, larger pods")
 
 
 def _usable_nodes(pool: Pool) -> set[str]:

@@ -1,7 +1,7 @@
-"""CoreWeave's SUNK Pod Scheduler, SUNK 7.6 to 8.2, as its public documentation has it: every pod is a Slurm job.
+"""CoreWeave's SUNK Pod Scheduler, SUNK 7.6 to 8.2, by its public documentation: each pod is a Slurm job.
 
-What it carries, and what pods must carry for it (docs.coreweave.com, "Schedule Kubernetes Pods with the SUNK Pod
-Scheduler" and "Static CPU allocation").
+The rows declare what it supports; needs are what it requires of pods (docs.coreweave.com, "Schedule Kubernetes Pods
+with the SUNK Pod Scheduler" and "Static CPU allocation").
 """
 
 from __future__ import annotations
@@ -35,15 +35,16 @@ from bayplan.model.target import Target
 from bayplan.planning.fit.problem import demand
 
 FEATURES: Mapping[str, Feature] = {
-    "missing-requests": Feature("a pod with a CPU and a memory request", "missing", "F730"),
-    "grace-period": Feature("a pod that takes long to end", "seconds", "F731"),
-    "sunk-placement": Feature("placement by a template", code="F738"),
-    "sunk-gpus": Feature("GPUs of a resource that the Pod Scheduler does not convert", code="F735"),
+    "missing-requests": Feature("pods without a CPU and a memory request", code="F643"),
+    "grace-period": Feature("a long terminationGracePeriodSeconds", code="F731"),
+    "sunk-placement": Feature("placement by a pod template", code="F736"),
+    "sunk-gpus": Feature("GPUs of other resources than nvidia.com/gpu", code="F727"),
 }
 
-SLURM = "use `-s slurm`: SUNK runs sbatch scripts too, with a gang and its groups in one job"
-DEVICES = "the Pod Scheduler allocates no devices but GPUs"
-LEVEL = "the Pod Scheduler has no annotation for topology"
+SLURM = "use `-s slurm`; SUNK also runs sbatch scripts, with the gang and its groups in one job"
+DEVICES = "the SUNK Pod Scheduler allocates only GPUs, no other devices"
+LEVEL = "the SUNK Pod Scheduler has no annotation for levels"
+GPUS = "the SUNK Pod Scheduler makes a gres only of nvidia.com/gpu requests"
 SUPPORT = (
     *exact(
         "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values pod-network fixed-address queue",
@@ -52,8 +53,8 @@ SUPPORT = (
     Support("gang", up_to=1),
     not_yet_here(
         "gang",
-        "every pod is a Slurm job of its own, which starts when there is room for it alone; SUNK 7.6 and 8.2 can"
-        " start the pods of one Job together, which bayplan does not ask for yet",
+        "the SUNK Pod Scheduler submits each pod as a Slurm job; SUNK 7.6 and 8.2 can start the pods of one Job"
+        " together, but bayplan does not request it",
         SLURM,
     ),
     never("group-depth", LEVEL, SLURM),
@@ -65,67 +66,62 @@ SUPPORT = (
         )
     ),
     not_yet_upstream("compute-domain", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
-    not_yet_upstream("several-compute-domains", DEVICES),
-    not_yet_upstream("compute-domain-each", DEVICES),
+    not_yet_upstream("several-compute-domains", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
+    not_yet_upstream("compute-domain-each", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
     approximate(
         "network-cards",
-        "Slurm knows nothing of them: where two pods share a node, the kubelet refuses the one that gets none",
-        "let each pod take the whole node",
+        "Slurm does not count network cards; if two pods share a node, the kubelet refuses the one that gets none",
+        "let each pod take a whole node",
         report="warning",
     ),
-    not_yet_upstream(
-        "network-claim", "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone", "use a device plugin"
-    ),
-    not_yet_upstream(
-        "gpu-claim", "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone", "use `allocator: device-plugin`"
-    ),
-    not_yet_upstream(
-        "sunk-gpus",
-        "the Pod Scheduler makes a gres of nvidia.com/gpu requests alone",
-        "use cards that are offered as nvidia.com/gpu",
-    ),
+    not_yet_upstream("network-claim", DEVICES, "use a device plugin"),
+    not_yet_upstream("gpu-claim", GPUS, "use `allocator: device-plugin`"),
+    not_yet_upstream("sunk-gpus", GPUS, "use cards that their device plugin offers as nvidia.com/gpu"),
     not_yet_upstream(
         "sunk-placement",
-        "the Pod Scheduler does not read it; pods get stuck on nodes that it does not allow",
-        "say it in Slurm's words, with a partition or a reservation",
+        "the SUNK Pod Scheduler does not read it, so it assigns pods to nodes on which they cannot run",
+        "use a Slurm partition or a reservation",
     ),
     never(
         "missing-requests",
-        "the Pod Scheduler schedules no pod without both, greater than zero",
-        "add `resources: {cpu: ..., memory: ...}`",
+        "the SUNK Pod Scheduler schedules only pods with a CPU and a memory request above zero",
+        "set `resources: {cpu: ..., memory: ...}`",
     ),
     never(
         "grace-period",
-        "terminationGracePeriodSeconds must be less than Slurm's KillWait by more than 5 seconds",
-        "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}`",
+        "the SUNK Pod Scheduler requires a terminationGracePeriodSeconds below Slurm's KillWait minus 5 seconds",
+        "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it",
     ),
-    not_yet_upstream("numa", "Slurm is told nothing of NUMA nodes", SLURM),
+    not_yet_upstream("numa", "the SUNK Pod Scheduler passes no NUMA request to Slurm", SLURM),
     approximate(
-        "priority", "what Slurm goes by is its own priority", "set `backends: {sunk: {qos: ...}}`", report="warning"
+        "priority",
+        "Slurm ignores priority classes and uses its own priority",
+        "set `backends: {sunk: {qos: ...}}`",
+        report="warning",
     ),
     never(
         "preemptible",
-        "in Slurm the QOS or the partition says whose jobs may be preempted",
-        "set `backends: {sunk: {qos: ...}}` and leave `preemptible` out",
+        "Slurm decides by QOS or partition which jobs it may preempt",
+        "set `backends: {sunk: {qos: ...}}` and remove `preemptible`",
     ),
-    not_yet_here("workload-lws", "bayplan writes no LeaderWorkerSets"),
-    never("workload-volcano-job", "a Volcano Job is for Volcano"),
-    never("workload-sbatch", "an sbatch script is for Slurm itself", "use `-s slurm`"),
+    not_yet_here("workload-lws", hint="use `workload: jobset`"),
+    never("workload-volcano-job", hint="use `workload: jobset`"),
+    never("workload-sbatch", "the Pod Scheduler places pods; Slurm itself runs sbatch scripts", "use `-s slurm`"),
 )
 
 
 PREFIX = "sunk.coreweave.com/"
 SCHEDULER = "tenant-slurm-slurm-scheduler"
-"""What it is called in most installations; it goes by the namespace and the name of the Helm release."""
+"""The name in most installations, derived from the namespace and the name of the Helm release."""
 
 LOCK_TAINT = {"key": "sunk.coreweave.com/lock", "operator": "Equal", "value": "true", "effect": "NoExecute"}
-"""The taint of nodes that run Slurm jobs, these pods' own among them."""
+"""The taint of nodes that run Slurm jobs, also the jobs of these pods."""
 
 KILL_WAIT = 30
-"""Slurm's KillWait in seconds, as it comes."""
+"""Slurm's default KillWait in seconds."""
 
 KILL_MARGIN = 5
-"""A pod must end so many seconds sooner."""
+"""A pod must end more than so many seconds earlier."""
 
 OPTIONS = {
     "account": "account",
@@ -140,23 +136,25 @@ OPTIONS = {
 """Key of `backends: {sunk: ...}` -> annotation."""
 
 CONVERTED_GPUS = "nvidia.com/gpu"
-"""What the Pod Scheduler makes a gres of."""
+"""The resource of which the Pod Scheduler makes a gres."""
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """What the Pod Scheduler refuses to schedule without."""
+    """What the Pod Scheduler requires of pods."""
     gangs = [gang for gang in plan.gangs if gang.copy == 0]
     return tuple(need for gang in gangs for pods in once(all_pods(gang.root)) for need in _pods_needs(plan, pods))
 
 
 def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     subject, requested = f'podSet "{pods.spec.name}"', demand(pods, plan.topology)
-    if missing := sum(name not in requested for name in ("cpu", "memory")):
-        yield Need("missing-requests", missing, pods.route, subject=subject)
+    if missing := [name for name in ("cpu", "memory") if name not in requested]:
+        requests_no = f"{subject} requests no {' and no '.join(missing)}"
+        yield Need("missing-requests", len(missing), pods.route, subject=requests_no)
     grace = template_fields(plan.topology, pods).get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace > _grace(plan):
         at = (*pods.route, "template") if pods.spec.template else pods.route
-        yield Need("grace-period", grace, at, subject=f"{subject}, which has {_grace(plan)} seconds at most")
+        ends = f"{subject} needs {grace} seconds to end, at most {_grace(plan)} are possible"
+        yield Need("grace-period", grace, at, subject=ends)
     for field in ignored_placement_fields(plan.topology, pods):
         yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")
     if _unconverted_gpus(plan, pods):
@@ -171,16 +169,16 @@ def _unconverted_gpus(plan: Plan, pods: Pods) -> bool:
 
 
 def _grace(plan: Plan) -> int:
-    """The longest time that a pod may take to end: strictly less than KillWait less 5 seconds."""
+    """The longest time that a pod may need to end: strictly less than KillWait minus 5 seconds."""
     wait = int(plan.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
     return wait - KILL_MARGIN - 1
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """No documents: annotations, a toleration and a short end on every pod, and no CPU limit.
+    """No documents: annotations, a toleration and a short grace period on each pod, and no CPU limit.
 
-    A pod whose CPU request is its limit gets cores of its own from the kubelet, of which Slurm knows nothing; nodes are
-    drained over it.
+    The kubelet gives exclusive cores to a pod whose CPU request equals its limit. Slurm does not see that, and drains
+    the node.
     """
     marks = {(gang.name, pods.name): _marks(plan, gang) for gang in plan.gangs for pods in all_pods(gang.root)}
     return Lowered((), marks)
@@ -199,7 +197,7 @@ def _marks(plan: Plan, gang: GangPlan) -> Marks:
 
 
 def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
-    """Limits are in seconds here."""
+    """The annotations of a pod; limits are in seconds."""
     own = gang.gang.backends.get("sunk", {})
     seconds = gang.gang.active_deadline_seconds
     settings = {**({"timeout": seconds} if seconds else {}), **own}
@@ -210,16 +208,18 @@ def _options(plan: Plan, gang: GangPlan) -> dict[str, str]:
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
-    """The scheduler's name is the site's, and a partition must hold the nodes that pods can run on."""
-    return (*_scheduler_name(plan), *partition_notices(plan, "sunk", "the Pod Scheduler", "Slurm's"))
+    """Each site has its own scheduler name, and a partition must have only nodes on which the pods can run."""
+    return (*_scheduler_name(plan), *partition_notices(plan, "sunk", "the SUNK Pod Scheduler", "Slurm's"))
 
 
 def _scheduler_name(plan: Plan) -> Iterator[Diagnostic]:
     if not plan.topology.schedulers.get("sunk", {}).get("schedulerName"):
         message = (
-            f'the Pod Scheduler is taken to be called "{SCHEDULER}"; pods for a name that nobody has wait for ever'
+            f'bayplan assumes that the name of the SUNK Pod Scheduler is "{SCHEDULER}"; if it has another name, the'
+            " pods wait"
+            " forever"
         )
-        hint = "state it in the topology: `schedulers: {sunk: {schedulerName: ...}}`"
+        hint = "state the name in the topology file: `schedulers: {sunk: {schedulerName: ...}}`"
         yield info("F689", ("topology", "metadata", "name"), message, hint=hint)
 
 

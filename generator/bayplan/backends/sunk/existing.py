@@ -1,4 +1,4 @@
-"""The SUNK Pod Scheduler and workloads that exist already: every pod is a Slurm job, whatever controller made it."""
+"""The SUNK Pod Scheduler and existing workloads: each pod is a Slurm job, no matter which controller creates it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from bayplan.backends.sunk import lower
 from bayplan.model.backend import Support
 from bayplan.model.existing import PLAIN, Existing, carries, refuses
 
-ONE_BY_ONE = "every pod is a Slurm job of its own, which knows nothing of groups"
-HINT = "leave the groups out, or use `-s slurm`: SUNK runs sbatch scripts too"
+ONE_BY_ONE = "the SUNK Pod Scheduler submits each pod as a Slurm job of its own, without groups"
+HINT = "remove the groups, or use `-s slurm`; SUNK also runs sbatch scripts"
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *PLAIN),
     *refuses(
         "place",
-        "its pods have a scheduler of their own",
+        "another scheduler places the pods of this kind",
         "use a Job or a Pod",
-        word="not yet here",
+        word="not yet in bayplan",
         but=PLAIN,
     ),
     *refuses("copies", ONE_BY_ONE, HINT, word="not yet upstream"),

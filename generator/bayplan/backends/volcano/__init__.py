@@ -1,6 +1,7 @@
 """Volcano 1.14.3 to 1.15: a PodGroup with subgroups for each gang, or a Volcano Job with partitions.
 
-What it carries is here, by feature, amount and version. The reasons end up in front of users.
+The rows declare what Volcano supports, by feature, amount and version. Messages and docs/schedulers.md print the
+reasons.
 """
 
 from __future__ import annotations
@@ -40,19 +41,21 @@ from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
 from bayplan.topologies.hypernodes import writing
 
 FEATURES: Mapping[str, Feature] = {
-    "volcano-release": Feature("gangs with subgroups or partitions", code="F641", firm=True),
-    "nested-subgroups": Feature("placed or optional groups inside others", "levels of subgroups", "F640"),
-    "host-tier": Feature("pods that must share one node", code="F642"),
-    "weightless-pods": Feature("placed pods that request nothing", code="F643"),
-    "optional-roles": Feature("a least number of each podSet in a group that is optional", code="F646"),
-    "unit-name-length": Feature("long names of group instances", "characters", "F647", True),
-    "whole-cpus": Feature("a NUMA alignment of whole CPUs", code="F648"),
+    "volcano-release": Feature("reliable subgroups and partitions", code="F641", firm=True),
+    "nested-subgroups": Feature("groups with a placement or `minReplicas` inside others", "nested subgroups", "F638"),
+    "host-tier": Feature("a placement on one node", code="F642"),
+    "weightless-pods": Feature("a placement of pods without requests", code="F643"),
+    "optional-roles": Feature("a minimum of each podSet in an optional group", code="F680"),
+    "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
+    "whole-cpus": Feature("`numa` for pods without whole CPUs", code="F648"),
     "uneven-depth": Feature("one level at two heights", code="T450", firm=True),
     "repeated-discovered": Feature("level values that repeat, with discovered HyperNodes", code="T451"),
 }
-"""What only Volcano is asked for."""
+"""Features that concern only Volcano."""
 
-RELEASE = "below 1.14.3, and in 1.15.0, a partition may drop its gang and a subgroup may never start"
+RELEASE = (
+    "Volcano below 1.14.3, and 1.15.0, may never start a subgroup or may remove a task with partitions from its gang"
+)
 USE_JOBSET = "use `workload: jobset`"
 SUPPORT = (
     *exact(
@@ -67,133 +70,135 @@ SUPPORT = (
     not_yet_upstream(
         "volcano-release",
         RELEASE,
-        "install and target Volcano 1.14.3, or 1.15.1 and later (`versions: {volcano: ...}`, with the patch)",
+        "install Volcano 1.14.3, or 1.15.1 and later, and state it with its patch: `versions: {volcano: ...}`",
     ),
     Support("group-depth", up_to=2),
     not_yet_upstream(
         "group-depth",
-        "a PodGroup has one level for the gang and one for its subgroups",
-        "drop the placement in between: the finer one keeps its groups together all the same",
+        "a PodGroup of Volcano has one level for the gang and one for its subgroups",
+        "remove a placement in between; the finer level still keeps its groups together",
     ),
     Support("nested-subgroups", up_to=1),
     not_yet_upstream(
         "nested-subgroups",
-        "a pod belongs to one subgroup, and subgroups hold no others",
-        "put the outer placement on the gang, or drop one of the two",
+        "Volcano puts each pod into one subgroup, and cannot nest subgroups",
+        "move the outer placement to the gang, or remove one of the two",
     ),
     not_yet_here(
         "host-tier",
-        "HyperNodes end at the finest level above the host; one for each node would be tried one by one",
-        "make one pod of it, or require the next coarser level",
+        "bayplan writes no HyperNode for a single node, because Volcano would try all of them one by one",
+        "merge the pods into one pod, or require the next coarser level",
     ),
     approximate(
         "preferred-level",
-        "soft mode names no level: Volcano tries the finest domains first and widens until the pods fit",
-        "use `required` where the level matters",
+        "Volcano's soft mode names no level: it tries the finest domains first, then coarser ones until the pods fit",
+        "use `required` if the level matters",
         report="warning",
     ),
     approximate(
         "required-and-preferred",
-        "within the required level Volcano tries the finest domains first, whichever level is preferred",
-        "leave `preferred` out: finer domains are tried first anyway",
+        "Volcano tries the finest domains inside the required level first, no matter which level is preferred",
+        "remove `preferred`",
         report="info",
     ),
     approximate(
         "optional-pods-placed",
-        "Volcano chooses a domain for the pods that must start, and the others wait if it has no room for them",
-        "leave `minReplicas` out where every pod matters",
+        "Volcano chooses a domain for the pods that must start; the other pods wait if it has no room for them",
+        "remove `minReplicas` if every pod matters",
     ),
     approximate(
         "optional-roles",
-        "a subgroup counts its pods together, of whichever podSet they are",
-        "leave `minReplicas` of the podSets or of the group out",
+        "Volcano counts the pods of a subgroup together, no matter which podSet they are from, so a group may start"
+        " without its leader",
+        "remove `minReplicas` of the podSets or of the group",
     ),
     not_yet_upstream(
         "separate",
-        "Volcano packs subgroups and has no way to keep them apart (volcano#5349)",
-        "leave `separate` out: groups that fill more than half of a domain are apart by arithmetic",
+        "Volcano packs subgroups and cannot keep them apart (volcano#5349)",
+        "remove `separate`; a group that fills more than half of a domain never shares it with another one",
     ),
     never(
         "uneven-depth",
-        "a tier is one number for the whole cluster, counted from the finest level, so it would have two",
-        "give pools that share a level the same levels below it, or leave levels out where nothing is placed",
+        "Volcano numbers tiers for the whole cluster, counted from the finest level, so the level would have two"
+        " numbers",
+        "give pools that share a level the same levels below it, or remove levels that no placement uses",
     ),
     never(
         "repeated-discovered",
-        "discovery from labels takes two domains of one value for one domain",
+        "Volcano's discovery from labels merges two domains with the same value into one",
         "use `hyperNodes: emit`, or make the values unique",
     ),
     never(
         "weightless-pods",
-        "Volcano takes a pod without requests for best effort and places it without a look at HyperNodes;"
-        " claims are no requests",
-        "give the podSet `resources`, such as cpu",
+        "Volcano treats a pod without requests as best effort and places it without HyperNodes; claims do not count as"
+        " requests",
+        "set `resources` of the podSet, such as cpu",
     ),
     Support("gpu-claim", component="volcano", since="1.15"),
     approximate(
         "gpu-claim",
-        "GPUs claimed through DRA do not count against the queue below Volcano 1.15",
+        "Volcano below 1.15 does not count GPUs claimed through DRA against the queue",
         "target Volcano 1.15.1, or use the device plugin",
         report="warning",
         component="volcano",
     ),
     approximate(
         "numa",
-        "Volcano aligns CPUs alone, and only on nodes whose kubelet has this very policy and static CPUs",
-        "set the kubelet's topologyManagerPolicy to the same word",
+        "Volcano aligns only CPUs, and only on nodes whose kubelet has the same policy and static CPUs",
+        "set the kubelet's topologyManagerPolicy to the value of `numa`",
         report="warning",
     ),
     never(
         "whole-cpus",
-        "Volcano refuses a topologyPolicy for containers whose CPU request is no whole number",
+        "Volcano refuses a topologyPolicy for containers that do not request whole CPUs",
         'give the podSet whole CPUs, such as `resources: {cpu: "8"}`',
     ),
     Support("unit-name-length", up_to=63),
     never(
         "unit-name-length",
-        "a subgroup is known by a label, whose value has 63 characters at most",
+        "Volcano identifies a subgroup by a label value, which has at most 63 characters",
         "shorten the names of the groups",
     ),
     not_yet_upstream(
         "workload-lws",
-        "the LeaderWorkerSet controller makes one PodGroup for each of its groups, without a topology",
+        "the LeaderWorkerSet controller creates one Volcano PodGroup for each of its groups, without a topology",
         USE_JOBSET,
     ),
-    never("workload-sbatch", "an sbatch script is for Slurm", USE_JOBSET),
+    never("workload-sbatch", hint=USE_JOBSET),
 )
 
 
-# Needs of plans and topologies that only Volcano has, its cluster-scoped objects, and settings that must be on.
+# Needs of plans and topologies that only Volcano has, its cluster-scoped objects, and settings of the cluster.
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """All of a plan's own, each once for all copies of a gang."""
+    """The needs of the plan, once for all copies of a gang."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     release = Need("volcano-release", 1, ("workflow", "metadata", "name"))
     return (release, *cluster_needs(plan.topology), *(need for gang in firsts for need in _gang_needs(plan, gang)))
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:
-    """What makes the pools' levels no tree of HyperNodes."""
+    """Levels of pools that do not form a tree of HyperNodes."""
     discovered = topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered"
     return (*_uneven(topology), *(_repeated(topology) if discovered else ()))
 
 
 def _uneven(topology: ClusterTopology) -> Iterator[Need]:
-    """Pools may differ in depth as long as no level of theirs is the same one: their trees then never meet."""
+    """Pools may differ in depth as long as they share no level, because their trees are then separate."""
     tiers: dict[str, int] = {}
     for i, pool in enumerate(topology.pools):
         for j, level in enumerate(pool.levels):
             own = tier(pool, level.name)
             if tiers.setdefault(level.label, own) != own:
                 at: Route = ("topology", "spec", "pools", i, "levels", j)
-                subject = f'level "{level.name}", of tier {tiers[level.label]} in another pool and {own} in this one'
+                subject = f'level "{level.name}" has tier {tiers[level.label]} in another pool and {own} in this pool'
                 yield Need("uneven-depth", 1, at, subject=subject)
                 return
 
 
 def _repeated(topology: ClusterTopology) -> Iterator[Need]:
-    """Discovery knows a domain by the key and value of its label alone (Volcano 1.15, discovery/label/label.go)."""
+    """Discovery identifies a domain only by the key and value of its label (Volcano 1.15, discovery/label/label.go)."""
     seen: dict[tuple[str, str], tuple[str, ...]] = {}
     for i, pool in enumerate(topology.pools):
         for domain in pool.domains:
@@ -201,7 +206,7 @@ def _repeated(topology: ClusterTopology) -> Iterator[Need]:
                 above = domain.path[:j]
                 if seen.setdefault((level.label, value), above) != above:
                     at: Route = ("topology", "spec", "pools", i, "levels", j)
-                    subject = f'level "{level.name}", where "{value}" stands under two parents'
+                    subject = f'level "{level.name}" has the value "{value}" under two parents'
                     yield Need("repeated-discovered", 1, at, subject=subject)
                     return
 
@@ -217,18 +222,18 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
 
 
 def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
-    """Subgroups that stand inside others, long names, and minimums that a subgroup cannot tell apart."""
+    """Nested subgroups, long names, and separate minimums that a subgroup cannot express."""
     instances = list(group_instances(gang.root))
     depths = [(each.enclosing + 1, each.units.route) for each in instances if each.is_subgroup]
     depth, inner = max(depths, key=lambda pair: pair[0], default=(0, ()))
     if depth > 1 and not _is_placed_depth(gang, instances):
         yield Need("nested-subgroups", depth, inner, subject=f'gang "{gang.gang.name}"')
     names = [
-        (max(len(unit.name), len(policy.name)), unit.route) for policy in policies(gang.root) for unit in policy.units
+        (max(unit.name, policy.name, key=len), unit.route) for policy in policies(gang.root) for unit in policy.units
     ]
-    length, route = max(names, key=lambda pair: pair[0], default=(0, ()))
+    name, route = max(names, key=lambda pair: len(pair[0]), default=("", ()))
     if names:
-        yield Need("unit-name-length", length, route)
+        yield Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
     for route in dict.fromkeys(
         each.unit.route for each in instances if each.units.optional and has_several_minimums(each.unit)
     ):
@@ -236,13 +241,13 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
 
 
 def _is_placed_depth(gang: GangPlan, instances: list[GroupInstance]) -> bool:
-    """Whether the depth of placements says it already."""
+    """Whether the need for nested placements covers the depth already."""
     placed = bool(gang.root.required or gang.root.preferred)
     return placed and any(each.enclosing and (each.unit.required or each.unit.preferred) for each in instances)
 
 
 def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
-    """What a placement asks beyond a level's number."""
+    """What a placement needs besides the number of its tier."""
     word = "required" if unit.required else "preferred"
     at, preferred = (*unit.route, "placement", word), not unit.required
     subject = title(gang, unit)
@@ -265,7 +270,7 @@ def _whole_cpus(pods: Pods) -> bool:
 # Cluster-scoped objects: HyperNodes, or the configuration of their discovery, and Queues
 
 BUILT_IN_QUEUES = ("root", "default")
-"""Queues that Volcano makes itself."""
+"""Queues that Volcano creates itself."""
 
 
 def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
@@ -274,7 +279,7 @@ def cluster_objects(topology: ClusterTopology, target: Target) -> tuple[Manifest
 
 
 def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
-    """Queues without limits: what they may use is the cluster administrator's to set."""
+    """Queues without limits, which the cluster administrator sets."""
     default = topology.defaults.get("queue")
     for name in topology.queues or ((default,) if default else ()):
         if name not in BUILT_IN_QUEUES:
@@ -286,40 +291,40 @@ def _queues(topology: ClusterTopology) -> Iterator[Manifest]:
             }
 
 
-# Features that must be on in the cluster
+# Settings that the cluster needs
 
 
 class Switch(NamedTuple):
-    """Something that is off, or may be, unless the administrator has turned it on."""
+    """A setting that is off, or may be off, unless the administrator enables it."""
 
     name: str  # in `schedulers: {volcano: {featureGates: ...}}`
-    need: str  # what the plan wants of it
+    need: str  # what the plan needs it for, with a verb
     lost: str  # what happens without it
-    where: str  # how it is turned on
+    where: str  # how to enable it
 
 
 TOPOLOGY_PLUGIN = Switch(
     "NetworkTopologyAware",
-    "placements are enforced by the plugin `network-topology-aware`",
-    "without it Volcano ignores every level",
+    "Volcano enforces placements by the plugin `network-topology-aware`",
+    "without it Volcano ignores all levels",
     "add `- name: network-topology-aware` to a tier of volcano-scheduler.conf, which lacks it by default",
 )
 NUMA_PLUGIN = Switch(
     "NumaAware",
-    "NUMA policies are kept by the plugin `numaaware`",
-    "without it the pods are placed as if they had none",
+    "Volcano enforces NUMA policies by the plugin `numaaware`",
+    "without it Volcano ignores them",
     "add `- name: numaaware` to volcano-scheduler.conf, and run the resource exporter on the nodes",
 )
 DRA_ARGUMENT = Switch(
     "DynamicResourceAllocation",
-    "claims on ComputeDomains and GPUs are seen by the plugin `predicates` alone",
-    "below Volcano 1.15 it does not look at them by default",
-    "give that plugin the argument `predicate.DynamicResourceAllocationEnable: true` in volcano-scheduler.conf",
+    "Volcano sees claims for ComputeDomains and GPUs only in the plugin `predicates`",
+    "below Volcano 1.15 it ignores them by default",
+    "set the argument `predicate.DynamicResourceAllocationEnable: true` of that plugin in volcano-scheduler.conf",
 )
 
 
 def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
-    """One for each switch, silent where the topology says that it is on; and what Volcano Jobs cannot hold."""
+    """One for each setting unless the topology file states that it is on, and what Volcano Jobs cannot express."""
     for switch in _needed_switches(plan, target):
         yield from _notice(switch, plan.topology.gates("volcano").get(switch.name))
     for workload in shape.workloads:
@@ -355,7 +360,7 @@ def _notice(switch: Switch, state: bool | None) -> Iterator[Diagnostic]:
         yield info("F689", ("workflow", "metadata", "name"), message, hint=switch.where)
     elif not state:
         route = ("topology", "spec", "schedulers", "volcano", "featureGates", switch.name)
-        message = f"{switch.need}, which this cluster has switched off; {switch.lost}"
+        message = f"{switch.need}, which is off as the topology file states; {switch.lost}"
         yield error("F689", route, message, hint=switch.where)
 
 

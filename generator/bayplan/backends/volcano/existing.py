@@ -1,6 +1,6 @@
-"""Volcano and workloads that exist already: a PodGroup of ours, or what a Volcano Job says itself.
+"""Volcano and existing workloads: a PodGroup from bayplan, or the fields of a Volcano Job.
 
-Groups whose pods come of one template are told apart by a label that their controller writes, or not at all. Read from
+Volcano distinguishes groups from one pod template only by a label that their controller writes. Read from
 Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go and pkg/controllers/job.
 """
 
@@ -21,35 +21,40 @@ from bayplan.model.target import Target
 
 KINDS = (*PLAIN, VOLCANO_JOB)
 SEPARATE_TEMPLATES = (
-    "write a pod template for each group (a replicatedJob, a worker group), or let each group be a Job of a JobSet"
+    "write a pod template for each group (a replicatedJob, a worker group), or make each group a Job of a JobSet"
 )
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS),
     *refuses(
         "place",
-        "its pods come and go one by one, so that they make no gang",
+        "Volcano cannot make a gang of the pods of this kind, which come and go one by one",
         "use a LeaderWorkerSet or a JobSet",
         but=KINDS,
     ),
     *carries("copies", "jobset"),
-    *refuses("copies", "its pods carry no number of a copy", "use a JobSet", but=("jobset",)),
+    *refuses(
+        "copies",
+        "Volcano cannot identify the copies, because the pods do not carry the number of their copy",
+        "use a JobSet",
+        but=("jobset",),
+    ),
     *carries("ranks", VOLCANO_JOB),
     *refuses(
         "ranks",
-        "Volcano makes subgroups by labels of pods, and all pods of one template carry the same",
-        f"{SEPARATE_TEMPLATES}, or use a Volcano Job, whose tasks Volcano cuts itself",
+        "Volcano makes subgroups from labels of pods, and all pods of one template have the same labels",
+        f"{SEPARATE_TEMPLATES}, or use a Volcano Job, whose tasks Volcano partitions itself",
         but=(VOLCANO_JOB,),
     ),
     *refuses(
         "gangs",
-        "a PodGroup is named in the pod template, so all pods of it are one gang",
+        "Volcano reads the PodGroup from the pod template, so all pods of one template are one gang",
         "write a workload for each gang",
     ),
 )
 
 
 def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """The gang's PodGroup with a subgroup for each group; a Volcano Job brings its own."""
+    """The gang's PodGroup with a subgroup for each group; the controller of a Volcano Job creates its own."""
     workload, gang = shape.workloads[0], plan.gangs[0]
     if workload.kind == VOLCANO_JOB:
         return Lowered((), dict(_tasks(plan, workload.gangs[0])))
@@ -62,7 +67,7 @@ def place(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
-    """The PodGroup, whose policies go by the labels that pods of given templates have."""
+    """The PodGroup, whose policies use the labels of the existing pod templates."""
     spec = document["spec"]
     policies_by_label = [
         {**policy, "matchLabelKeys": [keys[policy["name"]]]} for policy in spec.get("subGroupPolicy", ())
@@ -71,7 +76,7 @@ def _with_label_keys(document: Any, keys: dict[str, str]) -> Any:
 
 
 def _marks(plan: Plan, gang: GangPlan, from_one_template: list[Policy]) -> Iterator[tuple[tuple[str, str], Marks]]:
-    """Those of a PodGroup; pods of one template carry no name of their subgroup."""
+    """The marks of a PodGroup; pods of one template do not carry the name of their subgroup."""
     places = subgroup_of_podset(policies(gang.root))
     for key, marks in pod_group.pod_marks(plan, gang):
         labels = {}
@@ -83,8 +88,8 @@ def _marks(plan: Plan, gang: GangPlan, from_one_template: list[Policy]) -> Itera
 
 
 def _tasks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
-    """What the Job and its tasks must say. How many pods may be missing is the Job's to say, but a partition starts
-    whole: there, Volcano wants both numbers to agree (webhooks/admission/jobs/validate)."""
+    """The fields of the Job and of its tasks. The Job states how many pods may be missing. A partition starts as a
+    whole, so Volcano requires both numbers to agree (webhooks/admission/jobs/validate)."""
     owner = Meta(
         spec={
             "schedulerName": plan.topology.scheduler_name("volcano", pod_group.SCHEDULER),

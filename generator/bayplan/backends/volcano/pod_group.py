@@ -1,7 +1,7 @@
 """A gang as a PodGroup (scheduling.volcano.sh/v1beta1) and the marks of its pods, or as a Volcano Job with partitions.
 
-Read from Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go: of a PodGroup's policies the first
-whose selector matches a pod takes it, if the pod has all of its `matchLabelKeys`. A policy without any takes none.
+Read from Volcano 1.14.3 and 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go: a pod belongs to the first policy of
+its PodGroup whose selector matches, if the pod has all of its `matchLabelKeys`. A policy without keys matches no pod.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEDULER = "volcano"
 
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
-    """One PodGroup for each gang; its name, policy and subgroup on the gang's pods. Volcano Jobs bring their own."""
+    """One PodGroup for each gang; its name, policy and subgroup on the gang's pods. Volcano Jobs create their own."""
     documents: list[Manifest] = []
     marks: dict[tuple[str, str], Marks] = {}
     for workload in shape.workloads:
@@ -68,7 +68,7 @@ def pod_group(plan: Plan, gang: GangPlan) -> Manifest:
 
 
 def _subgroup_policy(plan: Plan, policy: Policy) -> dict[str, Any]:
-    """minSubGroups is always said: its default is 0, with which the gang would start without any subgroup whole."""
+    """Always with minSubGroups: with its default of 0, the gang would start without any whole subgroup."""
     return {
         "name": policy.name,
         "subGroupSize": policy.size,
@@ -80,13 +80,13 @@ def _subgroup_policy(plan: Plan, policy: Policy) -> dict[str, Any]:
 
 
 def preemptable(gang: GangPlan) -> dict[str, str]:
-    """Without the annotation Volcano may take any pod away (`GetPodPreemptable`, pod_info.go)."""
+    """Without the annotation Volcano may preempt any pod (`GetPodPreemptable`, pod_info.go)."""
     wanted = gang.gang.preemptible
     return {} if wanted is None else {PREEMPTABLE: "true" if wanted else "false"}
 
 
 def pod_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
-    """What the gang's pods must carry: the PodGroup's name, and what tells their policy and subgroup."""
+    """The marks of the gang's pods: the name of the PodGroup, and labels for policy and subgroup."""
     subgroup_of, minimums = subgroup_of_podset(policies(gang.root)), task_minimums(gang.root)
     for pods in all_pods(gang.root):
         annotations = {
@@ -104,16 +104,16 @@ def _subgroup_labels(policy: Policy, unit: Unit) -> dict[str, str]:
     return {POLICY: policy.name, **({} if policy.flat else {SUBGROUP: unit.name})}
 
 
-# Volcano Jobs: the Job itself holds gang, partitions and levels, and its controller creates the PodGroup.
+# Volcano Jobs: the Job itself declares gang, partitions and levels, and its controller creates the PodGroup.
 #
 # Read from Volcano 1.14.3 and 1.15.1, pkg/controllers/job/job_controller_{actions,util}.go: a pod's partition is its
 # number divided by `partitionSize`, so neighbouring ranks share one.
 
-HINT = "use `workload: jobset`, whose PodGroup is bayplan's own"
+HINT = "use `workload: jobset`, for which bayplan writes the PodGroup"
 
 
 def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Marks]]:
-    """What the Job and each of its tasks must say. The gang may be folded."""
+    """The fields of the Job and of each of its tasks. The gang may be folded."""
     owner = Meta(
         annotations=preemptable(gang),
         spec={
@@ -134,7 +134,7 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
 
 
 def _total_minimum(root: Unit) -> int:
-    """The least pods of the gang; a folded group stands for all of its instances."""
+    """The minimum of pods of the gang; a folded group counts for all of its instances."""
     folded = any(pods.instances for pods in all_pods(root))
     return sum(pods.minimum * pods.copies for pods in all_pods(root)) if folded else minimum(root)
 
@@ -156,7 +156,7 @@ def partitions(plan: Plan, root: Unit) -> Mapping[str, Mapping[str, Any]]:
 
 
 def job_gaps(gang: GangPlan) -> Iterator[Diagnostic]:
-    """What a Volcano Job cannot hold, although a PodGroup could."""
+    """What a Volcano Job cannot express, although a PodGroup could."""
     seen: set[Route] = set()
     for instance in group_instances(gang.root):
         if instance.is_subgroup and instance.unit.route not in seen:
@@ -168,29 +168,31 @@ def _partition_gaps(gang: GangPlan, instance: GroupInstance) -> Iterator[Diagnos
     unit, pod_sets = instance.unit, list(all_pods(instance.unit))
     group = f'group "{instance.stem}" of gang "{gang.gang.name}" in a Volcano Job'
     if len(pod_sets) > 1:
-        message = f"{group}: a partition holds pods of one task, so several podSets under one placement may come apart"
-        yield error("F644", (*unit.route, "podSets"), message, hint=HINT)
+        message = (
+            f"{group}: Volcano makes partitions of one task, so it may separate several podSets under one placement"
+        )
+        yield error("F616", (*unit.route, "podSets"), message, hint=HINT)
     if any(pods.elastic for pods in pod_sets):
-        message = f"{group}: a partition starts whole or not at all, so `minReplicas` of its podSet cannot be said"
-        yield error("F644", (*pod_sets[0].route, "minReplicas"), message, hint=HINT)
+        message = f"{group}: Volcano starts a partition only as a whole, so it ignores `minReplicas` of its podSet"
+        yield error("F616", (*pod_sets[0].route, "minReplicas"), message, hint=HINT)
     if instance.units.optional:
-        message = f"{group}: only partitions of one task can be optional, and these groups are a task each"
-        yield error("F644", (*unit.route, "minReplicas"), message, hint=HINT)
+        message = f"{group}: Volcano has optional partitions only in one task, and each of these groups is a task"
+        yield error("F616", (*unit.route, "minReplicas"), message, hint=HINT)
 
 
-# Levels as tiers: numbers counted from the finest level up, and the groups that are placed by them
+# Levels as tiers: numbers counted from the finest level up, and the groups that use them
 
 
 def tier(pool: Pool, level: str) -> int:
-    """1 for the finest level above the host, which is tier 0: no HyperNode stands for a single node."""
+    """1 for the finest level above the host. The host would be tier 0, but there are no HyperNodes of single nodes."""
     return len(pool.levels) - pool.depth(level)
 
 
 def network_topology(plan: Plan, unit: Unit) -> dict[str, Any]:
-    """What a unit's placement is to Volcano: the number of the highest tier, never its name.
+    """A unit's placement for Volcano: the number of the highest tier, never its name.
 
-    An unknown name is a line in the scheduler's log and then no constraint at all (Volcano 1.15, session.go
-    `adjustNetworkTopologySpec`). Soft mode ignores the number; it says what was meant to whoever reads the manifest.
+    Volcano only logs an unknown name and then has no constraint at all (Volcano 1.15, session.go
+    `adjustNetworkTopologySpec`). Soft mode ignores the number; it documents the placement in the manifest.
     """
     level = unit.required or unit.preferred
     pool = plan.topology.pool(next(all_pods(unit)).pool)
@@ -201,7 +203,7 @@ def network_topology(plan: Plan, unit: Unit) -> dict[str, Any]:
 
 
 class Policy(NamedTuple):
-    """Unit instances of one group and one size: what one `subGroupPolicy`, or one partitioned task, is about."""
+    """Unit instances of one group and one size: those of one `subGroupPolicy`, or of one task with partitions."""
 
     name: str
     units: tuple[Unit, ...]
@@ -210,22 +212,22 @@ class Policy(NamedTuple):
 
     @property
     def flat(self) -> bool:
-        """Whether the pods' own group is the unit: no groups stand below."""
+        """Whether the unit is the innermost group of its pods."""
         return not self.units[0].groups
 
 
 class GroupInstance(NamedTuple):
-    """One instance of a group, and what Volcano needs to know of the group."""
+    """One instance of a group, and what Volcano needs to know about the group."""
 
     stem: str  # the group's name without the numbers of instances above it
     units: Units
     unit: Unit
-    enclosing: int  # how many instances that Volcano must know of stand around it
-    copies: int  # how many instances of the group were folded into this one, in the whole gang
+    enclosing: int  # how many instances around it are subgroups
+    copies: int  # how many instances of the group this folded instance represents, in the whole gang
 
     @property
     def is_subgroup(self) -> bool:
-        """Whether Volcano must know the instance as a subgroup: it is placed, or the gang may start without it."""
+        """Whether the instance must be a subgroup: it has a placement, or the gang may start without it."""
         return bool(self.unit.required or self.unit.preferred) or self.units.optional
 
 
@@ -241,8 +243,8 @@ def group_instances(unit: Unit, stem: str = "", enclosing: int = 0, copies: int 
 
 
 def subgroups(root: Unit) -> Iterator[GroupInstance]:
-    """The group instances that are subgroups. Of those that stand inside each other (a gap that the user has accepted)
-    the innermost: what must be closest together is what NVLink needs."""
+    """The group instances that are subgroups. If subgroups are nested (a gap that the user has accepted), only the
+    innermost ones, because NVLink depends on them."""
     return (
         each
         for each in group_instances(root)
@@ -251,7 +253,7 @@ def subgroups(root: Unit) -> Iterator[GroupInstance]:
 
 
 def policies(root: Unit) -> tuple[Policy, ...]:
-    """The subgroups of a gang, each group's together where they are of one size."""
+    """The subgroups of a gang: those of one group and one size together."""
     instances_by_policy: dict[tuple[str, str, int], list[GroupInstance]] = {}
     for instance in subgroups(root):
         prefix = instance.units.name if instance.units.optional else ""
@@ -269,14 +271,14 @@ def policies(root: Unit) -> tuple[Policy, ...]:
 
 
 def subgroup_of_podset(policies: tuple[Policy, ...]) -> dict[str, tuple[Policy, Unit]]:
-    """Of each podSet instance that is in a subgroup, by name: the policy and the unit."""
+    """Name of each podSet instance in a subgroup -> its policy and unit."""
     return {pods.name: (policy, unit) for policy in policies for unit in policy.units for pods in all_pods(unit)}
 
 
 def task_minimums(root: Unit) -> dict[str, int]:
-    """The least pods of each podSet instance, where the gang's least pods alone would not say which must be among them.
+    """The minimum of each podSet instance, if the minimum of the gang does not determine which pods must start.
 
-    Pods of optional groups are left out: which of these groups start is not known beforehand.
+    Without the pods of optional groups: it is not known in advance which of these groups start.
     """
     pod_sets = list(all_pods(root))
     optional = {pods.name for each in group_instances(root) if each.units.optional for pods in all_pods(each.unit)}

@@ -26,7 +26,7 @@ class Fields(NamedTuple):
     tables: Tables
     target: Target
     unknown: str = "W381"
-    wrong: str = "W382"
+    wrong: str = "W381"
     newer: str = "W383"
 
 

@@ -94,7 +94,7 @@ def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
             hint = "rename a gang, a group or a podSet"
-            yield error("P510", GANGS, f'two objects of kind {kind} would be called "{name}"', hint=hint)
+            yield error("W301", GANGS, f'two objects of kind {kind} would be called "{name}"', hint=hint)
         seen.add((kind, name))
 
 
@@ -119,7 +119,7 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
 
 
 def _held(config_map: Manifest) -> int:
-    """Bytes of all its values. What they had before `hosts` put longer names into them, W318 has checked."""
+    """Bytes of all its values. What they had before `hosts` put longer names into them, P515 has checked."""
     texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in config_map.get("data", {}).values())
     return texts + sum(decoded(base64) for base64 in config_map.get("binaryData", {}).values())
 

@@ -44,13 +44,13 @@ REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
 
 
 def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
-    """The pods of a workload. W500: it is of a kind that bayplan cannot place; W501 to W519: why it cannot be read."""
+    """The pods of a workload. W500: it is of a kind that bayplan cannot place; W500 to W519: why it cannot be read."""
     key = group(one), kind(one)
     if key in WORKLOADS:
         return WORKLOADS[key](one, beside)
     if key in REFUSED:
         reason, hint = REFUSED[key]
-        return Outcome(None, (error("W501", (*one.route, "kind"), f"{title(one)} {reason}", hint=hint),))
+        return Outcome(None, (error("W500", (*one.route, "kind"), f"{title(one)} {reason}", hint=hint),))
     message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
     hint = f"it places {listing(sorted({each for _, each in WORKLOADS}), 'and')}"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))

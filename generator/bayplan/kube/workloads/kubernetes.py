@@ -40,14 +40,14 @@ def job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
-    """W504: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
+    """W512: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
     parallelism, completions = get(one.data, *spec, "parallelism"), number_in(one.data, *spec, "completions")
     at_once = 1 if parallelism is None else number_in(one.data, *spec, "parallelism")
     if completions is not None and at_once is not None and 0 < at_once < completions:
         message = f"{title(one)} runs {completions} pods, {at_once} at a time: a gang starts all at once, or none"
         hint = f"set `parallelism: {completions}`, or leave the placement out"
         key = "completions" if parallelism is None else "parallelism"
-        yield error("W504", (*one.route, *spec, key), message, hint=hint)
+        yield error("W512", (*one.route, *spec, key), message, hint=hint)
 
 
 # A single Pod is a gang of one.
@@ -79,7 +79,7 @@ def slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
 
 
 def start_order(one: Object, spec: Path) -> Iterator[Diagnostic]:
-    """W504 and W512 of each replicatedJob."""
+    """W512 and W512 of each replicatedJob."""
     jobs = items(one.data, *spec, "replicatedJobs")
     for index, each in enumerate(jobs):
         here = (*spec, "replicatedJobs", index)

@@ -28,7 +28,7 @@ def slot(
 ) -> TemplateSlot | Diagnostic:
     """The podSet of a pod template; `pods`: where the object alone says not how many there are.
 
-    W502: nobody can tell its number of pods; W503: there is no template; W509: it cannot be called so.
+    W502: nobody can tell its number of pods; W502: there is no template; W511: it cannot be called so.
     """
     containers = items(one.data, *path, "spec", "containers")
     if not containers or not all(isinstance(each, Mapping) for each in containers):
@@ -36,7 +36,7 @@ def slot(
     if not NAME.fullmatch(called):
         what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
         hint = "use lower-case letters, digits and dashes, 63 at most"
-        return error("W509", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
+        return error("W511", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
     amounts = pods or amount(one.data, path)
     if amounts.total is None or amounts.replicas is None or amounts.copies is None:
         return unknown(one, _bad_count(one, path))
@@ -50,7 +50,7 @@ def numbered(template_slot: TemplateSlot | Diagnostic, indexed: bool) -> Templat
 
 def _missing(one: Object, route: Route) -> Diagnostic:
     hint = "a pod template has a `spec` with a list of `containers`"
-    return error("W503", route, f"{title(one)} has no pod template with containers here", hint=hint)
+    return error("W502", route, f"{title(one)} has no pod template with containers here", hint=hint)
 
 
 def unknown(one: Object, route: Route) -> Diagnostic:
@@ -95,12 +95,12 @@ def templates(
 
 
 def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W509 and W511."""
+    """W511 and W511."""
     seen: set[str] = set()
     for each in workload.slots:
         if each.name in seen:
             message = f'two parts of {title(one)} are called "{each.name}"'
-            yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
+            yield error("W511", (*one.route, *each.path), message, hint="give each a name of its own")
         seen.add(each.name)
     yield from _nameless(workload.placed)
 

@@ -65,7 +65,7 @@ def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     if get(one.data, "spec", "clusterSelector"):
         message = f"{title(one)} runs in a RayCluster that is there, and makes no cluster of its own"
         route = (*one.route, "spec", "clusterSelector")
-        return Outcome(None, (error("W503", route, message, hint="place that RayCluster instead"),))
+        return Outcome(None, (error("W502", route, message, hint="place that RayCluster instead"),))
     return templates("rayjob", one, _ray_slots(one, spec), _scaled(one, spec))
 
 
@@ -102,13 +102,13 @@ MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets of the runtime, whose templates these are. W507: it is not there; W508: it is not its own."""
+    """The podSets of the runtime, whose templates these are. W508: it is not there; W508: it is not its own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
         called, what = _reference(one)
         message = f'the pods of {title(one)} are described by {called} "{what}", which is not among the manifests'
         hint = "read a TrainingRuntime of its own with it, or use a JobSet"
-        return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
+        return Outcome(None, (error("W508", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
     wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
     if wrong:
         return Outcome(None, wrong)

@@ -518,10 +518,10 @@ METAX = {"vendor": "metax", "allocator": "hami", "resources": {"count": "metax-t
             plain(cards="metax-tech.com/gpu", securityContext={"privileged": True}),
             {**SHARED, "env": {}},
             METAX,
-            ["W558"],
+            ["W559"],
             id="privileged",
         ),
-        pytest.param(plain(cards="metax-tech.com/gpu"), HOST, METAX, ["W558"], id="privileged-by-the-fabric"),
+        pytest.param(plain(cards="metax-tech.com/gpu"), HOST, METAX, ["W559"], id="privileged-by-the-fabric"),
         pytest.param(plain(cards="metax-tech.com/gpu"), {**SHARED, "env": {}}, METAX, [], id="metax"),
         pytest.param(plain(volumeMounts={"a": "b"}), HOSTDEVICE, {}, ["A950"], id="mounts-that-are-none"),
         pytest.param(plain(securityContext="x"), HOSTDEVICE, {}, ["A950"], id="context-that-is-none"),
@@ -583,7 +583,7 @@ TOLD: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], list[str]]] = {
     "a pool's Gloo": (
         pod_set(),
         on_pool(container(env=[{"name": "GLOO_SOCKET_IFNAME", "value": "=x"}])),
-        ["W529"],
+        ["W532"],
     ),
     "a pool's networks": (BARE, on_pool({"metadata": {"annotations": {NETWORKS: "net/rail-9"}}}), ["W522"]),
     "a pool's devices": (
@@ -591,8 +591,8 @@ TOLD: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], list[str]]] = {
         on_pool(container(resources={"requests": {"example.com/x": 2}, "limits": {"example.com/x": 1}})),
         ["W528"],
     ),
-    "the fabric's Gloo": (pod_set(), topology({**HOSTDEVICE, "env": {"GLOO_SOCKET_IFNAME": "=eth0"}}), ["W529"]),
-    "attached by hand": ({**BARE, "template": ATTACHED}, topology(), ["W547"]),
+    "the fabric's Gloo": (pod_set(), topology({**HOSTDEVICE, "env": {"GLOO_SOCKET_IFNAME": "=eth0"}}), ["W532"]),
+    "attached by hand": ({**BARE, "template": ATTACHED}, topology(), ["W522"]),
     "attached by hand with its device": (
         {**BARE, "template": {**ATTACHED, **container(resources={"limits": {"nvidia.com/rail_0": 1}})}},
         topology(),
@@ -638,7 +638,7 @@ def test_hints_lead_to_what_the_pod_has() -> None:
         (one,) = [each for each in found.diagnostics if each.code == "W530"]
         assert f'"{meant}"' in one.hint
         better = support.run(flow(pod_set(env={variable: meant})), topology())
-        assert not {"W530", "W532", "W543"} & set(better.codes)
+        assert not {"W530", "W532"} & set(better.codes)
 
 
 def test_devices_in_the_node_s_network_come_by_their_resource() -> None:
@@ -652,7 +652,7 @@ def test_devices_in_the_node_s_network_come_by_their_resource() -> None:
 def test_a_privileged_fabric_is_none_for_cards_of_hami() -> None:
     cluster = topology(HOST, **METAX)
     cluster["spec"]["versions"] = {**cluster["spec"]["versions"], "hami": "2.10", "metax": "0.8"}
-    (wrong,) = [each for each in support.run(flow(), cluster).diagnostics if each.code == "W558"]
+    (wrong,) = [each for each in support.run(flow(), cluster).diagnostics if each.code == "W559"]
     assert wrong.route[-1] == "fabric"
 
 

@@ -23,7 +23,7 @@ COVERS = {
     "A950",
     "A951",
     "A952",
-    "W513",
+    "W319",
     "W514",
     "W515",
     "W516",
@@ -225,7 +225,7 @@ REFUSED: dict[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "an amount that is none": (
         a_job(template=pod(overhead={"cpu": [1]}), placement="required=rack"),
         {},
-        ["W513"],
+        ["W319"],
     ),
     "tolerations that are no list": (
         a_job(template=pod(tolerations={"key": "x"}, resourceClaims="all"), placement="required=rack"),
@@ -351,7 +351,7 @@ def test_cards_that_are_no_number_are_found_beside_a_workload_that_is_alike_with
     several = [a_job(4, each, placement="required=rack") for each in (plain, wrong)]
     for name, each in zip("ab", several, strict=True):
         each["metadata"]["name"] = name
-    assert Outcome(*several).codes == ["W513"]
+    assert Outcome(*several).codes == ["W319"]
 
 
 FOUR = {"limits": {"nvidia.com/gpu": "four"}}
@@ -467,7 +467,7 @@ def test_a_level_that_only_some_of_the_pools_have_names_who_runs_in_the_others()
     spec = {"headGroupSpec": {"template": head}, "workerGroupSpecs": workers}
     made = Outcome(workload("RayCluster", "ray.io/v1", spec, placement="required=rack"), topology=topology)
     (found,) = (each for each in made.found if each.severity == "error")
-    assert (found.code, 'podSet "head"' in found.hint) == ("P504", True)
+    assert (found.code, 'podSet "head"' in found.hint) == ("W324", True)
 
 
 def test_a_compute_domain_that_is_there_is_not_one_for_each_group() -> None:
@@ -494,7 +494,7 @@ def test_slurm_bridge_refuses_constraints_that_it_does_not_read() -> None:
 def test_cards_of_sidecars_count_beside_the_others() -> None:
     container = {"name": "side", "image": "x:1", "resources": GPUS}
     beside = pod(initContainers=[{**container, "restartPolicy": "Always"}])
-    assert Outcome(a_job(template=beside, placement="required=rack")).codes == ["P509"]
+    assert Outcome(a_job(template=beside, placement="required=rack")).codes == ["P552"]
     assert Outcome(a_job(template=pod(initContainers=[container]), placement="required=rack")).codes == []
 
 

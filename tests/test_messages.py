@@ -58,7 +58,10 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "S210",
         "the document does not follow its schema",
     ): "unit/schema_test.py::test_a_refusal_without_a_reason_is_still_a_refusal",
-    ("W318", "the files have {} bytes; a ConfigMap holds {}"): "unit/checks_test.py::test_files_beyond_a_config_map",
+    (
+        "P515",
+        "`files` have {} bytes; a ConfigMap has at most {}",
+    ): "unit/checks_test.py::test_files_beyond_a_config_map",
 }
 """(Code, template) of a message that only large inputs, full disks, written files, callers of the library or faults of
 our own lead to -> the test that reaches it."""

@@ -29,7 +29,7 @@ PIP = ["--quiet", "--no-compile", "--no-deps", "--no-index", "--no-build-isolati
 COMMANDS = {
     "version": ["--version"],
     "schema": ["schema", "workflow"],
-    "explain": ["explain", "P509"],
+    "explain": ["explain", "P552"],
     "render": ["render", "{examples}/workflow.yaml", "-t", "{examples}/topology.yaml", "--cluster-objects"],
 }
 """What must work everywhere; each needs another kind of packaged data."""

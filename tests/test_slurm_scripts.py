@@ -18,7 +18,7 @@ from bayplan.model.plan import GangPlan, all_pods
 from bayplan.text import document
 from tools import golden, slurm_job
 
-NAMES = {"P510", "P513"}
+NAMES = {"W301", "P513"}
 ACCEPTED = frozenset(f"F{number}" for number in (602, 604, 618, 627, 680, *range(700, 720)))
 
 

@@ -65,14 +65,14 @@ def test_18_pods_where_17_nodes_are_usable_are_refused_with_the_deficit() -> Non
     assert "17" in finding.hint
 
 
-def test_a_preferred_spine_that_is_too_small_is_placed_with_a_warning() -> None:
+def test_a_preferred_spine_that_is_too_small_is_placed_with_an_info() -> None:
     gang = support.pretrain()
     gang["groups"][0]["replicas"] = 6
     required = support.run(support.workflow(gang))
     assert required.compiled is None
     preferred = support.run(support.workflow({**gang, "placement": {"preferred": "spine"}}))
     assert preferred.compiled is not None
-    assert [(each.code, each.severity) for each in preferred.diagnostics] == [("P516", "warning")]
+    assert [(each.code, each.severity) for each in preferred.diagnostics] == [("P516", "info")]
     assert preferred.kinds("PodGroup")[0]["spec"]["topologyConstraint"]["preferredTopologyLevel"] == "example.com/spine"
 
 

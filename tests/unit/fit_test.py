@@ -11,7 +11,7 @@ from bayplan.planning.fit.problem import capacity, demand
 from bayplan.planning.fit.search import faults, stages
 from bayplan.planning.fit.witness import Unknown
 
-COVERS = {"P553", "P557"}
+COVERS = {"P506", "P557"}
 """Channels bind only where GPUs do not, which other diagnostics refuse first; what is undecided takes long to find."""
 
 GI = 2**30 * 1000
@@ -37,61 +37,61 @@ REFUSED = {
     "18 of 17 usable": (
         case(hall(unusable=ONE_CORDONED), train(18)),
         "P551",
-        'needs 18 pods of "worker", one a node, in one rack; rack "r0", which has most room, holds 17',
+        'needs 18 pods of "worker", at most 1 per node, in one rack; rack "r0", the one with the most room, has',
         'use 17 replicas of podSet "worker" instead of 18',
     ),
     "too many groups for a spine": (
         case(hall(plan=16), train(16, 7)),
         "P551",
-        '7 of "replica" (16 pods, one a node, in one rack), in one spine; spine "s0", which has most room, holds 6',
+        'the one with the most room, has room for 6 instances of "replica"',
         'require "zone" instead of "spine", or use 6 replicas of group "replica" instead of 7',
     ),
     "spares": (
         case(hall(plan=16), train(18)),
         "P555",
-        "with the nodes held back as spares it would fit",
+        "it would fit on nodes that are reserved as spares",
         "raise `plan`",
     ),
     "spare nodes": (
         case(cluster(pool({"z/s/r": 4}, unusable={"spare": ("gb200-z-s-r-0",)})), gang("a", pods("w", 4))),
         "P555",
-        "with the nodes held back as spares it would fit",
+        "it would fit on nodes that are reserved as spares",
         "free a spare node",
     ),
     "one channel a node": (
         case(hall(), gang("a", pods("w", 64, gpus=1, domain="cd"), required="rack")),
-        "P553",
-        "only one such pod runs on a node",
+        "P506",
+        "only one pod of a ComputeDomain runs on it",
         'require "spine" instead of "rack"',
     ),
     "more cards than a node has": (
         case(hall(), gang("a", pods("w", 1, gpus=8))),
         "P552",
-        'podSet "w" asks 8 gb200 a pod; a node of pool "gb200" has 4 gb200',
-        "ask for less",
+        'podSet "w" requests 8 gb200 per pod; a node of pool "gb200" has 4 gb200',
+        "request less",
     ),
     "more memory than a node has": (
         case(hall(resources={"memory": 900 * GI}), gang("a", pods("w", 1, memory="1000Gi"))),
         "P552",
-        "asks 1000Gi memory a pod; a node",
-        "add memory",
+        "requests 1000Gi memory per pod; a node",
+        "correct memory",
     ),
     "a resource no node has": (
         case(hall(), gang("a", pods("w", 1, **{"rdma/hca": "1"}))),
         "P552",
-        "asks 1 rdma/hca a pod",
+        "requests 1 rdma/hca per pod",
         "",
     ),
     "cpu binds": (
         case(cluster(pool({"z/s/r": 18}, resources={"cpu": 140000})), gang("a", pods("w", 30, gpus=1, cpu="96"))),
         "P558",
-        'needs 30 pods of "w", one a node by cpu; the cluster has room for 18',
+        'needs 30 pods of "w", at most 1 per node because of cpu; the cluster has room for 18 pods of "w"',
         'use 18 replicas of podSet "w"',
     ),
     "two gangs": (
         case(cluster(pool({"z/s/r": 18})), gang("a", pods("v", 10)), gang("b", pods("w", 10), number=1)),
         "P554",
-        '"b" does not fit beside "a": together they need 20 pods of "v, w", one a node; the cluster has room for 18',
+        'together they need 20 pods of "v, w", at most 1 per node; the cluster has room for 18 pods',
         'let gang "b" depend on "a"',
     ),
     "copies": (
@@ -118,7 +118,7 @@ REFUSED = {
     "kept apart": (
         case(hall(), gang("a", replicas("g", 7, pods("w", 2), separate="rack"), required="spine")),
         "P551",
-        "holds 6",
+        'has room for 6 instances of "g"',
         'require "zone" instead of "spine"',
     ),
     "cut to size": (
@@ -128,7 +128,7 @@ REFUSED = {
         ),
         "P551",
         "needs 16 pods",
-        'use `size: 15` for group "g" instead of 16',
+        'set `size: 15` on group "g" instead of 16',
     ),
 }
 

@@ -165,7 +165,7 @@ def test_nothing_is_printed_where_one_workflow_has_errors(tmp_path: Path, capsys
     assert run(["import", str(tmp_path / "w.yaml")]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert "error[W333]" in err
+    assert "error[W305]" in err
 
 
 def test_a_topology_is_read_where_it_is_named(

@@ -156,8 +156,8 @@ def test_a_whole_node_stays_whole_under_a_template(affinity: Any, wanted: Any) -
 
 
 MOUNTED: dict[str, tuple[Any, str, list[str]]] = {
-    "a file": ({"files": {"/a": ""}}, "/a", ["W317"]),
-    "shared memory": ({"shm": "1Gi"}, "/dev/shm", ["W317"]),
+    "a file": ({"files": {"/a": ""}}, "/a", ["W316"]),
+    "shared memory": ({"shm": "1Gi"}, "/dev/shm", ["W316"]),
     "no shared memory": ({}, "/dev/shm", []),
     "beside a file": ({"files": {"/a": ""}}, "/b", []),
 }

@@ -79,10 +79,10 @@ def test_a_cluster_without_accelerators_has_none_to_give() -> None:
 
 
 SETTINGS: dict[str, tuple[Any, Any, str]] = {
-    "an allocator that is not offered": ({"allocator": "dra"}, {}, "W329"),
-    "selectors without DRA": ({"selectors": ["true"]}, {}, "W330"),
+    "an allocator that is not offered": ({"allocator": "dra"}, {}, "W550"),
+    "selectors without DRA": ({"selectors": ["true"]}, {}, "W550"),
     "HAMi": ({}, {"gb200": {"vendor": "nvidia", "allocator": "hami"}}, "F760"),
-    "more than a node has": ({"count": 8}, {}, "P509"),
+    "more than a node has": ({"count": 8}, {}, "P552"),
     "a share": ({"memory": "20Gi"}, {}, "W550"),
 }
 

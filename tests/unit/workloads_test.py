@@ -17,7 +17,7 @@ from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
 from workload_kinds import POD, RUNTIME, SEATS, TEXTS, data, parsed
 
-COVERS = {"W500", "W501", "W502", "W503", "W504", "W505", "W506", "W507", "W508", "W509", "W510", "W511", "W512"}
+COVERS = {"W500", "W502", "W512", "W505", "W506", "W508", "W511", "W510"}
 
 BESIDE = (Object(("manifest:9",), parsed(RUNTIME)),)
 
@@ -188,25 +188,25 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param("job", ("spec", "parallelism"), "four", "W502 spec.parallelism", id="no-number"),
         pytest.param("job", ("spec", "parallelism"), -1, "W502 spec.parallelism", id="negative"),
         pytest.param("job", ("spec", "parallelism"), True, "W502 spec.parallelism", id="boolean"),
-        pytest.param("job", ("spec", "completions"), 9, "W504 spec.parallelism", id="waves"),
+        pytest.param("job", ("spec", "completions"), 9, "W512 spec.parallelism", id="waves"),
         pytest.param(
-            "job", ("spec",), {"completions": 2, "template": POD}, "W504 spec.completions", id="one-at-a-time"
+            "job", ("spec",), {"completions": 2, "template": POD}, "W512 spec.completions", id="one-at-a-time"
         ),
         pytest.param("job", ("spec", "parallelism"), 0, "W505 ", id="nothing-to-do"),
-        pytest.param("job", ("spec", "template"), None, "W503 spec", id="no-template"),
-        pytest.param("job", ("spec", "template"), {"spec": {}}, "W503 spec.template.spec", id="no-containers"),
-        pytest.param("job", ("spec",), [], "W503 spec", id="a-list"),
+        pytest.param("job", ("spec", "template"), None, "W502 spec", id="no-template"),
+        pytest.param("job", ("spec", "template"), {"spec": {}}, "W502 spec.template.spec", id="no-containers"),
+        pytest.param("job", ("spec",), [], "W502 spec", id="a-list"),
         pytest.param("job", ("metadata",), {"generateName": "w-"}, "W511 metadata", id="generated-name"),
         pytest.param("job", ("metadata", "name"), "w" * 64, "W511 metadata.name", id="long-name"),
         pytest.param("job", ("metadata", "name"), "w\nkind: y", "W511 metadata.name", id="no-name"),
-        pytest.param("pod", ("spec", "containers"), ["main"], "W503 spec.containers", id="no-mappings"),
+        pytest.param("pod", ("spec", "containers"), ["main"], "W502 spec.containers", id="no-mappings"),
         pytest.param("jobset", (*JOBS, 1, "replicas"), "3", "W502 spec.replicatedJobs.1.replicas", id="text"),
         pytest.param("jobset", (*JOBS, 1, "replicas"), 10**9, "W309 ", id="a-billion"),
-        pytest.param("jobset", (*JOBS, 1, "name"), "Worker!", "W509 spec.replicatedJobs.1", id="!"),
-        pytest.param("jobset", JOBS, [OF_ONE_POD] * 2, "W509 spec.replicatedJobs.1", id="twice"),
+        pytest.param("jobset", (*JOBS, 1, "name"), "Worker!", "W511 spec.replicatedJobs.1", id="!"),
+        pytest.param("jobset", JOBS, [OF_ONE_POD] * 2, "W511 spec.replicatedJobs.1", id="twice"),
         pytest.param("jobset", (*JOBS, 1, "dependsOn"), [{"name": "leader"}], "W512", id="dependent"),
         pytest.param("jobset", ("spec", "startupPolicy"), {"startupPolicyOrder": "InOrder"}, "W512", id="in-order"),
-        pytest.param("jobset", ("spec", "replicatedJobs"), {}, "W503 spec", id="no-list"),
+        pytest.param("jobset", ("spec", "replicatedJobs"), {}, "W502 spec", id="no-list"),
         pytest.param(
             "statefulset", ("spec", "podManagementPolicy"), None, "W512 spec.podManagementPolicy", id="ordered"
         ),
@@ -225,11 +225,11 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param(
             "raycluster", (*RAY, "minReplicas"), 1, "W506 spec.workerGroupSpecs.0.minReplicas", id="may-shrink"
         ),
-        pytest.param("raycluster", (*RAY, "groupName"), "head", "W509", id="two-heads"),
+        pytest.param("raycluster", (*RAY, "groupName"), "head", "W511", id="two-heads"),
         pytest.param("raycluster", (*RAY, "numOfHosts"), "2", "W502 spec.workerGroupSpecs.0.numOfHosts", id="hosts"),
-        pytest.param("rayjob", ("spec", "clusterSelector"), {"a": "b"}, "W503 spec.clusterSelector", id="elsewhere"),
+        pytest.param("rayjob", ("spec", "clusterSelector"), {"a": "b"}, "W502 spec.clusterSelector", id="elsewhere"),
         pytest.param(
-            "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W507 spec.runtimeRef", id="of-the-cluster"
+            "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W508 spec.runtimeRef", id="of-the-cluster"
         ),
         pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
         pytest.param("trainjob", ("spec", "runtimePatches"), [{}], "W508 spec.runtimePatches", id="patched"),
@@ -247,8 +247,8 @@ def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, 
 @pytest.mark.parametrize(
     ("group", "kind", "code"),
     [
-        ("apps/v1", "Deployment", "W501"),
-        ("batch/v1", "CronJob", "W501"),
+        ("apps/v1", "Deployment", "W500"),
+        ("batch/v1", "CronJob", "W500"),
         ("apps/v1", "DaemonSet", "W500"),
         ("", "", "W500"),
         ("batch/v2/x", "Job", "W500"),

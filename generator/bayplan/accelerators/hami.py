@@ -78,12 +78,12 @@ def resources(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]
 
 
 def faults(accelerator: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
-    """Why the vendor's names cannot say it."""
+    """Shares for which the vendor has no resource, or no such amount."""
     own = names(kind)
-    lacking = f"cards counted as {own.cards} have no resource for a part of their"
-    hint = "ask for whole cards, or name the resource under `accelerators` in the topology, if there is one"
+    lacking = f"cards that {own.cards} counts have no resource for a share of their"
+    hint = "request whole cards, or name the resource under `accelerators` in the topology if there is one"
     if own.vendor == "metax":
-        hint = "ask for whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+        hint = "request whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
     if accelerator.memory and not (own.memory or (own.percentage and accelerator.memory.endswith("%"))):
         yield "W550", "memory", f"{lacking} memory", hint
     elif accelerator.memory:
@@ -97,28 +97,29 @@ def faults(accelerator: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
 def _memory(accelerator: Accelerator, kind: AcceleratorKind, own: Names) -> Iterator[Fault]:
     if accelerator.memory.endswith("%"):
         if not own.percentage and not kind.memory:
-            message = f"{own.memory} is an amount, and the topology does not say how much memory a card has"
-            yield "W551", "memory", message, f'add `memory` to the accelerator "{kind.name}", or write an amount'
+            message = f"a percentage needs the memory of a card: {own.memory} counts amounts, and the topology has none"
+            hint = f'set `memory` on the accelerator "{kind.name}" in the topology, or write an amount'
+            yield "W551", "memory", message, hint
         return
     asks, has = quantity.parse(accelerator.memory), quantity.parse(kind.memory or "0")
     if asks % (own.unit * WHOLE):
         unit = f"{quantity.show(own.unit * WHOLE)}, the unit of {own.memory}"
-        message = f'"{accelerator.memory}" is no multiple of {unit}'
+        message = f'"{accelerator.memory}" is not a multiple of {unit}'
         yield "W551", "memory", message, f"write it like {quantity.show(own.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
-        message = f'a card of "{kind.name}" has {kind.memory}, and {accelerator.memory} are asked of each'
-        yield "W551", "memory", message, "ask for less"
+        message = f'the pod requests {accelerator.memory} of each card, and a card of "{kind.name}" has {kind.memory}'
+        yield "W551", "memory", message, "request less"
 
 
 def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:
     value = _percent(accelerator.cores)
     if not 0 < value <= PERCENT:
-        message = f'"{accelerator.cores}" is not a share of a card in percent'
-        yield "W551", "cores", message, "write a whole number from 1 to 100; more cards are a matter of `count`"
+        message = f'"{accelerator.cores}" is not a percentage of a card'
+        yield "W551", "cores", message, "write an integer from 1 to 100; use `count` for more cards"
     elif value * own.parts % PERCENT:
         steps = [str(part * PERCENT / own.parts) for part in range(1, own.parts + 1)]
         whole = [each.removesuffix(".0") for each in steps if each.endswith(".0")]
-        message = f"{own.cores} counts {own.parts} parts of a card, and {value}% of it is no whole number of them"
+        message = f"{value}% is not possible: {own.cores} counts {own.parts} parts of a card"
         yield "W551", "cores", message, f"write {listing(whole)}"
 
 

@@ -1,4 +1,4 @@
-"""What HAMi refuses, ignores or takes otherwise than it reads, of any pod: one function a family of rules.
+"""What HAMi refuses, ignores or reads in an unexpected way in any pod: one function per family of rules.
 
 HAMi 2.8 to 2.10: `pkg/scheduler/webhook.go`, `pkg/device/*/`, `pkg/util/`.
 """
@@ -174,25 +174,25 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
         return
     yield from _privileged(pod)
     if get(pod.spec, "nodeName") not in (None, ""):
-        message = "HAMi refuses pods that have a node already, for it is to choose the cards with the node"
-        yield Fault("node", "error", ("spec", "nodeName"), message, "use a `nodeSelector`")
+        message = "HAMi refuses pods with a `nodeName`, because it chooses the node together with the cards"
+        yield Fault("node", "error", ("spec", "nodeName"), message, "remove it; use a `nodeSelector`")
     if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
-        message = "HAMi's webhook leaves these pods alone: nothing completes what they ask for, and nothing checks it"
+        message = "with this label HAMi's webhook ignores the pods, and neither completes nor checks their requests"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
 
 def _privileged(pod: HamiPod) -> Iterator[Fault]:
-    """Since 2.10 refused; before, its cards are not seen, and the pod waits (HAMi#2138, HAMi#2139)."""
+    """HAMi refuses them since 2.10. Before, it does not see their cards, and the pod waits (HAMi#2138, HAMi#2139)."""
     refused = pod.target.since("hami", "2.10")
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(pod.spec, key)):
             if get(container, "securityContext", "privileged") is True:
                 path = ("spec", key, number, "securityContext", "privileged")
                 name = text(container, "name")
-                hint = "leave it out; what needs locked memory, such as RDMA, is served by the capability IPC_LOCK"
-                message = f'HAMi does not see the cards of the privileged container "{name}", and its pod waits'
+                hint = "remove `privileged`; for locked memory, such as for RDMA, use the capability IPC_LOCK"
+                message = f'HAMi does not see the cards of the privileged container "{name}", so the pod waits'
                 if refused:
-                    message = f'HAMi refuses pods with cards and a privileged container ("{name}")'
+                    message = f'HAMi refuses a pod that has cards and a privileged container ("{name}")'
                 yield Fault("privileged", "error" if refused else "warning", path, message, hint)
 
 
@@ -201,24 +201,24 @@ def _scheduler(pod: HamiPod) -> Iterator[Fault]:
     cards = [ask for ask in pod.asks if not ask.names.cards.startswith((VOLCANO, *own))]
     if pod.scheduler in SCHEDULERS or not cards:
         return
-    lost = "their shares are not enforced" if any(ask.shared for ask in cards) else "nobody chooses their cards"
-    message = f'HAMi leaves pods of the scheduler "{pod.scheduler}" alone: {lost}'
-    hint = "leave `schedulerName` out, or ask for the cards by what that scheduler understands"
+    lost = "it does not enforce their shares" if any(ask.shared for ask in cards) else "it does not choose their cards"
+    message = f'HAMi ignores pods of the scheduler "{pod.scheduler}": {lost}'
+    hint = "remove `schedulerName`, or request the cards with resources of that scheduler"
     refused = all(_refused(pod.scheduler, ask.names.vendor) for ask in cards)
     yield Fault("scheduler", "error" if refused else "warning", ("spec", "schedulerName"), message, hint)
 
 
 BACKENDS = {"volcano": "volcano", "kai-scheduler": "kai", "koord-scheduler": "koordinator"}
-"""Scheduler of pods -> the name that `accelerators/matrix.py` has for it."""
+"""Scheduler of pods -> its name in `accelerators/matrix.py`."""
 
 
 def _refused(scheduler: str, vendor: str) -> bool:
-    """Whether it is known that the scheduler cannot hand out cards under HAMi's names. Of another nobody knows."""
+    """Whether a known scheduler cannot allocate cards under HAMi's names. False for other schedulers."""
     name = BACKENDS.get(scheduler)
     return name is not None and verdict(name, vendor, "hami", frozenset({"foreign"})).verdict == "no"
 
 
-# Annotations whose values HAMi does not know, or that do nothing (2.10.0, pkg/util, pkg/scheduler/policy).
+# Annotations whose values HAMi does not know, or that have no effect (2.10.0, pkg/util, pkg/scheduler/policy).
 
 VALUES = {
     NODE: ("binpack", "spread"),
@@ -230,19 +230,19 @@ VALUES = {
 }
 CHAIN, SINGLE = ("binpack", "spread", "numa"), ("binpack", "spread", "numa", "topology-aware", "mutex")
 OLD_POLICIES = ("binpack", "spread", "topology-aware")
-"""Policies of cards before 2.10, which has chains of them too."""
+"""Policies of cards before 2.10, which added chains of them."""
 
 UUIDS = ("metax-tech.com/use-gpuuuid", "metax-tech.com/nouse-gpuuuid")
 DIMENSIONS = ("slot", "core", "memory")
 
 
 def check_policies(pod: HamiPod) -> Iterator[Fault]:
-    """Values, then what they are for."""
+    """Values of annotations, then annotations without an effect."""
     for key, values in VALUES.items():
         value = pod.annotations.get(key)
         if value is not None and value not in values:
-            what = "is refused" if key in (SGPU_CLASS, SGPU_QOS) else "is passed over without a word"
-            message = f'"{value}" is no value of {key}, and {what}'
+            what = "refuses the pod" if key in (SGPU_CLASS, SGPU_QOS) else "ignores it without a message"
+            message = f'"{value}" is not a value of {key}: HAMi {what}'
             yield Fault("policy", "error", note(key), message, f"write {listing(values)}")
     yield from _cards(pod)
     yield from _weights(pod)
@@ -257,12 +257,14 @@ def _cards(pod: HamiPod) -> Iterator[Fault]:
     policies = (CHAIN if len(words) > 1 else SINGLE) if late else OLD_POLICIES
     wrong = value if len(words) > 1 and not late else next((each for each in words if each not in policies), "")
     if wrong or "" in words:
-        message = f'"{wrong or value}" is no policy of HAMi {pod.target.version("hami")} here, and the default is taken'
+        message = (
+            f'"{wrong or value}" is not a card policy of HAMi {pod.target.version("hami")}, which uses its default'
+        )
         yield Fault("policy", "error", note(CARDS), message, f"write {listing(policies)}")
     vendors = {ask.names.vendor for ask in pod.asks}
     if "topology-aware" in words and vendors and not vendors & set(LINKED):
-        message = f"HAMi knows links between cards of NVIDIA and Ascend, and these are of {listing(sorted(vendors))}"
-        hint = "of MetaX, the node with the best links is taken with hami.io/node-scheduler-policy: spread"
+        message = f"HAMi knows only links between cards of NVIDIA and Ascend, not of {listing(sorted(vendors))}"
+        hint = "for MetaX, hami.io/node-scheduler-policy: spread takes the node with the best links"
         yield Fault("policy", "error", note(CARDS), message, hint if "metax" in vendors else "remove it")
 
 
@@ -271,55 +273,55 @@ def _weights(pod: HamiPod) -> Iterator[Fault]:
     if value is None:
         return
     if not pod.target.since("hami", "2.10"):
-        message = f"HAMi {pod.target.version('hami')} knows no {WEIGHTS}; they came with 2.10"
+        message = f"HAMi {pod.target.version('hami')} ignores {WEIGHTS}, which needs 2.10 or later"
         yield Fault("idle", "warning", note(WEIGHTS), message, "upgrade HAMi, or remove it")
     elif reason := _unweighted(value):
-        hint = 'write all three, as in "slot=1,core=1,memory=3"'
-        yield Fault("policy", "error", note(WEIGHTS), f'"{value[:60]}" are no weights: {reason}', hint)
+        hint = 'write all three, such as "slot=1,core=1,memory=3"'
+        yield Fault("policy", "error", note(WEIGHTS), f'"{value[:60]}" is not a list of weights: {reason}', hint)
 
 
 def _unweighted(value: str) -> str:
     pairs = [each.strip().partition("=") for each in value.split(",")]
     numbers = [number.strip() for _, _, number in pairs]
     if sorted(name.strip() for name, _, _ in pairs) != sorted(DIMENSIONS):
-        return "slot, core and memory are each wanted once"
+        return "it must have slot, core and memory once each"
     if not all(each.isascii() and each.isdigit() and len(each) < 19 for each in numbers):
-        return "each is a whole number, and none is negative"
-    return "" if any(int(each) for each in numbers) else "one of them must be more than 0"
+        return "each weight must be an integer of at least 0"
+    return "" if any(int(each) for each in numbers) else "one weight must be more than 0"
 
 
 def _idle(pod: HamiPod) -> Iterator[Fault]:
-    """What is read for other cards only."""
+    """Annotations that HAMi reads only for other cards."""
     counts = {ask.names.cards for ask in pod.asks}
     if METAX in counts and SGPU not in counts:
         for key in UUIDS:
             if key in pod.annotations:
-                message = f"{key} chooses shared cards only: for whole ones MetaX's device plugin takes which it likes"
+                message = f"{key} has no effect for whole cards: MetaX's device plugin chooses them"
                 yield Fault("idle", "warning", note(key), message, "remove it")
         if pod.annotations.get(CARDS, "mutex") in CHAIN:
-            message = f"{CARDS} does nothing for whole cards of MetaX: MetaX's device plugin takes which it likes"
+            message = f"{CARDS} has no effect for whole cards of MetaX: MetaX's device plugin chooses them"
             yield Fault("idle", "warning", note(CARDS), message, f"remove it; {NODE} chooses the node")
     for key in (SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY):
         if key in pod.annotations and SGPU not in counts:
-            message = f"{key} is for {SGPU}, of which the pod asks for none"
+            message = f"{key} has no effect: it is for {SGPU}, which the pod does not request"
             yield Fault("idle", "warning", note(key), message, "remove it")
 
 
-# Amounts of cards, memory and cores that HAMi refuses or misreads (2.10.0, pkg/device/, GenerateResourceRequests).
+# Amounts of cards, memory and cores that HAMi refuses or reads differently (2.10.0, GenerateResourceRequests).
 
 LARGEST = 2**31 - 1
 EXTRA = ("enflame.com/gcu-memory", "enflame.com/gcu-core", "enflame.com/gcu-count", "cambricon.com/mlu")
-"""Resources of these vendors that are no part of a counted card."""
+"""Resources of these vendors that are not a part of a counted card."""
 
 COMPLETE_VENDORS = ("cambricon", "metax", "hygon", "iluvatar", "mthreads", "kunlunxin")
-"""Vendors all of whose resources the table has: another one of theirs beside a card is a mistake."""
+"""Vendors of which the table has all resources: any other resource of them beside a card is an error."""
 
 
 def check_amounts(pod: HamiPod) -> Iterator[Fault]:
     """Of each container."""
     for ask in pod.asks:
         if "memory" in ask.amounts and "percentage" in ask.amounts:
-            message = f"{ask.names.memory} and {ask.names.percentage} exclude each other; the amount counts"
+            message = f"{ask.names.percentage} has no effect beside {ask.names.memory}: HAMi reads only the amount"
             yield Fault("amount", "error", ask.at["percentage"], message, "remove one of them")
         yield from _ranges(ask)
         yield from _countless(ask)
@@ -332,7 +334,7 @@ def _ranges(ask: Ask) -> Iterator[Fault]:
         try:
             amount = quantity.parse(value)
         except ValueError as reason:
-            yield Fault("amount", "error", at, f"{own}: {reason}", "write a whole number")
+            yield Fault("amount", "error", at, f"{own}: {reason}", "write an integer")
             continue
         most = {"percentage": 100, "cores": ask.names.parts}.get(part, LARGEST)
         bare = value.isascii() and value.isdigit()
@@ -340,11 +342,13 @@ def _ranges(ask: Ask) -> Iterator[Fault]:
             continue  # with a unit these are bytes, and without one GiB
         least = 1 if part == "cards" or (part == "cores" and ask.names.vendor == "amd") else 0
         if amount % 1000 or not least * 1000 <= amount <= most * 1000:
-            message = f'"{value}" is out of range: {own} is a whole number from {least} to {most}'
+            message = f'"{value}" is out of range: {own} is an integer from {least} to {most}'
             yield Fault("amount", "error", at, message, _hint(ask, part))
         elif part == "memory" and not bare:
-            message = f'"{value}" is read as {amount // 1000} units of {own}, each of {_unit(ask)}, not as bytes'
-            yield Fault("amount", "warning", at, message, "write the bare number")
+            message = f'HAMi reads "{value}" as {amount // 1000} times {_unit(ask)}, the unit of {own}, not as bytes'
+            yield Fault(
+                "amount", "warning", at, message, f"write the amount in units of {_unit(ask)}, without a suffix"
+            )
 
 
 def _unit(ask: Ask) -> str:
@@ -353,23 +357,24 @@ def _unit(ask: Ask) -> str:
 
 def _hint(ask: Ask, part: str) -> str:
     if part == "memory":
-        return f"write a bare number of {_unit(ask)}, such as {8 * 2**30 // ask.names.unit} for 8Gi"
-    return "write a whole number within it"
+        eight = 8 * 2**30 // ask.names.unit
+        return f"write the amount in units of {_unit(ask)}, without a suffix, such as {eight} for 8Gi"
+    return "write an integer in this range"
 
 
 def _countless(ask: Ask) -> Iterator[Fault]:
     if "cards" in ask.amounts:
         return
     if ask.names.vendor == "nvidia":
-        message = "how many cards is not said: HAMi puts in as many as its configuration says, usually one"
+        message = "the number of cards is missing: HAMi adds the number of its configuration, usually one"
         yield Fault("amount", "warning", ask.place, message, f"add {ask.names.cards}")
     else:
-        message = "a part of cards is asked for, and no cards: HAMi takes the pod for one without any"
+        message = "the pod requests a share of cards but no number of cards, so HAMi gives it none"
         yield Fault("amount", "error", ask.place, message, f"add {ask.names.cards}")
 
 
 def _unknown(pod: HamiPod) -> Iterator[Fault]:
-    """Names that a chart had once, or a slip: a pod that asks for what no node offers waits."""
+    """Names of an older chart, or typing errors: a pod that requests what no node offers waits."""
     domains = {ask.names.cards.partition("/")[0]: ask.names for ask in pod.asks if ask.names.vendor in COMPLETE_VENDORS}
     own = [names(kind) for kind in pod.kinds]
     reported: set[str] = set()
@@ -379,9 +384,10 @@ def _unknown(pod: HamiPod) -> Iterator[Fault]:
                 row = domains.get(resource.partition("/")[0])
                 if row and resource not in (*EXTRA, *reported) and not part_of(resource, own):
                     reported.add(resource)
-                    message = f'HAMi {pod.target.version("hami")} knows no resource "{resource}" of {row.vendor}'
+                    version = pod.target.version("hami")
+                    message = f'HAMi {version} does not know the resource "{resource}" of {row.vendor}'
                     named = " and ".join(filter(None, (row.memory, row.cores)))
-                    hint = f"parts of {row.cards} are {named}" if named else f"{row.cards} counts whole cards"
+                    hint = f"use {named} for shares of {row.cards}" if named else f"use {row.cards} for whole cards"
                     yield Fault("unknown", "warning", ("spec", key, number, *place), message, hint)
 
 
@@ -397,13 +403,13 @@ def check_chips(pod: HamiPod) -> Iterator[Fault]:
         if ask.names.vendor == "mthreads":
             memory = ask.amounts.get("memory", "")
             if ask.cards > 1 and ask.shared:
-                message = "HAMi gives several cards of Moore Threads as a whole, whatever part of them is asked for"
+                message = "HAMi gives several cards of Moore Threads only as whole cards, not as shares"
                 place = ask.at.get("memory") or ask.at["cores"]
-                yield Fault("chip", "warning", place, message, "ask for one card, or for no part of them")
+                yield Fault("chip", "warning", place, message, "request one card, or remove the share")
             elif memory and memory not in map(str, SIZES):
                 unit = quantity.show(ask.names.unit * 1000)
-                message = f"a card of Moore Threads is not cut into parts of {memory} times {unit}"
-                yield Fault("chip", "error", ask.at["memory"], message, f"take {listing(map(str, SIZES))} times {unit}")
+                message = f"cards of Moore Threads have no share of {memory} times {unit}"
+                yield Fault("chip", "error", ask.at["memory"], message, f"use {listing(map(str, SIZES))} times {unit}")
         if ask.names.cards.startswith(ASCEND):
             yield from _ascend(ask, pod.annotations.get(VNPU_MODE) == SOFT)
 
@@ -411,13 +417,15 @@ def check_chips(pod: HamiPod) -> Iterator[Fault]:
 def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
     chip = ask.names.cards.removeprefix(ASCEND)
     if chip == "910C" and ask.cards == 1:
-        message = "two chips of Ascend 910C are one module, so HAMi makes two of the one that is asked for"
-        yield Fault("chip", "info", ask.place, message, "write 2")
+        message = "Ascend 910C has modules of two chips, so HAMi gives two chips for a request of one"
+        yield Fault("chip", "info", ask.place, message, "request 2")
     elif chip == "910C" and ask.cards % 2:
-        message = f"two chips of Ascend 910C are one module, and {ask.cards} is odd"
-        yield Fault("chip", "error", ask.place, message, "ask for 1 or for an even number")
+        message = f"Ascend 910C has modules of two chips, so a pod cannot have {ask.cards}"
+        yield Fault("chip", "error", ask.place, message, "request 1 or an even number")
     if "cores" in ask.amounts and not soft:
-        message = f"{ask.names.cores} is for cards that hami-core shares; templates cut cores with the memory"
+        message = (
+            f"{ask.names.cores} is only for cards that hami-core shares; otherwise the memory determines the cores"
+        )
         yield Fault("chip", "error", ask.at["cores"], message, f"add the annotation {VNPU_MODE}: {SOFT}, or remove it")
     memory = ask.amounts.get("memory", "")
     if chip in TEMPLATES and memory.isascii() and memory.isdigit() and len(memory) < 10 and not soft:
@@ -427,11 +435,11 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
 def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
     parts, whole = TEMPLATES[chip]
     if memory > whole:
-        message = f"a card of Ascend {chip} has {whole} MiB, and {memory} are asked for"
+        message = f"the pod requests {memory} MiB, and a card of Ascend {chip} has {whole} MiB"
         yield Fault("chip", "error", ask.at["memory"], message, f"write {listing(map(str, (*parts, whole)))}")
     elif ask.cards > 1 and memory <= parts[-1]:
-        message = f"only whole cards of Ascend are given together, and a part of each of {ask.cards} is asked for"
-        yield Fault("chip", "error", ask.at["memory"], message, f"ask for one card, or remove {ask.names.memory}")
+        message = f"the pod requests a share of each of {ask.cards} Ascend cards; only one card can be shared"
+        yield Fault("chip", "error", ask.at["memory"], message, f"request one card, or remove {ask.names.memory}")
 
 
 # Cards of MetaX: which kinds a pod can combine, and which node is best (2.10.0, pkg/device/metax/).
@@ -441,15 +449,15 @@ def check_metax(pod: HamiPod) -> Iterator[Fault]:
     """Whole cards and shared ones."""
     whole, shared = pod.of(METAX), pod.of(SGPU)
     if len(whole) > 1:
-        message = "HAMi gives whole cards of MetaX to one container of a pod; a second one can never have any"
-        yield Fault("twice", "error", whole[1].place, message, "ask for all of them in one container")
+        message = "HAMi gives whole cards of MetaX to only one container of a pod; a second one never gets any"
+        yield Fault("twice", "error", whole[1].place, message, "request all of them in one container")
     if whole and shared:
-        message = f"a node offers {METAX} or {SGPU}, never both: its cards are in one mode"
-        yield Fault("twice", "error", shared[0].place, message, "ask for one of them")
+        message = f"a pod cannot have both {METAX} and {SGPU}: all cards of a node are in one mode"
+        yield Fault("twice", "error", shared[0].place, message, "request only one of them")
     for ask in shared:
         if SGPU_CLASS in pod.annotations and ask.cards != 1:
-            message = f"pods with {SGPU_CLASS} must ask for one card, and this one asks for {ask.cards}"
-            yield Fault("chip", "error", ask.place, message, f"ask for 1, or remove {SGPU_CLASS}")
+            message = f"a pod with {SGPU_CLASS} must request one card; this one requests {ask.cards}"
+            yield Fault("chip", "error", ask.place, message, f"request 1, or remove {SGPU_CLASS}")
     yield from _links(pod, shared)
     if whole and pod.scheduler in SCHEDULERS:
         yield from _node(pod, max(ask.cards for ask in whole))
@@ -460,26 +468,28 @@ def _links(pod: HamiPod, shared: list[Ask]) -> Iterator[Fault]:
     for ask in shared:
         part = ask.amounts.get("cores", "100") != "100"
         if pod.annotations.get(SGPU_TOPOLOGY) == "true" and (part or ask.cards == 1):
-            has = "a part of each card" if part else "one card"
-            message = f"{SGPU_TOPOLOGY} is for several whole cards, and the pod asks for {has}"
-            yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or ask for several whole cards")
+            has = "a share of each card" if part else "one card"
+            message = f"{SGPU_TOPOLOGY} is only for several whole cards, and the pod requests {has}"
+            yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or request several whole cards")
 
 
 def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
-    """`spread` scores how well the cards would be linked, `binpack` what is lost for others (device.go, ScoreNode)."""
+    """`spread` scores the links of the pod's cards, `binpack` the links that others lose (device.go, ScoreNode)."""
     policy, ask = pod.annotations.get(NODE, ""), pod.of(METAX)[0]
     place = note(NODE) if policy else ask.place
     if cards > 1 and policy in ("", "binpack"):
         word = "" if policy else ", the default,"
-        message = f"binpack{word} puts {cards} cards of MetaX where least is lost for others, not where links are best"
-        hint = f"{NODE}: spread takes the node whose free cards are linked best"
+        message = f"binpack{word} saves the best links of MetaX cards for other pods, and this pod has {cards} cards"
+        hint = f"set {NODE}: spread, which takes the node whose free cards have the best links"
         yield Fault("choice", "warning" if pod.by_hami else "info", place, message, hint)
     if cards == 1 and policy == "spread":
-        message = "spread takes the node with the best links between cards for a pod that has one card"
-        yield Fault("choice", "info", place, message, "binpack leaves the well-linked cards to those who need them")
+        message = "spread takes the node with the best links between cards, and this pod has only one card"
+        yield Fault(
+            "choice", "info", place, message, "use binpack, which leaves well-linked cards to pods that need them"
+        )
     silent = [kind for kind in pod.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
     if policy == "spread" and silent:
-        message = "not every node says how its cards hang together, and spread prefers those that do not say it"
+        message = "spread prefers nodes without the annotations of MetaX's extensions, and some nodes do not have them"
         hint = "run MetaX's extensions (0.8 or later) on all nodes, or use binpack"
         yield Fault("half", "warning", place, message, hint)
 

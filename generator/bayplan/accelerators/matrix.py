@@ -1,7 +1,8 @@
-"""Which scheduler can hand out whose cards, and through which allocator: one table.
+"""Which scheduler supports whose cards, and through which allocator: one table.
 
-Rows are looked through from above, and the first that fits decides; of those that say *partly* all are told. `*` is
-any. Sources: HAMi 2.10.0 (`pkg/scheduler/webhook.go`; `charts/hami/values.yaml`: deviceSplitCount), HAMi#392, HAMi#453,
+The first row that matches decides; of rows with *partly* all count. `*` matches any.
+
+Sources: HAMi 2.10.0 (`pkg/scheduler/webhook.go`; `charts/hami/values.yaml`: deviceSplitCount), HAMi#392, HAMi#453,
 volcano-vgpu-device-plugin#46, Volcano 1.14 to 1.15 (`pkg/scheduler/plugins/deviceshare`), Kueue 0.14 to 0.19
 (`site/static/examples/serving-workloads`), Slurm 25.11.
 """
@@ -18,12 +19,12 @@ ANY = "*"
 
 
 class Row(NamedTuple):
-    """One line: who schedules, whose cards, how they are handed out, and whether that works.
+    """One row: the scheduler, the vendor, the allocator, and whether they work together.
 
-    `part`: only of these asks: `share` (memory or cores), `split` (whole cards that HAMi offers several times each),
-    `profile` (MIG), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a count that is Volcano's
-    own), `foreign` (HAMi's names for cards of NVIDIA). Empty: of all asks.
-    `claim`: what the scheduler says of claims through DRA decides (`gpu-claim`).
+    `part`: only for these requests: `share` (memory or cores), `split` (whole cards that HAMi offers several times
+    each), `profile` (MIG), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a count of Volcano's
+    own), `foreign` (HAMi's names for cards of NVIDIA). Empty: for all requests.
+    `claim`: the scheduler's support of claims through DRA decides (`gpu-claim`).
     """
 
     scheduler: str
@@ -36,7 +37,7 @@ class Row(NamedTuple):
 
 
 OTHERS = "run it with `-s kueue` or `-s none`, where hami-scheduler places the pods"
-WHOLE = "ask for whole cards through a device plugin: `allocator: device-plugin`"
+WHOLE = "request whole cards from a device plugin: `allocator: device-plugin`"
 BATCH = ("slurm", "slurm-bridge", "sunk")
 
 TABLE: tuple[Row, ...] = (
@@ -47,8 +48,8 @@ TABLE: tuple[Row, ...] = (
             ANY,
             "device-plugin",
             "no",
-            "its nodes know GPUs by number, and no profiles of them",
-            "ask for whole GPUs, or take another scheduler",
+            "its nodes count GPUs and do not know MIG profiles",
+            "request whole GPUs, or use another scheduler",
             "profile",
         )
         for name in BATCH
@@ -59,9 +60,9 @@ TABLE: tuple[Row, ...] = (
         "nvidia",
         "hami",
         "no",
-        "Volcano shares GPUs under names of its own, and HAMi's webhook leaves its pods alone, so nothing would keep"
-        " them to their share",
-        "give the accelerator the names of volcano-vgpu-device-plugin: `resources: {count: volcano.sh/vgpu-number}`",
+        "Volcano shares GPUs under its own resource names, and HAMi's webhook ignores its pods, so nothing would"
+        " enforce their shares",
+        "set the names of volcano-vgpu-device-plugin on the accelerator: `resources: {count: volcano.sh/vgpu-number}`",
         "foreign",
     ),
     *(
@@ -70,8 +71,8 @@ TABLE: tuple[Row, ...] = (
             vendor,
             "hami",
             "no",
-            "Volcano's plugin deviceshare chooses cards by its own configuration, and reads no policies of pods",
-            "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and leave `node`, `cards` and `links` out",
+            "Volcano's plugin deviceshare chooses cards by its own configuration and ignores policies of pods",
+            "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and remove `node`, `cards` and `links`",
             "policy",
         )
         for vendor in ("nvidia", "ascend")
@@ -83,7 +84,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "Volcano shares cards of NVIDIA and Ascend only, and HAMi's webhook leaves its pods alone",
+        "Volcano shares only cards of NVIDIA and Ascend, and HAMi's webhook ignores its pods",
         f"{OTHERS}; or {WHOLE}",
     ),
     *(
@@ -92,7 +93,7 @@ TABLE: tuple[Row, ...] = (
             "nvidia",
             "hami",
             "no",
-            "these are the names of Volcano's own plugin, which HAMi's scheduler does not know",
+            "the resource names are those of Volcano's own plugin, which HAMi's scheduler does not know",
             "use `-s volcano`, or HAMi's names: `resources: {count: nvidia.com/gpu}`",
             "names",
         )
@@ -103,10 +104,10 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "partly",
-        "Kueue adds up memory and cores once a pod, however many cards it takes, and looks for them among what nodes"
-        " offer, where HAMi does not put them",
-        "have Kueue leave them out (`resources.excludeResourcePrefixes`), or multiply them by the cards"
-        " (`resources.transformations` with `multiplyBy`) where it does not place the pods",
+        "Kueue counts memory and cores once per pod, not once per card, and expects them in the capacity of nodes,"
+        " where HAMi does not list them",
+        "exclude them in Kueue (`resources.excludeResourcePrefixes`); or, if Kueue does not place the pods, multiply"
+        " them by the cards (`resources.transformations` with `multiplyBy`)",
         "share",
     ),
     Row(
@@ -114,10 +115,10 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "partly",
-        "each card is offered several times (of NVIDIA 10 times, unless HAMi is told otherwise), and Kueue, which"
-        " counts what nodes offer, admits as many times more pods than there are cards for",
-        f"{WHOLE}; or have each offered once (`devicePlugin.deviceSplitCount: 1` for those of NVIDIA), and say so with"
-        " the accelerator's `maxPods: 1`",
+        "HAMi offers each card several times (NVIDIA cards 10 times by default), and Kueue counts each offer as a card,"
+        " so it admits too many pods",
+        f"{WHOLE}; or let HAMi offer each card once (`devicePlugin.deviceSplitCount: 1` for NVIDIA), and set"
+        " `maxPods: 1` on the accelerator",
         "split",
     ),
     Row(
@@ -125,10 +126,10 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "partly",
-        "Kueue's Topology ends at kubernetes.io/hostname, so Kueue has chosen each pod's node before HAMi looks, and a"
-        " wish among nodes does nothing",
-        "use `-s none`, or a Topology of your own whose levels end above nodes; otherwise leave `node` out, and `links`"
-        " of cards of MetaX",
+        "Kueue's Topology ends at kubernetes.io/hostname, so Kueue chooses each pod's node before HAMi, and a policy"
+        " for nodes has no effect",
+        "use `-s none`, or a Topology of your own whose levels end above nodes; otherwise remove `node`, and for cards"
+        " of MetaX also `links`",
         "node",
     ),
     Row("kueue", ANY, "hami", "yes"),
@@ -138,7 +139,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "KAI binds pods itself, and HAMi's webhook leaves them alone: nobody chooses the cards",
+        "KAI binds pods itself, and HAMi's webhook ignores them, so nothing chooses the cards",
         f"{OTHERS}; or {WHOLE}",
     ),
     Row(
@@ -146,7 +147,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "Koordinator shares cards by its own plugin DeviceShare, under names of its own",
+        "Koordinator shares cards with its own plugin DeviceShare, under its own resource names",
         f"{OTHERS}; or {WHOLE}",
     ),
     Row(
@@ -154,29 +155,28 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "gangs of Kubernetes are started by kube-scheduler, and HAMi's scheduler is another one, whose gangs nobody"
-        " has tried",
+        "kube-scheduler starts gangs of Kubernetes, but HAMi has a scheduler of its own, with which gangs are untested",
         f"{OTHERS}; or {WHOLE}",
     ),
-    *(Row(name, ANY, "hami", "no", "Slurm hands out the cards of its nodes itself", WHOLE) for name in BATCH),
+    *(Row(name, ANY, "hami", "no", "Slurm allocates the cards of its nodes itself", WHOLE) for name in BATCH),
 )
 
-UNTRIED = Row(ANY, ANY, "hami", "no", "nobody has tried it", WHOLE)
-"""Of a scheduler without rows."""
+UNTRIED = Row(ANY, ANY, "hami", "no", "this combination is untested", WHOLE)
+"""The row of a scheduler without rows."""
 
 
 def verdict(scheduler: str, vendor: str, allocator: str, parts: frozenset[str] = frozenset()) -> Row:
-    """The first row that fits, for an ask with such parts."""
+    """The first row that matches a request with these parts."""
     return next(_fitting(scheduler, vendor, allocator, parts), UNTRIED)
 
 
 def catches(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:
-    """Every row that fits and says that it works in part."""
+    """Every matching row with *partly*."""
     return (row for row in _fitting(scheduler, vendor, allocator, parts) if row.verdict == "partly")
 
 
 def _fitting(scheduler: str, vendor: str, allocator: str, parts: frozenset[str]) -> Iterator[Row]:
-    """The rows about such cards and such parts of them, from above; an unknown scheduler has none."""
+    """The rows for these cards and parts, in order. An unknown scheduler has none."""
     key = (scheduler, vendor, allocator)
     rows = (row for row in TABLE if all(own in (ANY, has) for own, has in zip(row[:3], key, strict=True)))
     return (row for row in rows if not row.part or row.part in parts)

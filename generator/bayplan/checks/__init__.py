@@ -12,7 +12,7 @@ from bayplan.model.workflow import Workflow, pod_sets
 
 
 def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
-    """T600 to T612: what no operator, plugin or network could carry out. Loaded where there is a fabric."""
+    """T600 to T612: what operators, plugins or networks cannot do. Loaded only if there is a fabric."""
     if cluster.fabrics:
         from bayplan.checks import fabrics, network_addresses
 
@@ -25,7 +25,7 @@ def check_fabrics(cluster: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
-    """T606 of a workflow, where fabrics have ranges for the whole cluster, or blocks for nodes."""
+    """T606 of a workflow, if a fabric has address ranges for the whole cluster or blocks for nodes."""
     if any(each.ipam.kind in ("whereabouts", "nv-ipam") for each in cluster.fabrics.values()):
         from bayplan.checks import network_addresses
 
@@ -33,7 +33,7 @@ def check_address_room(definition: Workflow, cluster: ClusterTopology) -> Iterat
 
 
 def check_security(definition: Workflow, cluster: ClusterTopology) -> Iterator[Diagnostic]:
-    """W630 to W636. Loaded where pods can be more than plain ones, or a namespace says what it lets in."""
+    """W630 to W636. Loaded only if a pod has a fabric or a template, or a namespace declares what it allows."""
     special = any(place.pods.fabric or place.pods.template for place in pod_sets(definition))
     if special or cluster.namespaces or any(pool.template for pool in cluster.pools):
         from bayplan.checks import security
@@ -49,7 +49,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     templates.check_template,
     templates.check_amounts,
 )
-"""Of a workflow alone."""
+"""Checks of a workflow without a topology."""
 
 TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (
     topology.check_nodes,
@@ -61,10 +61,10 @@ TOPOLOGY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] =
     inventory.check_cards,
     templates.check_pools,
 )
-"""Of a topology alone."""
+"""Checks of a topology without a workflow."""
 
 SURVEY_CHECKS: tuple[Callable[[ClusterTopology], Iterator[Diagnostic]], ...] = (inventory.check_survey,)
-"""Of a topology alone, where one asks about it (`topology check`): infos only."""
+"""Checks that only `topology check` runs. All of them report infos."""
 
 TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...] = (
     references.check,
@@ -76,14 +76,14 @@ TOGETHER: tuple[Callable[[Workflow, ClusterTopology], Iterator[Diagnostic]], ...
     check_address_room,
     check_security,
 )
-"""Of a workflow on a topology, both sound in themselves."""
+"""Checks of a workflow on a topology, after each passed its own checks."""
 
 TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnostic]], ...] = (
     templates.check_pod_templates,
 )
-"""Of both, for the versions that manifests are written for."""
+"""Checks of both, for the target versions."""
 
 SCHEDULED: tuple[Callable[[Workflow, ClusterTopology, Target, str], Iterator[Diagnostic]], ...] = (
     accelerators.check_pods,
 )
-"""Of both, for these versions and the scheduler of that name."""
+"""Checks of both, for the target versions and one scheduler."""

@@ -1,4 +1,4 @@
-"""Parts of cards and policies that a podSet asks for, against what its accelerator's allocator can do."""
+"""Shares of cards and policies that a podSet requests, compared with what its accelerator's allocator can do."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from bayplan.model.workflow import Accelerator, Place, PodSet, Workflow, pod_set
 from bayplan.planning.pools import pools_of
 
 CODES: Mapping[str, str] = {
-    "privileged": "W558",
+    "privileged": "W559",
     "scheduler": "W559",
     "policy": "W560",
-    "idle": "W561",
-    "unknown": "W561",
+    "idle": "W560",
+    "unknown": "W560",
     "twice": "W562",
-    "amount": "W557",
-    "chip": "W557",
+    "amount": "W551",
+    "chip": "W551",
     "choice": "W555",
-    "half": "W556",
+    "half": "W555",
 }
 """Family of rules (`accelerators/hami_rules.py`) -> code."""
 
 HINTS = {
-    "warning": "write `node: spread`: it takes the node whose free cards are linked best",
-    "info": "write `node: binpack`: it leaves the well-linked cards to those who need them",
+    "warning": "set `node: spread`, which takes the node whose free cards have the best links",
+    "info": "set `node: binpack`, which leaves well-linked cards to pods that need them",
 }
-"""What to do about the choice of nodes of MetaX, in the words of a workflow."""
+"""Severity of a finding about MetaX's node policy -> the hint, in the words of a workflow."""
 
 HAMI = "hami"
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W550 to W554, W563, W565. Whole cards without a policy need no check here."""
+    """W550, W551, W553, W563, W565, P552. Whole cards without a policy need no check here."""
     for place in pod_sets(workflow):
         accelerator = place.pods.accelerator
         kind = topology.accelerators.get(accelerator.name) if accelerator else None
@@ -62,7 +62,7 @@ def _selectors(accelerator: Accelerator, route: Route) -> Iterator[Diagnostic]:
 
     for number, text in enumerate(accelerator.selectors):
         if why := cel.fault(text):
-            yield error("W565", (*route, number), f"the CEL expression cannot be read: {why}", hint="correct it")
+            yield error("W565", (*route, number), f"the CEL expression is not valid: {why}", hint="correct it")
 
 
 def _special(accelerator: Accelerator | None) -> bool:
@@ -73,8 +73,8 @@ def _shares(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> It
     way = allocator(accelerator, kind)
     for key in ("memory", "cores"):
         if getattr(accelerator, key) and way != HAMI:
-            message = f'"{way}" hands out whole cards, and a share of each is asked for, which only HAMi can'
-            yield error("W550", (*route, key), message, hint=_other(kind, "ask for whole cards"))
+            message = f'allocator "{way}" gives only whole cards, and `{key}` requests a share of each; only HAMi can'
+            yield error("W550", (*route, key), message, hint=_other(kind, "request whole cards"))
     if way == HAMI and (accelerator.memory or accelerator.cores):
         from bayplan.accelerators import hami as shares
 
@@ -91,16 +91,17 @@ def _profile(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> I
     if not accelerator.profile:
         return
     if accelerator.memory or accelerator.cores:
-        yield error("W553", at, "a slice of a card has its own memory and cores", hint="remove `profile` or the shares")
+        message = "`profile` cannot be combined with `memory` or `cores`: a MIG slice has its own"
+        yield error("W553", at, message, hint="remove `profile`, or remove `memory` and `cores`")
     elif kind.vendor != "nvidia":
-        yield error("W553", at, f"cards of {kind.vendor} have no MIG profiles", hint="ask for whole cards")
+        yield error("W553", at, f"cards of {kind.vendor} have no MIG profiles", hint="remove it: request whole cards")
     elif way == HAMI:
-        message = "HAMi chooses the profile itself, by the memory that is asked for"
-        hint = "write `memory`, and the annotation nvidia.com/vgpu-mode: mig in the podSet's `template`"
+        message = "HAMi does not take a `profile`: it chooses the profile by the requested memory"
+        hint = "set `memory`, and add the annotation nvidia.com/vgpu-mode: mig to the podSet's `template`"
         yield error("W553", at, message, hint=hint)
     elif kind.profile and kind.profile != accelerator.profile:
-        message = f'the cards of "{kind.name}" are cut into {kind.profile}, and {accelerator.profile} is asked for'
-        yield error("W553", at, message, hint=f"write {kind.profile}, or name another accelerator")
+        message = f'the podSet requests {accelerator.profile}, and the cards of "{kind.name}" have only {kind.profile}'
+        yield error("W553", at, message, hint=f"set {kind.profile}, or name another accelerator")
 
 
 POLICIES = ("node", "cards", "links", "app_class", "qos")
@@ -114,8 +115,8 @@ def _policies(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> 
         if value and way != HAMI:
             if field == "links" and value == "best" and way == "device-plugin" and kind.vendor == "nvidia":
                 continue  # the plugin prefers linked cards by itself (NVIDIA/k8s-device-plugin, GetPreferredAllocation)
-            message = f'"{way}" has no policies of its own: {key} is for HAMi'
-            yield error("W554", (*route, key), message, hint=_other(kind, "remove it"))
+            message = f'allocator "{way}" has no policies: only HAMi understands `{key}`'
+            yield error("W550", (*route, key), message, hint=_other(kind, "remove it"))
         elif value:
             yield from _policy(field, value, accelerator, kind, (*route, key))
 
@@ -125,27 +126,29 @@ def _policy(field: str, value: str, accelerator: Accelerator, kind: AcceleratorK
     from bayplan.kube.vendors import SGPU, names
 
     if field in ("app_class", "qos") and names(kind).cards != SGPU:
-        message = f"{at[-1]} is for cards of MetaX that are shared ({SGPU})"
-        yield error("W554", at, message, hint="remove it")
+        message = f"`{at[-1]}` is only for shared cards of MetaX ({SGPU})"
+        yield error("W550", at, message, hint="remove it")
     elif field == "links" and value in ("guaranteed", "restricted") and accelerator.per_pod > 1:
-        message = "nobody promises links between cards: HAMi likes cards with good links, and takes others where there"
-        yield error("W554", at, f"{message} are none", hint="write `links: best`")
+        message = (
+            f"`links: {value}` cannot be guaranteed: HAMi prefers linked cards, and takes others if there are none"
+        )
+        yield error("W550", at, message, hint="set `links: best`")
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
-        message = f"HAMi knows no links between cards of {kind.vendor}"
-        yield error("W554", at, message, hint="remove it")
+        message = f"HAMi does not know the links between cards of {kind.vendor}"
+        yield error("W550", at, message, hint="remove it")
     elif field == "links" and accelerator.node == "binpack" and policies.linked_by_node(kind):
-        message = "binpack takes the node where least is lost for others, and `links` asks for the best links"
-        yield error("W554", at, message, hint="write `node: spread`, or remove `links`")
+        message = "`links` and `node: binpack` contradict each other: binpack leaves the best links to other pods"
+        yield error("W550", at, message, hint="set `node: spread`, or remove `links`")
     elif field == "links" and accelerator.cards and kind.vendor in policies.LINKED:
-        message = f"`links` and `cards: {accelerator.cards}` both say which cards of a node to take"
-        yield error("W554", at, message, hint="remove one of them")
+        message = f"`links` and `cards: {accelerator.cards}` both choose the cards of a node"
+        yield error("W550", at, message, hint="remove one of them")
     elif field == "cards" and policies.linked_by_node(kind) and value != "mutex":
-        message = "MetaX's device plugin chooses whole cards itself, and HAMi only the node"
-        yield error("W554", at, message, hint="remove it; `node` chooses the node")
+        message = f"`cards: {value}` has no effect: MetaX's device plugin chooses whole cards, and HAMi only the node"
+        yield error("W550", at, message, hint="remove it; `node` chooses the node")
 
 
 def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """What depends on the nodes of the podSet's pool."""
+    """Findings that depend on the nodes of the podSet's pool."""
     for place, pool in _pools(workflow, topology):
         accelerator, route = place.pods.accelerator, (*place.route, "accelerator")
         kind = topology.accelerators.get(accelerator.name) if accelerator else None
@@ -153,15 +156,14 @@ def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnos
             continue
         if (accelerator.memory or accelerator.cores) and accelerator.per_pod > pool.node.accelerators > 0:
             has = pool.node.accelerators
-            message = f"a share of each of {accelerator.per_pod} cards is asked for; a node of the pool has {has}"
-            hint = "the shares of one pod are of different cards: ask for larger shares of fewer"
-            yield error("W552", (*route, "count"), message, hint=hint)
+            message = f"a pod requests a share of each of {accelerator.per_pod} cards; a node of the pool has {has}"
+            hint = "request larger shares of fewer cards: the shares of one pod are on different cards"
+            yield error("P552", (*route, "count"), message, hint=hint)
         yield from _slices(accelerator, kind, pool, route)
         largest = max(map(len, kind.link_zones), default=0)
         if accelerator.links and 0 < largest < accelerator.per_pod < pool.node.accelerators:
-            linked = f"at most {largest} of a node are linked with each other"
-            message = f"{accelerator.per_pod} cards are asked for, and {linked}"
-            yield info("W563", (*route, "count"), message, hint=f"with {largest} or fewer, all can be linked")
+            message = f"a pod requests {accelerator.per_pod} cards, and at most {largest} cards of a node are linked"
+            yield info("W563", (*route, "count"), message, hint=f"request {largest} or fewer, so that all are linked")
 
 
 def _slices(accelerator: Accelerator, kind: AcceleratorKind, pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -173,9 +175,9 @@ def _slices(accelerator: Accelerator, kind: AcceleratorKind, pool: Pool, route: 
     name = mig.slice_resource(accelerator, kind)
     offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
     if name not in offered:
-        has = f"they offer {listing(offered, 'and')}" if offered else "the topology knows of no slices there"
-        hint = f'add it to the pool: `node: {{resources: {{"{name}": 7}}}}`, or ask for another profile'
-        yield error("W553", (*route, "profile"), f'no node of pool "{pool.name}" offers "{name}"; {has}', hint=hint)
+        has = f"it has {listing(offered, 'and')}" if offered else "it has no MIG slices"
+        hint = f'add it to the pool, `node: {{resources: {{"{name}": 7}}}}`, or request another profile'
+        yield error("W553", (*route, "profile"), f'pool "{pool.name}" does not have "{name}"; {has}', hint=hint)
 
 
 def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Place, Pool]]:
@@ -187,7 +189,7 @@ def _pools(workflow: Workflow, topology: ClusterTopology) -> Iterator[tuple[Plac
 
 
 def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, scheduler: str) -> Iterator[Diagnostic]:
-    """W555 to W562: the pods as they will be, by HAMi's own rules."""
+    """W551, W555, W559, W560, W562: the generated pods, compared with HAMi's own rules."""
     if not any(HAMI in kind.allocators for kind in topology.accelerators.values()):
         return
     from bayplan.accelerators.hami_rules import faults, hami_pod
@@ -202,9 +204,9 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
             parts = combine(own_parts(spec, pool, ""), PARTS[HAMI](accelerator, kind, ""), network)
             for fault in faults(hami_pod(template(spec, pool, parts, ()), topology.accelerators.values(), target)):
                 if fault.rule == "choice" and accelerator.per_pod >= pool.node.accelerators:
-                    continue  # who takes all cards of a node has their links too
+                    continue  # a pod that takes all cards of a node has their links too
                 if fault.rule in AMONG_NODES and _placed(scheduler, kind):
-                    continue  # F762 says so where something was asked for
+                    continue  # F762 reports it where the workflow requests a policy
                 ours = fault.rule == "privileged" and network.privileged
                 route = (*place.route, "fabric") if ours else _place(fault.path, place, pool, topology, kind)
                 hint = HINTS.get(fault.severity, "") if fault.rule == "choice" else fault.hint
@@ -215,7 +217,7 @@ def check_pods(workflow: Workflow, topology: ClusterTopology, target: Target, sc
 
 
 def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
-    """What the pods' fabric adds."""
+    """What the fabric adds to the pods."""
     request = fabrics.fabric_request(spec, topology, pool=pool.name)
     if request is None:
         return PodParts()
@@ -225,18 +227,18 @@ def _network(spec: PodSet, topology: ClusterTopology, pool: Pool) -> PodParts:
 
 
 AMONG_NODES = ("choice", "half")
-"""Advice on the choice of nodes, which is no advice where HAMi has none."""
+"""Families of rules about the choice of nodes. They do not apply where another scheduler chooses the node."""
 
 
 def _placed(scheduler: str, kind: AcceleratorKind) -> bool:
-    """Whether the scheduler has chosen the node before HAMi looks."""
+    """Whether the scheduler chooses the node before HAMi."""
     from bayplan.accelerators import matrix
 
     return any(matrix.catches(scheduler, kind.vendor, HAMI, frozenset({"node"})))
 
 
 def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kind: AcceleratorKind) -> Route:
-    """Where a part of the pod was written: in the podSet's template, in its pool's, or as its accelerator."""
+    """The source of a part of the pod: the podSet's template, its pool's template, or its accelerator."""
     if path[:2] == ("spec", "containers") or get(place.pods.template, *path) is None:
         for owner, data in (
             ((*place.route, "template"), place.pods.template),
@@ -252,7 +254,7 @@ def _place(path: Route, place: Place, pool: Pool, topology: ClusterTopology, kin
 
 
 def _words(accelerator: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]:
-    """Name of a resource or an annotation -> the key that it was made of, of those that are written."""
+    """Name of a resource or an annotation -> the key of the accelerator that it comes from."""
     from bayplan.accelerators.hami import CARDS, NODE, SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY
     from bayplan.kube.vendors import names
 
@@ -273,14 +275,14 @@ def _words(accelerator: Accelerator, kind: AcceleratorKind) -> Mapping[str, str]
 
 
 def _spoken(text: str, accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """What is said of the pod, in the words of the workflow."""
+    """A message about the pod, with the keys of the workflow instead of the names of resources and annotations."""
     for name, key in sorted(_words(accelerator, kind).items(), key=lambda each: -len(each[0])):
         text = text.replace(name, f"`{key}`")
     return text
 
 
 def _written(data: Mapping[str, Any], path: Route) -> Route:
-    """The path in a template; containers stand there in an order of their own."""
+    """The path in a template, whose containers may have another order; empty if the template does not have it."""
     if get(data, *path) is not None and path[1:2] != ("containers",):
         return path
     for number in range(len(get(data, "spec", "containers") or ())):

@@ -1,4 +1,4 @@
-"""PodSets on fabrics: what is attached, what they ask for beside it, what their libraries are told."""
+"""PodSets on fabrics: attached networks, other requested devices, and the variables of their libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayplan.planning.pools import pools_of
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W520 to W548. Most of it is loaded where there is a fabric, and where templates attach networks themselves."""
+    """W521 to W548. Most of it is loaded only if there is a fabric or a template attaches networks itself."""
     yield from dict.fromkeys(check_pod_sets(workflow, topology))
     if any(place.pods.fabric for place in pod_sets(workflow)):
         from bayplan.checks import fabric_pods as asked
@@ -30,15 +30,17 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
 # Checks of every podSet, on a fabric or not: networks in templates, extended resources, Gloo's interface.
 
 NATIVE = ("kubernetes.io/",)
-"""Resources that are no extended ones: Kubernetes itself counts them (Kubernetes, "Extended resources")."""
+"""Prefixes of resources that are not extended resources: Kubernetes itself counts them ("Extended resources")."""
 
 
 def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W522, W523, W528, W529, W537, W547."""
+    """W522, W528, W532, W537."""
     if NETWORKS in workflow.annotations:
-        message = "an annotation of the workflow goes on objects around the pods, where Multus does not look"
+        message = (
+            "Multus does not read this annotation: bayplan puts a workflow's annotations on the objects around pods"
+        )
         hint = "attach pods with `fabric:` on their podSet"
-        yield error("W523", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
+        yield error("W522", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
     pools = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
     for place in pod_sets(workflow):
         pool = pools.get(place.route, "")
@@ -49,16 +51,16 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         # Gloo opens the interface of that name; several are separated by commas (PyTorch, torch.distributed)
         gloo = declared_values(place.pods, place.route, topology, pool).get(GLOO)
         if gloo and any(not name or name[0] in "=^" for name in gloo.value.split(",")):
-            message = f'Gloo takes the name of an interface as it is, and there is none called "{gloo.value}"'
-            hint = 'write the name alone, such as "eth0": "=" and "^" are for NCCL'
-            yield error("W529", gloo.route, message, hint=hint)
+            message = f'Gloo needs the exact name of an interface, and "{gloo.value}" is not one'
+            hint = 'write only the name, such as "eth0": "=" and "^" are for NCCL'
+            yield error("W532", gloo.route, message, hint=hint)
         yield from _dns(place, topology, templates, topology.pool(pool))
 
 
 def _by_hand(
     workflow: Workflow, place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]
 ) -> Iterator[Diagnostic]:
-    """W522: a template's own annotation, where the file says which networks there are; W547."""
+    """W522: a template's own annotation, if the topology has networks."""
     network_names = {rail.network for fabric in topology.fabrics.values() for rail in fabric.rails if rail.network}
     own, route = template_value(templates, "metadata", "annotations", NETWORKS)
     if not network_names or not isinstance(own, str) or not own:
@@ -67,7 +69,8 @@ def _by_hand(
 
     read, space = multus.read(own), workflow.namespace or topology.defaults.get("namespace", "")
     for fault in read.faults:
-        yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint="see the grammar of Multus")
+        hint = "write NAMESPACE/NAME@INTERFACE, or a JSON list as the documentation of Multus describes"
+        yield error("W522", route, f"Multus cannot read the annotation: {fault}", hint=hint)
     for each in read.selections:
         name = each.title if each.namespace else f"{space}/{each.name}"
         if name not in network_names and each.title not in network_names:
@@ -80,8 +83,8 @@ def _by_hand(
 
 
 def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
-    """W528: Kubernetes refuses a container that may use more or less of a device than it asks for. What the fabric asks
-    for (`ours`) has its limit from there."""
+    """W528: Kubernetes refuses a container whose request and limit of a device differ. What the fabric requests
+    (`ours`) gets its limit from the fabric."""
     for kind in ("containers", "initContainers"):
         for index, each in enumerate(items(layer.template, "spec", kind)):
             at: Route = (*layer.route, "spec", kind, index, "resources", "requests")
@@ -89,9 +92,9 @@ def _amounts(layer: Layer, ours: Mapping[str, int]) -> Iterator[Diagnostic]:
             for name in filter(_extended, requests):
                 bare = limits.get(name) is None
                 if (name not in ours) if bare else _number(requests[name]) != _number(limits[name]):
-                    limit = "it has no limit" if bare else f"its limit is {limits[name]}"
-                    message = f"of {name} a container asks for {requests[name]}, and {limit}"
-                    yield error("W528", (*at, name), message, hint="leave the request out: it is the limit")
+                    limit = "has no limit" if bare else f"its limit is {limits[name]}"
+                    message = f"a container requests {requests[name]} of {name} and {limit}"
+                    yield error("W528", (*at, name), message, hint="write only the limit: the request becomes the same")
 
 
 def _extended(name: Any) -> bool:
@@ -111,8 +114,8 @@ def _dns(
     """W537."""
     policy, at = template_value(templates, "spec", "dnsPolicy")
     if policy not in (None, HOST_DNS) and on_host(place.pods, fabric_of(place.pods, topology), pool):
-        message = f"in the node's network, a pod with dnsPolicy {policy} does not find the names of other pods"
-        yield warning("W537", at, message, hint=f"leave it out: then it is {HOST_DNS}")
+        message = f"a pod in its node's network with dnsPolicy {policy} cannot resolve the names of other pods"
+        yield warning("W537", at, message, hint=f"remove it: bayplan sets {HOST_DNS}")
 
 
 # Networks that a template attaches itself, compared with the devices that its pods request.
@@ -121,9 +124,8 @@ def _dns(
 def check_devices(
     place: Place, topology: ClusterTopology, templates: tuple[Layer, ...], titles: Sequence[str], route: Route
 ) -> Iterator[Diagnostic]:
-    """W547: Multus hands each of these networks a device that the pod asked for, and without one the pod never
-    starts."""
-    # network -> the resource of which each of its attachments takes a device, unless the injector asks for it
+    """W522: Multus gives each of these networks a device that the pod requests. Without one the pod never starts."""
+    # network -> the resource of which each of its attachments takes a device, unless the injector requests it
     fabrics = (each for each in topology.fabrics.values() if each.kind in MOVING and not each.injector)
     rails = (rail for fabric in fabrics for rail in fabric.rails if rail.network and rail.resource)
     taking = {rail.network: rail.resource for rail in rails}
@@ -132,14 +134,14 @@ def check_devices(
     for resource, networks in needed.items():
         devices = requested.get(resource, 0)
         if devices < networks:
-            verb = "takes" if networks == 1 else "take"
-            message = f'{count(networks, "network")} here {verb} a device of "{resource}", and pods ask for {devices}'
-            hint = f"attach them with `fabric:`, which asks for what they take, or add {resource}: {networks}"
-            yield error("W547", route, message, hint=hint)
+            message = f'{count(networks, "network")} of the annotation each need a device of "{resource}"'
+            message = f"{message}, and a pod requests {devices}"
+            hint = f"attach them with `fabric:`, which requests the devices, or add the limit {resource}: {networks}"
+            yield error("W522", route, message, hint=hint)
 
 
 def _requested_devices(place: Place, topology: ClusterTopology, templates: tuple[Layer, ...]) -> Mapping[str, int]:
-    """Extended resources that a pod asks for: the podSet's, its fabric's, and those of containers in templates."""
+    """Extended resources that a pod requests: the podSet's, its fabric's, and those of containers in templates."""
     total: Counter[str] = Counter(amounts(place.pods, topology))
     texts: list[Mapping[str, Any]] = [place.pods.resources]
     texts += [

@@ -1,4 +1,4 @@
-"""What the topology says that it offers: accelerators, planned nodes, queues, versions."""
+"""Checks of what the topology declares: accelerators, planned nodes, queues, versions."""
 
 from __future__ import annotations
 
@@ -24,18 +24,21 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     yield from _separated(topology)
     parent = topology.schedulers.get("kai", {}).get("parentQueue")
     if parent and parent in (topology.queues or (topology.defaults.get("queue", ""),)):
-        message = f'"{parent}" is the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
+        message = (
+            f'"{parent}" is both the parent of the queues and a queue for workflows; KAI schedules only leaf queues'
+        )
         here: Route = ("topology", "spec", "schedulers", "kai", "parentQueue")
         yield error("T435", here, message, hint="name another parent")
     queue = topology.defaults.get("queue")
     if queue and topology.queues is not None and queue not in topology.queues:
         hint = suggest(queue, topology.queues, "queues")
-        message = f'the default queue "{queue}" is not among the queues'
+        message = f'the default queue "{queue}" is not one of the topology\'s `queues`'
         yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
     name = topology.defaults.get("pool")
     if name and topology.pool(name) is None:
         hint = suggest(name, [pool.name for pool in topology.pools], "pools")
-        yield error("T436", ("topology", "spec", "defaults", "pool"), f'there is no pool "{name}"', hint=hint)
+        message = f'the default pool "{name}" is not one of the topology\'s `pools`'
+        yield error("T436", ("topology", "spec", "defaults", "pool"), message, hint=hint)
     for component, version in topology.versions.items():
         yield from _version(component, version)
 
@@ -43,35 +46,35 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
     name, count = pool.node.accelerator, pool.node.accelerators
     if name and name not in topology.accelerators:
-        message = f'the accelerator "{name}" of pool "{pool.name}" is not declared'
-        line = f"add under `accelerators`: {name}: {{resources: {{count: nvidia.com/gpu}}}}"
+        message = f'pool "{pool.name}" has the accelerator "{name}", which `accelerators` does not declare'
+        line = f"add to `accelerators`: {name}: {{resources: {{count: nvidia.com/gpu}}}}"
         hint = suggest(name, topology.accelerators, "declared") or line
         yield error("T421", (*route, "accelerator"), message, hint=hint)
     if bool(name) != bool(count):
         present, missing = ("accelerator", "count") if name else ("count", "accelerator")
-        message = f'the node of pool "{pool.name}" has "{present}" and no "{missing}"'
+        message = f'the node of pool "{pool.name}" has "{present}" but no "{missing}"'
         yield error("T429", (*route, present), message, hint=f'add "{missing}:"')
 
 
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """What is proven for one pool holds only if nothing lets its pods go to another."""
+    """A proof for one pool holds only if its pods cannot run on the nodes of another."""
     for index, pool in enumerate(topology.pools if len(topology.pools) > 1 else ()):
         if not pool.node.node_selector and not (pool.template.get("spec") or {}).get("nodeSelector"):
-            message = f'nothing keeps the pods of pool "{pool.name}" off the nodes of the other pools'
-            hint = "add a `nodeSelector` with a label that only its nodes carry"
+            message = f'pods of pool "{pool.name}" may run on the nodes of other pools: the pool has no `nodeSelector`'
+            hint = "add a `nodeSelector` with a label that only its nodes have"
             yield warning("T433", (*POOLS, index, "node"), message, hint=hint)
 
 
 def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """A device plugin offers cards under a resource name, and only NVIDIA's is a matter of course."""
+    """A device plugin offers cards under a resource name, and only NVIDIA's has a default here."""
     for name, kind in topology.accelerators.items():
         counted = {"device-plugin", "hami"} & set(kind.allocators)
         if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
-            message = f'accelerator "{name}" of {kind.vendor} has no resource name to count its cards by'
+            message = f'accelerator "{name}" of {kind.vendor} needs the name of the resource that counts its cards'
             hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
             yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
         if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
-            message = f'accelerator "{name}" of {kind.vendor} has no device class to claim its cards by'
+            message = f'accelerator "{name}" of {kind.vendor} needs a device class, because DRA claims its cards'
             hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
             yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
 
@@ -82,37 +85,40 @@ def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Itera
     for index, level in enumerate(pool.levels):
         if level.nvlink and (not pool.node.accelerator or (kind and kind.vendor != "nvidia")):
             whose = f"cards of {kind.vendor}" if kind else "no accelerator"
-            message = f'level "{level.name}" is marked `nvlink`, and the nodes of pool "{pool.name}" have {whose}'
+            message = f'level "{level.name}" has `nvlink`, but the nodes of pool "{pool.name}" have {whose}'
             here = (*route, "levels", index, "nvlink")
-            if not pool.node.described:  # so imports of networks leave nodes
+            if not pool.node.described:  # an import of a network does not describe the nodes
                 yield warning("T432", here, message, hint="describe the nodes: `node: {accelerator: gb200, count: 4}`")
             else:
-                yield error("T432", here, message, hint="remove the mark")
+                yield error("T432", here, message, hint="remove `nvlink`")
 
 
 def _plan(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         here: Route = (*route, "levels", index, "plan")
         if level.plan is not None and level != pool.levels[-1]:
-            message = f'"plan" stands on the level "{level.name}"; domains are listed for "{pool.levels[-1].name}"'
+            message = (
+                f'"plan" is on the level "{level.name}", but the domains are of the level "{pool.levels[-1].name}"'
+            )
             yield error("T420", here, message, hint=f'move it to the level "{pool.levels[-1].name}"')
         elif level.plan is not None:
             yield from _short(pool, level.plan, here, (*route, "domains"))
 
 
 def _short(pool: Pool, plan: int, route: Route, domains: Route) -> Iterator[Diagnostic]:
-    """Domains that cannot give what is planned (those without any nodes are placeholders)."""
+    """Domains with fewer usable nodes than planned. Domains without any nodes are placeholders."""
     out = {name for names in pool.unusable.values() for name in names}
     usable = [
         (i, sum(name not in out for name in domain.nodes)) for i, domain in enumerate(pool.domains) if domain.nodes
     ]
     short = [(index, count) for index, count in usable if count < plan]
     if short:
-        message = f"{len(short)} of {len(usable)} domains have fewer than the {plan} usable nodes that are planned"
+        message = f"{len(short)} of {len(usable)} domains have fewer usable nodes than the planned {plan}"
         notes = tuple(
             Note(f'"{"/".join(pool.domains[index].path)}" has {count}', (*domains, index)) for index, count in short[:5]
         )
-        yield warning("T411", route, message, hint="lower `plan`, or expect groups of that size elsewhere", notes=notes)
+        hint = f"lower `plan`; otherwise groups of {plan} nodes run only in the other domains"
+        yield warning("T411", route, message, hint=hint, notes=notes)
 
 
 def _version(component: str, version: str) -> Iterator[Diagnostic]:
@@ -124,12 +130,13 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
         yield error("T423", route, message, hint=f"upgrade to {oldest} or later")
     elif own > supported[-1]:
         message = (
-            f"{component} {version} is newer than {newest}, the newest that bayplan knows; it is taken for {newest}"
+            f"{component} {version} is newer than {newest}, the newest that bayplan knows; bayplan uses the rules of"
+            f" {newest}"
         )
-        yield warning("T424", route, message, hint="check what changed since, or upgrade bayplan")
+        yield warning("T424", route, message, hint=f"read what changed since {newest}, or upgrade bayplan")
     elif own not in supported:
-        message = f"bayplan knows no {component} {version}; it is taken for the release before it"
-        yield warning("T424", route, message, hint=f"known: {', '.join(KNOWN[component])}")
+        message = f"bayplan does not know {component} {version} and uses the rules of the release before it"
+        yield warning("T424", route, message, hint=f"known releases: {', '.join(KNOWN[component])}")
 
 
 # Accelerators of the topology: memory, MIG profiles, links.
@@ -141,7 +148,7 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
             try:
-                fault = "" if quantity.parse(kind.memory) > 0 else f'"{kind.memory}" is no memory'
+                fault = "" if quantity.parse(kind.memory) > 0 else f'"{kind.memory}" is not more than zero'
             except ValueError as reason:
                 fault = str(reason)
             if fault:
@@ -154,13 +161,13 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
-        message = f'accelerator "{kind.name}" is of {kind.vendor}, whose cards have no MIG profiles'
+        message = f'accelerator "{kind.name}" has a `profile`, but cards of {kind.vendor} have no MIG'
         yield error("T631", (*route, "profile"), message, hint="remove it")
     elif kind.profile and set(kind.allocators) != {"device-plugin"}:
-        message = "slices of one profile are counted, which a device plugin does; DRA and HAMi cut cards themselves"
-        yield error("T631", (*route, "profile"), message, hint="write `allocator: device-plugin`, or remove `profile`")
+        message = "`profile` is only for a device plugin that offers MIG slices; DRA and HAMi divide cards themselves"
+        yield error("T631", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
     if kind.topology_annotated is not None and kind.vendor != "metax":
-        message = f'accelerator "{kind.name}" is of {kind.vendor}; only nodes with cards of MetaX have such annotations'
+        message = f'`topologyAnnotated` is only for cards of MetaX; accelerator "{kind.name}" is of {kind.vendor}'
         yield error("T631", (*route, "topologyAnnotated"), message, hint="remove it")
 
 
@@ -173,17 +180,17 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
         for place, card in enumerate(zone):
             at = (*route, number, place)
             if card in seen:
-                yield error("T630", at, f"card {card} stands in two zones, or twice in one", hint="name each once")
+                yield error("T630", at, f"card {card} appears twice in `linkZones`", hint="list each card once")
             elif most and card >= most:
-                message = f"there is no card {card}: a node has {most}, and they are counted from 0"
-                yield error("T630", at, message, hint=f"use numbers up to {most - 1}")
+                message = f"card {card} does not exist: a node has {most} cards, and they count from 0"
+                yield error("T630", at, message, hint=f"use numbers from 0 to {most - 1}")
             seen.add(card)
 
 
 # Infos about a topology that only `topology check` reports.
 
 ISOLATING_LABELS = frozenset({"crusoe.ai/ib.partition.id"})
-"""Labels of levels whose domains no network of jobs joins (Crusoe: InfiniBand partitions)."""
+"""Labels of levels whose domains have no network between them (Crusoe: InfiniBand partitions)."""
 
 
 def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -196,24 +203,24 @@ def check_survey(topology: ClusterTopology) -> Iterator[Diagnostic]:
 
 
 def _isolated_domains(pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    """Several roots: of most levels nobody says whether jobs may cross their domains, of these the label does."""
+    """T449: the labels of these levels show that no job can span two domains. Other labels do not show it."""
     for depth, level in enumerate(pool.levels if pool.domains else ()):
         sizes = domain_sizes(pool, depth)
         if level.label in ISOLATING_LABELS and len(sizes) > 1:
             message = (
-                f'no job can span two domains of "{level.name}" in pool "{pool.name}": there are {len(sizes)}, the'
-                f" largest with {max(sizes.values())} nodes"
+                f'no job can span two domains of level "{level.name}" in pool "{pool.name}": it has {len(sizes)} of'
+                f" them, the largest with {max(sizes.values())} nodes"
             )
-            yield info("T449", (*route, depth), message, hint="a gang has to fit into one of them")
+            yield info("T449", (*route, depth), message, hint="plan gangs that fit into one domain")
 
 
 def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
     sizes, name = domain_sizes(pool, depth), pool.levels[depth].name
     if len(sizes) == 1 and not pool.levels[depth].nvlink:
-        message = f'there is only one "{name}" in pool "{pool.name}"'
-        yield info("T404", route, message, hint="leave it out, unless another pool needs it")
+        message = f'pool "{pool.name}" has only one "{name}"'
+        yield info("T404", route, message, hint="remove the level, unless another pool needs it")
     elif len(set(sizes.values())) > 1:
         groups = sorted(Counter(sizes.values()).items(), reverse=True)
         shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])
-        message = f'the domains of "{name}" differ in size: {shown}'
-        yield info("T410", route, message, hint="a group that must fit anywhere has to fit the smallest")
+        message = f'the domains of level "{name}" differ in size: {shown}'
+        yield info("T410", route, message, hint="a group that should fit into any of them must fit into the smallest")

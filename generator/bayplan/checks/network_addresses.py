@@ -1,7 +1,7 @@
-"""FAB11: addresses of rails against the nodes that need them.
+"""FAB11: addresses of rails, compared with the nodes that need them.
 
-Sources: nvidia-k8s-ipam v1alpha1 (ippool_validate.go, helpers.go), whereabouts 0.9 (pkg/config/config.go: a gateway
-outside the range is read and never looked at), host-local (each node counts for itself).
+Sources: nvidia-k8s-ipam v1alpha1 (ippool_validate.go, helpers.go), whereabouts 0.9 (pkg/config/config.go reads a
+gateway outside the range and does not use it), host-local (each node has its own addresses).
 """
 
 from __future__ import annotations
@@ -35,42 +35,47 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
             yield from _block(topology, fabric)
             yield from _overlapping(fabric)
             if fabric.ipam.kind == "host-local":
-                message = "host-local counts addresses on each node alone, so pods of fabric"
-                message += f' "{fabric.name}" may have the same'
+                message = "host-local assigns addresses on each node separately, so two pods of fabric"
+                message += f' "{fabric.name}" may get the same address'
                 hint = "use nv-ipam or whereabouts, or a subnet for each node"
                 yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
 def _written(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T605: what is no address, or is none of the subnet."""
+    """T605: values that are not addresses or subnets."""
     route: Route = (*FABRICS, fabric.name)
     for index, rail in enumerate(fabric.rails):
         here = (*route, "rails", index)
         if rail.subnet and ip.subnet(rail.subnet) is None:
-            yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is no subnet', hint="such as 10.0.0.0/24")
+            message = f'"{rail.subnet}" is not a subnet'
+            yield error("T605", (*here, "subnet"), message, hint="write it like 10.0.0.0/24")
         elif ip.host_bits(rail.subnet):
             net = ip.subnet(rail.subnet)
-            yield error("T605", (*here, "subnet"), f'"{rail.subnet}" is an address within {net}', hint=f"write {net}")
+            message = f'"{rail.subnet}" is an address in a subnet, not a subnet'
+            yield error("T605", (*here, "subnet"), message, hint=f"write {net}")
         if rail.gateway and ip.address(rail.gateway) is None:
-            yield error("T605", (*here, "gateway"), f'"{rail.gateway}" is no address', hint="such as 10.0.0.1")
+            message = f'"{rail.gateway}" is not an address'
+            yield error("T605", (*here, "gateway"), message, hint="write it like 10.0.0.1")
     own = fabric.ipam
     for key, text in (("rangeStart", own.range_start), ("rangeEnd", own.range_end)):
         if text and ip.address(text) is None:
-            yield error("T605", (*route, "ipam", key), f'"{text}" is no address', hint="such as 10.0.0.10")
+            message = f'"{text}" is not an address'
+            yield error("T605", (*route, "ipam", key), message, hint="write it like 10.0.0.10")
     for index, text in enumerate(own.exclude):
         if ip.address(text) is None or ("/" in text and ip.subnet(text) is None):
             here = (*route, "ipam", "exclude", index)
-            yield error("T605", here, f'"{text}" is no address and no subnet', hint="such as 10.0.0.1 or 10.0.0.0/28")
+            message = f'"{text}" is neither an address nor a subnet'
+            yield error("T605", here, message, hint="write it like 10.0.0.1 or 10.0.0.0/28")
 
 
 def span(fabric: Fabric, rail: Rail) -> ip.Span | None:
-    """What is given out of a rail's subnet."""
+    """The addresses of a rail's subnet that pods may get."""
     net = ip.subnet(rail.subnet)
     return None if net is None else ip.within(net, fabric.ipam.range_start, fabric.ipam.range_end)
 
 
 def available(fabric: Fabric, rail: Rail) -> int:
-    """How many addresses pods can get on a rail: the range less what is excluded and, in it, the gateway."""
+    """How many addresses pods can get on a rail: the range without excluded addresses and the gateway."""
     whole, gateway = span(fabric, rail), ip.address(rail.gateway)
     if whole is None:
         return 0
@@ -83,8 +88,8 @@ def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
     net, gateway = ip.subnet(rail.subnet), ip.address(rail.gateway)
     if net is None or gateway is None or (gateway.version == net.version and gateway in net):
         return
-    message = f"the gateway {gateway} is outside of {net}, so that no pod can reach it"
-    hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
+    message = f"the gateway {gateway} is outside of the subnet {net}, so pods cannot reach it"
+    hint = f"use an address of {net}: {net.network_address} to {net.broadcast_address}"
     report = error if fabric.ipam.kind == "nv-ipam" else warning
     yield report("T607", (*route, "gateway"), message, hint=hint)
 
@@ -99,12 +104,13 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
     elif own.kind == "nv-ipam" and own.per_node:
         room = ip.hosts(net).size
         if nodes * own.per_node > room:
-            wanted = f"{count(nodes, 'node')} of {own.per_node} addresses need {nodes * own.per_node}"
-            hint = "take a larger subnet, or a smaller `perNode`; `node.fabrics` says which pools hang on the fabric"
-            yield error("T606", route, f"{wanted}, and {rail.subnet} has {room}", hint=hint)
+            message = f"{count(nodes, 'node')} with {own.per_node} addresses each need {nodes * own.per_node} addresses"
+            message += f", and {rail.subnet} has {room}"
+            hint = "use a larger subnet or a smaller `perNode`; or list the fabric in `node.fabrics` of fewer pools"
+            yield error("T606", route, message, hint=hint)
     elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
-        message = f"{rail.subnet} has {free} for pods, and {count(nodes, 'node')} hang on it, which need {needed}"
-        hint = "take a larger subnet, or exclude less: a job on all nodes would never start"
+        message = f"{count(nodes, 'node')} need {needed} addresses of {rail.subnet}, which has {free} for pods"
+        hint = "use a larger subnet or exclude less; otherwise a job on all nodes never starts"
         report = warning if free else error
         yield report("T606", route, message, hint=hint)
 
@@ -115,39 +121,40 @@ def _prefixes(fabric: Fabric, rail: Rail, net: ip.Subnet, nodes: int, route: Rou
     room = 1 << max(0, prefix - net.prefixlen)
     if prefix < net.prefixlen or room < nodes:
         held = 0 if prefix < net.prefixlen else room
-        message = f"each of {count(nodes, 'node')} takes a subnet of /{prefix}, and {rail.subnet} holds {held} of them"
-        yield error("T606", route, message, hint="take a larger subnet, or a smaller `perNode`")
+        message = f"{count(nodes, 'node')} need one /{prefix} subnet each, and {rail.subnet} has {held} of them"
+        yield error("T606", route, message, hint="use a larger subnet, or a smaller `perNode`")
 
 
 def _beside(fabric: Fabric, rail: Rail) -> int:
-    """Rails that have the subnet of one, itself among them."""
+    """The number of rails with the rail's subnet, itself included."""
     return sum(each.subnet == rail.subnet for each in fabric.rails)
 
 
 def _block(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
-    """T606: what a node's block holds against the pods of a node that are on the rail at once."""
+    """T606: the addresses of a node's block, compared with the pods of a node that use the rail at the same time."""
     own = fabric.ipam
     if own.kind != "nv-ipam" or not own.per_node:
         return
     pools = pools_of(topology, fabric.name)
     for rail in fabric.rails:
         at_once = max((_at_once(fabric, rail, pool.node.resources) for pool in pools), default=1)
-        gateway = bool(rail.gateway) and fabric.kind != "spectrumx"  # there a node's gateway is beside its block
+        gateway = bool(rail.gateway) and fabric.kind != "spectrumx"  # its gateway is not in the node's block
         needed = at_once * _beside(fabric, rail) + gateway
         if own.per_node < needed:
-            message = f"a node gets {own.per_node} addresses of a subnet, and may need {needed}"
-            message += ", with the gateway among those of one node" if gateway else ""
-            yield error("T606", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=f"{needed} or more")
+            message = f"a node gets {own.per_node} addresses of a subnet, and its pods may need {needed}"
+            message += ", because one node's addresses include the gateway" if gateway else ""
+            hint = f"set `perNode: {needed}` or more"
+            yield error("T606", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=hint)
             return
 
 
 def _at_once(fabric: Fabric, rail: Rail, resources: Mapping[str, int]) -> int:
-    """Pods of a node that are on a rail at the same time, as far as the file says: one for each device."""
+    """Pods of a node that use a rail at the same time: one for each device of the topology."""
     return 1 if fabric.shared else max(1, resources.get(rail.resource, ONE) // ONE)
 
 
 def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T608: several rails in one subnet break ARP and routing without plugins that see to it (nccl#2158)."""
+    """T608: several rails in one subnet break ARP and routing without plugins for it (nccl#2158)."""
     if fabric.source_routing:
         return
     nets = [(index, net) for index, rail in enumerate(fabric.rails) if (net := ip.subnet(rail.subnet))]
@@ -155,12 +162,14 @@ def _overlapping(fabric: Fabric) -> Iterator[Diagnostic]:
         if one.version == other.version and (other.network_address in one or one.network_address in other):
             message = f"rails {first} and {second} are both in {one if one.prefixlen < other.prefixlen else other}"
             notes = (Note("the other is here", (*FABRICS, fabric.name, "rails", first, "subnet")),)
-            hint = "give each rail a subnet, or `sourceRouting: true` if the networks have the plugins sbr and tuning"
+            hint = (
+                "give each rail a subnet; or set `sourceRouting: true` if the networks have the plugins sbr and tuning"
+            )
             yield warning("T608", (*FABRICS, fabric.name, "rails", second, "subnet"), message, notes=notes, hint=hint)
             return
 
 
-# FAB11 of a workflow: the addresses that its pods take at the same time, from one range or from the blocks of nodes.
+# FAB11 of a workflow: the addresses that its pods use at the same time, from one range or from the blocks of nodes.
 
 FROM_RANGE, FROM_BLOCKS = "whereabouts", "nv-ipam"
 
@@ -182,19 +191,19 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
         route, rail = first[name, subnet]
         free, where = room(topology, topology.fabrics[name], rail)
         if needed > free:
-            message = f"the workflow's pods take {needed} addresses of {subnet}, which has {free} for pods{where}"
-            hint = "take a larger range, exclude less, or attach fewer pods"
-            yield error("T606", route, message, hint="take a larger `perNode`, or attach fewer pods" if where else hint)
+            message = f"the workflow's pods need {needed} addresses of {subnet}, which has {free} for pods{where}"
+            hint = "use a larger range, exclude less, or attach fewer pods"
+            yield error("T606", route, message, hint="use a larger `perNode`, or attach fewer pods" if where else hint)
 
 
 def limited(fabric: Fabric) -> bool:
-    """Whether it is known how many addresses pods can get. On Spectrum-X blocks are subnets, of a pod or two."""
+    """Whether the number of addresses for pods is known. On Spectrum-X blocks are subnets for a pod or two."""
     blocks = fabric.ipam.kind == FROM_BLOCKS and fabric.ipam.per_node > 0 and fabric.kind != "spectrumx"
     return blocks or fabric.ipam.kind == FROM_RANGE
 
 
 def room(topology: ClusterTopology, fabric: Fabric, rail: Rail) -> tuple[int, str]:
-    """How many addresses pods can get on a rail, and in whose hands they are, where it is not one."""
+    """How many addresses pods can get on a rail, and how nodes divide them, for the end of a message."""
     free, nodes = available(fabric, rail), nodes_of(topology, fabric.name)
     blocks = nodes * fabric.ipam.per_node - bool(rail.gateway)
     if fabric.ipam.kind == FROM_RANGE or not nodes or blocks >= free:
@@ -203,18 +212,18 @@ def room(topology: ClusterTopology, fabric: Fabric, rail: Rail) -> tuple[int, st
 
 
 def _room_beside(place: Place, fabric: Fabric, rails: list[Rail], topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """Pods that find room on one node, and too few addresses there: schedulers do not count those."""
+    """Pods that fit on one node whose block has too few addresses: schedulers do not count addresses."""
     block = fabric.ipam.per_node
     on_one = min(pods(place), _most(place, fabric, topology))
     shared = Counter(rail.subnet for rail in rails)
     if fabric.ipam.kind == FROM_BLOCKS and on_one * max(shared.values(), default=0) > block:
-        message = f"{on_one} of these pods fit on a node, which has {block} addresses of a subnet to give"
-        hint = f"write `perNode: {on_one * max(shared.values())}` or more, or have pods take more of a node"
+        message = f"{on_one} of these pods fit on a node, which has only {block} addresses of a subnet for them"
+        hint = f"set `perNode: {on_one * max(shared.values())}` or more, or let each pod take more of a node"
         yield warning("T606", (*place.route, "fabric"), message, hint=hint)
 
 
 def _most(place: Place, fabric: Fabric, topology: ClusterTopology) -> int:
-    """Pods of a podSet that a node has cards for; as good as none where cards are shared, or none are asked for."""
+    """Pods of a podSet that a node has cards for; 1 if the pods share cards or request none."""
     accelerator = place.pods.accelerator
     if accelerator is None or not accelerator.whole or accelerator.per_pod < 1:
         return 1
@@ -223,7 +232,7 @@ def _most(place: Place, fabric: Fabric, topology: ClusterTopology) -> int:
 
 
 def pods(place: Place) -> int:
-    """How many pods a podSet comes to."""
+    """The number of pods of a podSet, over all its instances."""
     total = place.pods.replicas
     for each in (*place.owner.above, place.owner.node):
         total *= 1 if isinstance(each, Group) and each.size else each.replicas

@@ -1,4 +1,4 @@
-"""What the workflow names and the topology must have: namespace, queue, pools, accelerators, fabrics."""
+"""Names in the workflow that the topology must declare: namespace, queue, pools, accelerators, fabrics, levels."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from bayplan.model.workflow import GANGS, Group, Owner, Place, Workflow, nearest
 
 
 def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W321 to W323, W327 to W331."""
+    """W321 to W323, W331, W550."""
     name = workflow.namespace
     if name and topology.namespaces and name not in topology.namespaces:
         hint = did_you_mean(name, topology.namespaces) or "add it to the topology's `namespaces`"
-        message = f'the topology knows nothing of the namespace "{name}"'
+        message = f'the topology does not describe the namespace "{name}"'
         yield warning("W321", ("workflow", "metadata", "namespace"), message, hint=hint)
     if workflow.queue and topology.queues is not None and workflow.queue not in topology.queues:
         hint = suggest(workflow.queue, topology.queues, "queues")
-        yield error("W322", ("workflow", "spec", "queue"), f'there is no queue "{workflow.queue}"', hint=hint)
+        message = f'the topology has no queue "{workflow.queue}"'
+        yield error("W322", ("workflow", "spec", "queue"), message, hint=hint)
     yield from _pool(workflow.pool, ("workflow", "spec"), topology)
     for owner in owners(workflow):
         yield from _pool(owner.node.pool, owner.route, topology)
@@ -33,59 +34,62 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
 def _pool(name: str, route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     if name and topology.pool(name) is None:
         names = [pool.name for pool in topology.pools]
-        yield error("W323", (*route, "pool"), f'there is no pool "{name}"', hint=suggest(name, names, "pools"))
+        message = f'the topology has no pool "{name}"'
+        yield error("W323", (*route, "pool"), message, hint=suggest(name, names, "pools"))
 
 
 def _accelerator(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
     accelerator = place.pods.accelerator
-    if accelerator is None or not accelerator.name:  # that of a pool which planning does not find either, and says so
+    if accelerator is None or not accelerator.name:  # planning reports that it finds no pool
         return
     route: Route = (*place.route, "accelerator")
     kind = topology.accelerators.get(accelerator.name)
     if kind is None:
-        hint = suggest(accelerator.name, topology.accelerators, "accelerators") or "the topology declares none"
-        yield error("W327", (*route, "name"), f'there is no accelerator "{accelerator.name}"', hint=hint)
+        hint = suggest(accelerator.name, topology.accelerators, "accelerators") or "declare it in the topology"
+        message = f'the topology has no accelerator "{accelerator.name}"'
+        yield error("W323", (*route, "name"), message, hint=hint)
     elif accelerator.allocator and accelerator.allocator not in kind.allocators:
-        message = f'the topology does not offer "{kind.name}" through "{accelerator.allocator}"'
-        hint = suggest(accelerator.allocator, kind.allocators, "offered")
-        yield error("W329", (*route, "allocator"), message, hint=hint)
+        message = f'accelerator "{kind.name}" has no allocator "{accelerator.allocator}" in the topology'
+        hint = suggest(accelerator.allocator, kind.allocators, "allocators")
+        yield error("W550", (*route, "allocator"), message, hint=hint)
     elif accelerator.selectors and (accelerator.allocator or kind.allocators[0]) != "dra":
-        message = "selectors choose among devices, which only DRA can do; these GPUs come from a device plugin"
-        hint = "add `allocator: dra`" if "dra" in kind.allocators else "remove them"
-        yield error("W330", (*route, "selectors"), message, hint=hint)
+        message = f'`selectors` need DRA, and allocator "{accelerator.allocator or kind.allocators[0]}" is not DRA'
+        hint = "add `allocator: dra`" if "dra" in kind.allocators else "remove `selectors`"
+        yield error("W550", (*route, "selectors"), message, hint=hint)
 
 
 def _by_hand(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """GPUs among `resources` would be counted by nobody, or twice."""
+    """GPUs in `resources` would count twice or not at all."""
     counted = {resource: kind.name for kind in topology.accelerators.values() for resource in kind.resources.values()}
     for name in place.pods.resources:
         if name in counted:
-            message = f'"{name}" belongs to the accelerator "{counted[name]}"'
-            hint = f"write `accelerator: {{name: {counted[name]}, count: ...}}` instead"
+            message = f'`resources` cannot request "{name}", which is a resource of the accelerator "{counted[name]}"'
+            hint = f"set `accelerator: {{name: {counted[name]}, count: ...}}` instead"
             yield error("W331", (*place.route, "resources", name), message, hint=hint)
 
 
 def _fabric(place: Place, topology: ClusterTopology) -> Iterator[Diagnostic]:
     attachment = place.pods.fabric
     if attachment and attachment.name not in topology.fabrics:
-        hint = suggest(attachment.name, topology.fabrics, "fabrics") or "the topology declares none"
-        yield error("W328", (*place.route, "fabric"), f'there is no fabric "{attachment.name}"', hint=hint)
+        hint = suggest(attachment.name, topology.fabrics, "fabrics") or "declare it in the topology"
+        message = f'the topology has no fabric "{attachment.name}"'
+        yield error("W323", (*place.route, "fabric"), message, hint=hint)
 
 
-# Levels that a workflow names: they must exist, and go from coarse to fine from gangs to inner groups.
+# Levels that a workflow names: they must exist, and become finer from gangs to inner groups.
 
 
 def check_levels(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W324 to W326. A pool that is not named here may be any; which one, planning decides."""
+    """W324, W325. If the workflow names no pool here, any pool is possible; planning chooses it."""
     for owner in owners(workflow):
         pool = topology.pool(nearest_pool(workflow, owner))
         pools = (pool,) if pool and not _names_pools_below(owner.node) else topology.pools
         yield from _known(owner, pools)
         required, preferred = owner.node.placement
         if _coarser(preferred, required, pools):
-            message = f'{owner.title()} prefers one "{preferred}" and requires one "{required}", which is always inside'
+            message = f'{owner.title()} prefers "{preferred}", which is coarser than "{required}", which it requires'
             route: Route = (*owner.route, "placement", "preferred")
-            yield error("W326", route, message, hint=f'remove it, or prefer a level finer than "{required}"')
+            yield error("W325", route, message, hint=f'remove it, or prefer a level that is finer than "{required}"')
         yield from _nested(owner, pools)
 
 
@@ -110,26 +114,28 @@ def _known(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
 
 
 def _nested(owner: Owner, pools: tuple[Pool, ...]) -> Iterator[Diagnostic]:
-    """The nearest required level above must not be finer."""
+    """W325: the nearest required level above must not be finer."""
     required = owner.node.placement.required
     for height, above in enumerate(reversed(owner.above), 1):
         outer = above.placement.required
         if outer:
             if _coarser(required, outer, pools):
                 note = Note("required here", (*owner.route[: len(owner.route) - 2 * height], "placement", "required"))
-                message = f'{owner.title()} requires one "{required}", and "{above.name}" around it the finer "{outer}"'
+                message = (
+                    f'{owner.title()} requires "{required}", and "{above.name}" around it the finer level "{outer}"'
+                )
                 here: Route = (*owner.route, "placement", "required")
-                yield error("W325", here, message, hint="swap them, or remove one of them", notes=(note,))
+                yield error("W325", here, message, hint="swap the two levels, or remove one", notes=(note,))
             return
 
 
 def _coarser(one: str, other: str, pools: tuple[Pool, ...]) -> bool:
-    """Whether `one` is coarser than `other` in every pool that has both, and there is such a pool."""
+    """Whether `one` is coarser than `other` in every pool that has both. False if no pool has both."""
     both = [pool for pool in pools if one and other and pool.level(one) and pool.level(other)]
     return bool(both) and all(pool.depth(one) < pool.depth(other) for pool in both)
 
 
-# What the formats can express and bayplan does not support yet: refused, never dropped silently.
+# What the formats can express and bayplan does not support yet is an error.
 
 WORKLOADS = ("lws",)
 
@@ -138,5 +144,5 @@ def check_pending(workflow: Workflow, _: ClusterTopology) -> Iterator[Diagnostic
     """W396."""
     for index, gang in enumerate(workflow.gangs):
         if gang.workload in WORKLOADS:
-            message = f'workload "{gang.workload}" is not supported yet'
-            yield error("W396", (*GANGS, index, "workload"), message, hint="use jobset, job, pods or volcano-job")
+            message = f"bayplan does not support `workload: {gang.workload}` yet"
+            yield error("W396", (*GANGS, index, "workload"), message, hint="set jobset, job, pods or volcano-job")

@@ -1,7 +1,7 @@
-"""What pods may do, against what their namespace lets in: Pod Security levels, OpenShift's SCCs, memory locks.
+"""What pods may do, compared with what their namespace allows: Pod Security levels, OpenShift's SCCs, memory locks.
 
-Judged is the pod template that is made of a podSet: what bayplan generates, what a fabric adds, and what the pool's and
-the podSet's own `template` lay over it.
+The checks look at the whole pod template of a podSet: what bayplan generates, what a fabric adds, and what the
+templates of the pool and the podSet change.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from bayplan.planning.pools import pools_of
 OPENSHIFT = "openshift"
 LABEL = "pod-security.kubernetes.io/enforce: privileged"
 MAIN = ("containers", 0)
-"""The path of the generated container, which stands first."""
+"""The path of the generated container, which is the first one."""
 
 
 class Pod(NamedTuple):
-    """A podSet, what it wants of its fabric, and its pod's spec."""
+    """A podSet, what it requests of its fabric, and its pod's spec."""
 
     place: Place
     pool: Pool
@@ -80,7 +80,7 @@ def _pods(workflow: Workflow, topology: ClusterTopology, judged: list[Place], na
 
 
 def _mergeable(patch: Mapping[str, Any]) -> bool:
-    """Whether a template has the shape of one; what is wrong with others is said elsewhere (W311 to W315, T430)."""
+    """Whether a template is well formed. `templates.py` reports what is wrong with others."""
     spec = patch.get("spec") or {}
     if not isinstance(spec, Mapping):
         return False
@@ -89,26 +89,26 @@ def _mergeable(patch: Mapping[str, Any]) -> bool:
 
 
 def _locked(pod: Pod) -> Iterator[Diagnostic]:
-    """W636: RDMA without the capability to pin memory, by a template or by the file."""
+    """W636: a template removes the capability to pin memory, which RDMA needs."""
     if pod.fabric_request is None or LOCK not in pod.parts.capabilities:
         return
     for path, container in containers(pod.spec):
         if path == MAIN and LOCK not in added(container) and not security(container).get("privileged"):
-            message = (
-                f"{pod.title}: its template replaces the capabilities, and {LOCK} is lost, by which RDMA pins memory"
-            )
-            hint = f"add {LOCK} to `capabilities.add` of the template: lists of capabilities are not merged"
+            message = f"{pod.title}: its template replaces the capabilities and removes {LOCK}, which RDMA needs"
+            hint = f"add {LOCK} to `capabilities.add` of the template: Kubernetes does not merge lists of capabilities"
             yield error("W636", _route(pod, (*path, "securityContext")), message, hint=hint)
 
 
 def _memory(pod: Pod) -> Iterator[Diagnostic]:
-    """W631: without root the capability is of no use (nvidia-container-toolkit#2037)."""
+    """W631: without root the capability has no effect (nvidia-container-toolkit#2037)."""
     if pod.fabric_request is None or not pins(pod.fabric_request) or pod.fabric_request.fabric.memlock == "unlimited":
         return
     for path, container in containers(pod.spec):
         if path == MAIN and not as_root(pod.spec, container):
-            message = f"{pod.title} does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB of memory"
-            hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
+            message = f"{pod.title} does not run as root, so {LOCK} has no effect, and it may lock only 8 MiB of memory"
+            hint = (
+                "raise LimitMEMLOCK of the container runtime on the nodes, and set `memlock: unlimited` on the fabric"
+            )
             own = {"runAsUser", "runAsNonRoot"} & set(security(container))
             at = (*path, "securityContext") if own else ("securityContext",)
             yield warning("W631", _route(pod, at), message, hint=hint)
@@ -118,26 +118,30 @@ def _level(pod: Pod, namespace: Namespace) -> Iterator[Diagnostic]:
     """W630, W633 and W634: what the namespace's Pod Security level refuses."""
     level = namespace.pod_security
     refused = list(dict.fromkeys(breaches(pod.spec, level)))
-    where = Note("the level is said here", ("topology", "spec", "namespaces", namespace.name))
+    where = Note("the namespace is here", ("topology", "spec", "namespaces", namespace.name))
     for each in refused:
         if each.lacking:
             continue
         fabric = _by_fabric(pod, each)
         code = "W630" if fabric else "W633"
         route = (*pod.place.route, "fabric") if fabric else _route(pod, each.path)
-        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that refuses {each.what}'
-        hint = f"label the namespace {LABEL}, and say so in the topology, or run in another namespace"
+        message = (
+            f'{pod.title}: namespace "{namespace.name}" has the Pod Security level {level}, which refuses {each.what}'
+        )
+        hint = f"label the namespace {LABEL} and update the topology, or use another namespace"
         yield error(code, route, message, hint=hint, notes=(where,))
     lacking = list(dict.fromkeys(each.what for each in refused if each.lacking))
     if lacking:
         missing = ", ".join(lacking)
-        message = f'{pod.title}: namespace "{namespace.name}" is {level}, and that wants said: {missing}'
-        hint = f"write into `template`: spec: {{containers: [{{securityContext: {{{missing}}}}}]}}"
+        message = (
+            f'{pod.title}: namespace "{namespace.name}" has the Pod Security level {level}, which requires {missing}'
+        )
+        hint = f"add to `template`: spec: {{containers: [{{securityContext: {{{missing}}}}}]}}"
         yield error("W634", (*pod.place.route, "name"), message, hint=hint, notes=(where,))
 
 
 def _by_fabric(pod: Pod, each: Breach) -> bool:
-    """Whether the fabric brought it, rather than a template."""
+    """Whether the fabric adds it, not a template."""
     if pod.fabric_request is None:
         return False
     if each.path[-1] == "add":
@@ -148,7 +152,7 @@ def _by_fabric(pod: Pod, each: Breach) -> bool:
 
 
 def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Diagnostic]:
-    """W632, W635: what restricted-v2 refuses takes an SCC of its own, bound to the pods' service account."""
+    """W632, W635: what restricted-v2 refuses needs another SCC, bound to the pods' service account."""
     refused = [each for each in dict.fromkeys(breaches(pod.spec, BASELINE)) if not each.lacking]
     if not refused:
         return
@@ -156,24 +160,24 @@ def _openshift(pod: Pod, name: str, namespace: Namespace | None) -> Iterator[Dia
     what = ", ".join(dict.fromkeys(each.what for each in refused))
     scc, account = (namespace.scc, namespace.service_account) if namespace else ("", "")
     if not scc or not account:
-        message = f"{pod.title}: OpenShift's restricted-v2 refuses {what}"
+        message = f"{pod.title}: OpenShift's default SCC, restricted-v2, refuses {what}"
         entry = f"namespaces: {{{name or 'NAME'}: {{scc: NAME, serviceAccount: NAME}}}}"
-        hint = f"make a SecurityContextConstraints that allows it, and name it with its service account: `{entry}`"
+        hint = f"create an SCC that allows it, and add it and its service account to the topology: `{entry}`"
         yield error("W632", route, message, hint=hint)
         return
     own = text(pod.spec, "serviceAccountName") or account
     if own != account:
-        message = f'{pod.title} runs as the service account "{own}", and OpenShift refuses {what} to it'
-        hint = f'leave `serviceAccountName` out: "{account}" is the one that the SCC "{scc}" is for'
+        message = f'{pod.title}: OpenShift refuses {what} to the service account "{own}"'
+        hint = f'remove `serviceAccountName`: bayplan sets "{account}", which has the SCC "{scc}"'
         yield error("W632", _route(pod, ("serviceAccountName",)), message, hint=hint)
         return
-    message = f'{pod.title}: the SCC "{scc}" must allow {what}, and the service account "{account}" must be let use it'
-    hint = f"oc adm policy add-scc-to-user {scc} -z {account} -n {name}"
+    message = f'{pod.title}: the SCC "{scc}" must allow {what}, and be bound to the service account "{account}"'
+    hint = f"bind it: oc adm policy add-scc-to-user {scc} -z {account} -n {name}"
     yield info("W635", route, message, hint=hint)
 
 
 def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:
-    """Where a template says something of the pod's spec; the podSet, where none does."""
+    """The place in a template that sets a part of the pod's spec; the podSet if none does."""
     pool: Route = ("topology", "spec", "pools", pod.number, "template")
     for patch, route in ((pod.place.pods.template, (*pod.place.route, "template")), (pod.pool.template, pool)):
         part = _deepest(patch.get("spec"), path, pod.spec)
@@ -183,7 +187,7 @@ def _route(pod: Pod, path: tuple[str | int, ...]) -> Route:
 
 
 def _deepest(patch: Any, path: tuple[str | int, ...], generated: Any) -> tuple[str | int, ...]:
-    """The part of a path into the made spec that a patch has too. List entries are found again by their names."""
+    """The part of a path in the merged spec that a patch has too. Entries of lists match by their names."""
     steps: list[str | int] = []
     for step in path:
         if isinstance(step, str) and isinstance(patch, Mapping) and step in patch:
@@ -201,7 +205,7 @@ def _deepest(patch: Any, path: tuple[str | int, ...], generated: Any) -> tuple[s
 
 
 def _entry(patch: list[Any], generated: Any, step: int) -> int | None:
-    """The entry of a patch that an entry was made of; one without a name is the main container."""
+    """The entry of a patch that a merged entry comes from. One without a name is the main container."""
     name = generated.get("name") if isinstance(generated, Mapping) else None
     for number, each in enumerate(patch):
         if isinstance(each, Mapping) and each.get("name", name if step == 0 else None) == name:

@@ -1,4 +1,4 @@
-"""What users may not set because bayplan or the scheduler does, and templates that cannot be merged."""
+"""Checks of pod templates, quantities and files: reserved fields, templates that do not merge, wrong values."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from bayplan.model.augment import WorkloadTemplates
 
 
-# Values in a template that make no valid pod: invalid quantities, accelerators counted twice, nulls that delete fields
-# of bayplan.
+# Wrong values in a template: quantities, accelerators that count twice, nulls that delete bayplan's fields.
 
 SPEC = ("containers", "resourceClaims", "volumes", "nodeSelector", "affinity")
 MAIN = ("name", "env", "resources", "volumeMounts")
@@ -37,16 +36,16 @@ RESOURCES = ("requests", "limits", "claims")
 """Fields that bayplan writes: of a PodSpec, of its main container, of that container's resources."""
 
 COUNT = "nvidia.com/gpu"
-"""What a device plugin calls cards where the topology gives no name."""
+"""The resource of a device plugin if the topology does not name one."""
 
 AMOUNT, COUNTED = 'write it like "4", "500m" or "64Gi"', 'write it like "1"'
-"""What to write for a resource of Kubernetes, and for an extended one."""
+"""Hints for a resource of Kubernetes, and for an extended resource."""
 
 Amount = tuple[str, Any, Route]
 
 
 def amounts(code: str, spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """Requests and limits of containers and of the pod, and its overhead, are quantities of nothing less than zero."""
+    """Requests and limits of containers and of the pod, and its overhead, must be quantities of at least zero."""
     owners = [(spec, route), *_containers(spec, route, "containers"), *_containers(spec, route, "initContainers")]
     listed = [each for owner, at in owners for each in _amounts(owner, at)]
     for name, value, at in (*listed, *_list_entries(spec.get("overhead"), (*route, "overhead"))):
@@ -61,29 +60,31 @@ def _fault(text: str, *, whole: bool) -> str:
     except ValueError as reason:
         return str(reason)
     if amount < 0:
-        return f'"{text}" is less than nothing'
-    return f'"{text}": extended resources are counted in whole numbers' if whole and amount % 1000 else ""
+        return f'"{text}" is negative'
+    return f'"{text}" is not an integer, which extended resources need' if whole and amount % 1000 else ""
 
 
 def cards(code: str, spec: Mapping[str, Any], route: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """No container that runs beside the others asks for cards: these are asked for once, with `accelerator`."""
+    """Containers that run at the same time cannot request cards: `accelerator` requests them once."""
     kinds = topology.accelerators.values()
     counted = {name: kind.name for kind in kinds for name in {"count": COUNT, **kind.resources}.values()}
     beside = [
         (each, at)
         for each, at in _containers(spec, route, "initContainers")
-        if each.get("restartPolicy") == "Always"  # others end before, so they ask for cards in their turn
+        if each.get("restartPolicy") == "Always"  # others end before the containers start
     ]
     for owner, place in ((spec, route), *_containers(spec, route, "containers"), *beside):
         for name, _, at in _amounts(owner, place):
             if name in counted:
-                message = f'"{name}" belongs to the accelerator "{counted[name]}", and a template may not ask for it'
-                hint = f"write `accelerator: {{name: {counted[name]}, count: ...}}` on the podSet instead"
+                message = (
+                    f'a template cannot request "{name}", which is a resource of the accelerator "{counted[name]}"'
+                )
+                hint = f"set `accelerator: {{name: {counted[name]}, count: ...}}` on the podSet instead"
                 yield error(code, at, message, hint=hint)
 
 
 def nulls(code: str, spec: Mapping[str, Any], route: Route, main: Collection[str | None]) -> Iterator[Diagnostic]:
-    """Nulls delete, so none may stand where bayplan writes. `main`: names of the main container; none: any name."""
+    """Nulls delete, so they are errors in fields of bayplan. `main`: names of the main container; empty: any name."""
     yield from _nulls(code, spec, SPEC, route)
     selector = spec.get("nodeSelector") or {}
     yield from _nulls(code, selector, selector, (*route, "nodeSelector"))
@@ -96,8 +97,8 @@ def nulls(code: str, spec: Mapping[str, Any], route: Route, main: Collection[str
 def _nulls(code: str, owner: Mapping[str, Any], keys: Collection[str], route: Route) -> Iterator[Diagnostic]:
     for key in keys:
         if owner.get(key, key) is None:
-            message = f'null would delete what bayplan writes to "{key}"'
-            yield error(code, (*route, key), message, hint="remove it, or write what to add")
+            message = f'null would delete the value that bayplan writes to "{key}"'
+            yield error(code, (*route, key), message, hint="remove it, or write the value to add")
 
 
 def _containers(spec: Mapping[str, Any], route: Route, key: str) -> list[tuple[Mapping[str, Any], Route]]:
@@ -110,15 +111,15 @@ def _amounts(owner: Mapping[str, Any], route: Route) -> Iterator[Amount]:
 
 
 def _list_entries(amounts: Any, route: Route) -> Iterator[Amount]:
-    """The entries of a map that delete nothing."""
+    """The entries of a map that are not null."""
     for name, value in amounts.items() if isinstance(amounts, Mapping) else ():
         if value is not None:
             yield name, value, (*route, name)
 
 
 OWN_ENV: Mapping[str, str] = {
-    "JOB_COMPLETION_INDEX": "Kubernetes' Job controller",
-    "JOBSET_JOB_INDEX": "bayplan, where groups share a replicatedJob",
+    "JOB_COMPLETION_INDEX": "the Job controller of Kubernetes",
+    "JOBSET_JOB_INDEX": "bayplan",  # if groups share a replicatedJob
     "VC_TASK_INDEX": "Volcano",
     "LWS_LEADER_ADDRESS": "LeaderWorkerSet",
     "LWS_GROUP_SIZE": "LeaderWorkerSet",
@@ -145,34 +146,34 @@ OWN_PREFIXES = (
     "sunk.coreweave.com/",
 )
 OWN_KEYS = ("pod-group-name", "pod-group.scheduling.sigs.k8s.io", "runai/queue", "priorityClassName")
-"""Labels and annotations by which schedulers and controllers know a gang and its pods."""
+"""Labels and annotations by which schedulers and controllers identify a gang and its pods."""
 
 ENTRIES = tuple(name for names in OWN_NAMES.values() for name in names)
 
 MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", "limits")
 
-Codes = tuple[str, str, str, str, str, str]
-"""What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
+Codes = tuple[str, str, str, str, str]
+"""The codes for a field or key, a list, a quantity, a label's value and a reference that are wrong."""
 
-POD_SET: Codes = ("W312", "W313", "W315", "W319", "W598", "W599")
-POOL: Codes = ("T430",) * 6
+POD_SET: Codes = ("W313", "W315", "W319", "W598", "W599")
+POOL: Codes = ("T430",) * 5
 
 
 def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W311 to W315, and W317, W319, W598 and W599 in templates."""
-    yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
-    yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
+    """W313 to W315, and W316, W319, W598 and W599 in templates."""
+    yield from _marks("W313", workflow.labels, ("workflow", "metadata", "labels"))
+    yield from _marks("W313", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):
         for name in place.pods.env:
             if name in OWN_ENV:
-                message = f'the variable "{name}" is set by {OWN_ENV[name]}, and ranks depend on it'
-                yield error("W311", (*place.route, "env", name, KEY), message, hint="choose another name")
+                message = f'`env` cannot set "{name}": {OWN_ENV[name]} sets it, and ranks depend on it'
+                yield error("W313", (*place.route, "env", name, KEY), message, hint="choose another name")
         if place.pods.template:
             yield from _template(place.pods, (*place.route, "template"))
 
 
 def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T430: the same of the pools' templates."""
+    """T430: the same findings for the templates of pools."""
     for index, pool in enumerate(topology.pools):
         if pool.template:
             route: Route = ("topology", "spec", "pools", index, "template")
@@ -181,32 +182,32 @@ def check_pools(topology: ClusterTopology) -> Iterator[Diagnostic]:
             if not wrong:
                 spec, at = pool.template.get("spec") or {}, (*route, "spec")
                 yield from _entries(POOL, spec, at, dict.fromkeys(ENTRIES, True))
-                yield from cards(POOL[3], spec, at, topology)
+                yield from cards(POOL[2], spec, at, topology)
 
 
 def check_cards(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """W331 in templates."""
     for place in pod_sets(workflow):
         spec, at = place.pods.template.get("spec") or {}, (*place.route, "template", "spec")
-        if not any(_lists(POD_SET[2], spec, at)):
+        if not any(_lists(POD_SET[1], spec, at)):
             yield from cards("W331", spec, at, topology)
 
 
 def _marks(code: str, marks: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for key in marks:
         if key in EXCLUSIVE:
-            message = f'"{key}" places pods past the scheduler and past what bayplan proves'
-            hint = "remove it, and say it with `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
+            message = f'"{key}" places pods without the scheduler and without bayplan\'s proof'
+            hint = "remove it, and set `placement: {required: LEVEL}` and `separate: LEVEL` on the group"
             yield error(code, (*route, key, KEY), message, hint=hint)
         elif key in OWN_KEYS or key.startswith(OWN_PREFIXES):
-            message = f'"{key}" is set by bayplan, a scheduler or a controller'
+            message = f'"{key}" is reserved: bayplan, the scheduler or a controller sets it'
             yield error(code, (*route, key, KEY), message, hint="remove it")
 
 
 def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     wrong = tuple(_sound(pods.template, route, POD_SET, _main_names(pods)))
     yield from wrong
-    if not any(each.code == POD_SET[2] for each in wrong):
+    if not any(each.code == POD_SET[1] for each in wrong):
         spec = pods.template.get("spec") or {}
         generated = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
         generated["nic"] = pods.fabric is not None
@@ -218,13 +219,14 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
             main = container.get("name", container_name(pods)) == container_name(pods)
             for number, mount in enumerate((container.get("volumeMounts") or []) if main else ()):
                 if isinstance(path := mount["mountPath"], str) and path in mounted:
-                    message = f'bayplan mounts "{path}" itself, for {"`files`" if path in pods.files else "`shm`"}'
+                    message = f'the template cannot mount "{path}": bayplan mounts it for '
+                    message += "`files`" if path in pods.files else "`shm`"
                     at = (*route, "spec", "containers", index, "volumeMounts", number, "mountPath")
-                    yield error("W317", at, message, hint="choose another path, or remove one of the two")
+                    yield error("W316", at, message, hint="choose another path, or remove one of the two")
 
 
 def _own_shm(pods: PodSet) -> bool:
-    """Whether bayplan mounts /dev/shm: a fabric brings one where the template has none."""
+    """Whether bayplan mounts /dev/shm: a fabric adds it if the template does not."""
     name = container_name(pods)
     main = (each for each in containers(pods.template) if each.get("name", name) == name)
     mounts = (mount for each in main for mount in each.get("volumeMounts") or ())
@@ -244,10 +246,10 @@ def _sound(
         return
     from bayplan.kube import validation
 
-    mark, field, merge, amount, label, reference = codes
+    field, merge, amount, label, reference = codes
     metadata = template.get("metadata") or {}
     for kind in ("labels", "annotations"):
-        yield from _marks(mark, metadata.get(kind) or {}, (*route, "metadata", kind))
+        yield from _marks(field, metadata.get(kind) or {}, (*route, "metadata", kind))
     for each in validation.labels(metadata.get("labels") or {}):
         yield error(label, (*route, "metadata", "labels", *each.path), each.message, hint=each.hint)
     spec = template.get("spec") or {}
@@ -260,11 +262,11 @@ def _sound(
         yield from nulls(field, spec, (*route, "spec"), main)
     for key, instead in OWN_FIELDS.items():
         if key in spec:
-            yield error(field, (*route, "spec", key, KEY), f'a template may not set "{key}"', hint=instead)
+            yield error(field, (*route, "spec", key, KEY), f'a template cannot set "{key}"', hint=instead)
 
 
 def _lists(code: str, value: Any, route: Route) -> Iterator[Diagnostic]:
-    """Lists that merge by a key must be lists of mappings that have it, each once."""
+    """Lists that merge by a key must be lists of mappings that have the key, with unique values."""
     if isinstance(value, Mapping):
         for key, below in value.items():
             here: Route = (*route, key)
@@ -286,17 +288,15 @@ def _list(code: str, key: str, value: Any, route: Route) -> Iterator[Diagnostic]
         )
         return
     keys, seen = MERGE_KEYS.get(key, ()), set()
-    nameless = key == "containers" and (len(value) == 1 or code == POOL[2])  # means the main container
+    nameless = key == "containers" and (len(value) == 1 or code == POOL[1])  # means the main container
     for index, each in enumerate(value):
         missing = [] if nameless else [name for name in keys if each.get(name) is None]
         own = identity(key, each) if keys else ()
         if missing:
-            yield error(
-                code, (*route, index), f'an entry of "{key}" has no "{missing[0]}"', hint=f'add "{missing[0]}:"'
-            )
+            yield error(code, (*route, index), f'an entry of "{key}" has no "{missing[0]}"', hint=f"add `{missing[0]}`")
         elif own and own in seen:
             which = ", ".join(str(each.get(name, f"no {name}")) for name in keys)
-            yield error(code, (*route, index), f'"{key}" has "{which}" twice', hint="remove one of them")
+            yield error(code, (*route, index), f'"{key}" has two entries "{which}"', hint="remove one of them")
         seen.add(own)
         yield from _lists(code, each, (*route, index))
 
@@ -307,27 +307,27 @@ def _entries(
     for key, names in OWN_NAMES.items():
         for index, each in enumerate(spec.get(key) or []):
             if each["name"] in names and generated[each["name"]]:
-                message = f'the name "{each["name"]}" in "{key}" is used by bayplan'
-                yield error(codes[1], (*route, key, index, "name"), message, hint="choose another name")
+                message = f'the name "{each["name"]}" in "{key}" is reserved: bayplan adds an entry with this name'
+                yield error(codes[0], (*route, key, index, "name"), message, hint="choose another name")
 
 
 def _main(pods: PodSet, containers: list[Any], route: Route) -> Iterator[Diagnostic]:
-    """One container in a template means the main container, whatever it is called; of several, the one of that name."""
+    """W314. A template's only container is the main container; if there are several, the one with the podSet's name."""
     names = [each.get("name", pods.name) for each in containers]
     if len(names) == 1 and names[0] != pods.name and pods.image and containers[0].get("image"):
-        message = f'the only container "{names[0]}" of the template is merged into the main container, image and all'
-        hint = f'if it is a sidecar, add "- name: {pods.name}" beside it; else drop one of the images'
+        message = f'the template\'s only container "{names[0]}" replaces the image of the main container'
+        hint = f'if it is a sidecar, add the entry "- name: {pods.name}" beside it; otherwise remove one of the images'
         yield warning("W314", (*route, 0), message, hint=hint)
     if len(names) > 1 and pods.name not in names and not pods.image:
-        message = f'none of the template\'s {len(names)} containers is called "{pods.name}", so none is the main one'
-        yield error("W314", route, message, hint=f'call the main container "{pods.name}"')
+        message = f'no main container: none of the template\'s {len(names)} containers has the name "{pods.name}"'
+        yield error("W314", route, message, hint=f'rename the main container to "{pods.name}"')
 
 
 # Users' `template`s, compared with the fields of the target's Kubernetes version.
 
 
 def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """W381 to W383, each template of the file once."""
+    """W381 and W383, once for each template of the file."""
     written = [(place.pods.template, (*place.route, "template")) for place in pod_sets(workflow)]
     written += [(pool.template, ("topology", "spec", "pools", i, "template")) for i, pool in enumerate(topology.pools)]
     written = [(template, route) for template, route in written if template]
@@ -339,14 +339,12 @@ def check_pod_templates(workflow: Workflow, topology: ClusterTopology, target: T
             yield from faults(fields, template, route)
 
 
-# Pod templates of existing workloads, which nothing has validated yet. The proof adds up their amounts, and a scheduler
+# Pod templates of existing workloads, which no schema has validated. The proof adds up their amounts, and a scheduler
 # must be free to place their pods.
-
-HINT = "write a number with a unit, such as 4, 500m or 64Gi"
 
 
 def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W513, for every amount that no API server would take; W515, for pods that no scheduler looks at; W516."""
+    """W319 for quantities that the API server would refuse, W515 for pods that no scheduler places, and W516."""
     for slot in templates.slots:
         spec = mapping(templates.object.data, *slot.path, "spec")
         route = (*templates.object.route, *slot.path, "spec")
@@ -356,11 +354,12 @@ def check_existing(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
             for number, each in enumerate(items(spec, key)):
                 yield from _requested(each, (*route, key, number))
         if spec.get("nodeName"):
-            message = "pods with a `nodeName` go past every scheduler, and their gang would wait for them"
-            yield error("W515", (*route, "nodeName"), message, hint="remove it, or leave the placement out")
+            message = "no scheduler places pods with a `nodeName`, so their gang would wait for them forever"
+            yield error("W515", (*route, "nodeName"), message, hint="remove `nodeName`, or remove the placement")
         if spec.get("schedulingGates"):
-            message = "pods with `schedulingGates` keep their whole gang waiting until somebody opens the gates of all"
-            yield warning("W515", (*route, "schedulingGates"), message, hint="remove them, unless something opens them")
+            message = "`schedulingGates` keep the whole gang waiting until somebody removes the gates of all its pods"
+            hint = "remove them, unless a controller removes them"
+            yield warning("W515", (*route, "schedulingGates"), message, hint=hint)
     yield from _priorities(templates)
 
 
@@ -372,14 +371,14 @@ def _priorities(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
         names = ", ".join(f'"{shorten(str(name))}"' if name else "none" for name in classes)
         at = next(slot.path for name, slot in classes.items() if name)
         route = (*templates.object.route, *at, "spec", "priorityClassName")
-        message = f"the pods of one gang have different priority classes ({names}), so the gang as a whole gets none"
-        yield warning("W516", route, message, hint="give all of its pod templates the same `priorityClassName`")
+        message = f"the pods of one gang have different priority classes ({names}), so bayplan gives the gang none"
+        yield warning("W516", route, message, hint="set the same `priorityClassName` in all its pod templates")
 
 
 def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:
     resources = get(owner, "resources")
     if resources is not None and not isinstance(resources, dict):
-        yield _wrong("resources", resources, (*route, "resources"), "write `limits:` and `requests:` below it")
+        yield _wrong("resources", resources, (*route, "resources"), "write a mapping with `limits` and `requests`")
         return
     for key in ("requests", "limits"):
         yield from _existing_amounts(resources, key, (*route, "resources"))
@@ -388,31 +387,31 @@ def _requested(owner: Any, route: Route) -> Iterator[Diagnostic]:
 def _existing_amounts(owner: Any, key: str, route: Route) -> Iterator[Diagnostic]:
     amounts = get(owner, key)
     if amounts is not None and not isinstance(amounts, dict):
-        yield _wrong(key, amounts, (*route, key), "write a resource and its amount below it")
+        yield _wrong(key, amounts, (*route, key), "write a mapping of resources and quantities")
         return
     for name, amount in (amounts or {}).items():
         scalar = isinstance(amount, str | int | float) and not isinstance(amount, bool)
         if not scalar or _fault(str(amount), whole=False):
-            yield _wrong(str(name), amount, (*route, key, name), HINT)
+            yield _wrong(str(name), amount, (*route, key, name), AMOUNT)
 
 
 def _wrong(name: str, value: Any, route: Route, hint: str) -> Diagnostic:
-    message = f'"{shorten(name)}" is {shorten(repr(value))}, which is no amount of a resource'
-    return error("W513", route, message, hint=hint)
+    message = f'"{shorten(name)}" is {shorten(repr(value))}, which is not a quantity'
+    return error("W319", route, message, hint=hint)
 
 
 # Quantities, and files that are mounted from a ConfigMap.
 
 CONFIG_MAP_LIMIT = 2**20
-"""Bytes of all values together, those of `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize holds
-for ConfigMaps too)."""
+"""Bytes of all values together, with `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize also
+applies to ConfigMaps)."""
 
 KEY_LIMIT = 253
 """Characters of a ConfigMap key (DNS-1123 subdomain length)."""
 
 
 def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W316 to W320, W335."""
+    """W316, W319, W320, W335, P515."""
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
@@ -430,7 +429,7 @@ def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnos
     if reason := _fault(text, whole=whole):
         yield error("W319", route, reason, hint=COUNTED if whole else AMOUNT)
     elif not quantity.parse(text):
-        yield warning("W320", route, "it asks for nothing", hint="remove it, or say how much is needed")
+        yield warning("W320", route, "the request is zero", hint="remove it, or write how much the pods need")
 
 
 def _share(text: str, route: Route) -> Iterator[Diagnostic]:
@@ -456,25 +455,25 @@ def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
             yield error("W335", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
     size = sum(map(_size, pods.files.values()))
     if size > CONFIG_MAP_LIMIT:
-        message = f"the files have {size} bytes; a ConfigMap holds {CONFIG_MAP_LIMIT}"
-        yield error("W318", route, message, hint="put large files into the image or a volume")
+        message = f"`files` have {size} bytes; a ConfigMap has at most {CONFIG_MAP_LIMIT}"
+        yield error("P515", route, message, hint="put large files into the image or a volume")
 
 
 def _not_base64(text: str) -> str:
-    """What is wrong with it; empty when nothing is (RFC 4648, section 4)."""
+    """The reason why a string is not base64; empty if it is (RFC 4648, section 4)."""
     strange = re.search(r"[^A-Za-z0-9+/]", text.removesuffix("=").removesuffix("="))
     if strange:
-        return f"it has {strange[0]!a} in it"
-    return f"it has {count(len(text), 'character')}, which is no multiple of 4" if len(text) % 4 else ""
+        return f"it contains {strange[0]!a}"
+    return f"it has {count(len(text), 'character')}, which is not a multiple of 4" if len(text) % 4 else ""
 
 
 def _size(held: str | Binary) -> int:
-    """Bytes that count against the limit: of a binary file those that it stands for."""
+    """Bytes that count against the limit: the decoded bytes of a binary file."""
     return len(held.encode("utf-8", "surrogatepass")) if isinstance(held, str) else decoded(held.base64)
 
 
 def decoded(base64: str) -> int:
-    """How many bytes base64 stands for."""
+    """How many bytes the decoded base64 has."""
     return len(base64.rstrip("=")) * 3 // 4
 
 
@@ -489,7 +488,7 @@ def _wrong_path(path: str, pods: PodSet) -> str:
     if len(file_key(path)) > KEY_LIMIT:
         return f"is longer than {KEY_LIMIT} characters"
     if pods.shm and (path == "/dev/shm" or path.startswith("/dev/shm/")):
-        return "lies in the shared memory"
+        return "is in the shared memory"
     return ""
 
 
@@ -500,9 +499,9 @@ def _clashes(files: Mapping[str, None], route: Route) -> Iterator[Diagnostic]:
         if other != path:
             message = f'"{path}" and "{other}" would have the same key "{file_key(path)}" in the ConfigMap'
             note = Note("the other file", (*route, other, KEY))
-            yield error("W317", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
+            yield error("W316", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
         parents = [path[:cut] for cut in range(1, len(path)) if path[cut] == "/"]
         for parent in (each for each in parents if each in files):
             note = Note("the file", (*route, parent, KEY))
-            message = f'"{path}" lies below "{parent}", which is a file'
-            yield error("W317", (*route, path, KEY), message, hint="rename one of them", notes=(note,))
+            message = f'"{path}" is below "{parent}", which is a file'
+            yield error("W316", (*route, path, KEY), message, hint="rename one of them", notes=(note,))

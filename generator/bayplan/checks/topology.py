@@ -1,4 +1,4 @@
-"""The levels of each pool as a tree: every domain has one parent, and there are more of them further down."""
+"""Checks of pools: node names, the tree of levels, names and labels, NVLink partitions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayplan.core.phrases import count, did_you_mean, listing
 from bayplan.model.topology import HOST_LEVEL, HOSTNAME_LABEL, ClusterTopology, Level, Pool
 from bayplan.schemas import LABEL_VALUE, are_dns_subdomains, is_dns_subdomain
 
-# Node names: unique, valid in Kubernetes, and listed in a domain where `unusable` names them.
+# Node names must be unique and valid in Kubernetes. Names in `unusable` must be in a domain.
 
 POOLS: Route = ("topology", "spec", "pools")
 
@@ -21,7 +21,7 @@ def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         if not any(domain.nodes for domain in pool.domains):
-            hint = "list them, or leave the pool out"
+            hint = "list its nodes in `domains`, or remove the pool"
             yield warning("T425", (*route, "domains"), f'pool "{pool.name}" has no nodes', hint=hint)
         yield from _spelling(pool, route)
         yield from _unusable(pool, route)
@@ -45,7 +45,7 @@ def _twice(topology: ClusterTopology) -> Iterator[Diagnostic]:
             first.setdefault(name, route)
         for other, twice in again.items():
             where = "twice in this list" if other == route else "in two domains"
-            message = f"{_nodes(twice)} {where}; a node has one place"
+            message = f"{_nodes(twice)} {where}; a node has exactly one place"
             notes = () if other == route else (Note("also here", other),)
             yield error("T401", route, message, hint="remove one of them", notes=notes)
 
@@ -63,7 +63,7 @@ def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         bad = [name for name in domain.nodes if not is_dns_subdomain(name)]
         if bad:
             message = f"{listing([name[:80] for name in bad], 'and', most=3)} cannot be the name of a Kubernetes node"
-            hint = "use the names that `kubectl get nodes` prints: lower-case letters, digits, dashes and dots"
+            hint = "use the names that `kubectl get nodes` prints, with lower-case letters, digits, dashes and dots"
             yield error("T415", (*route, "domains", index, "nodes"), message, hint=hint)
 
 
@@ -76,16 +76,16 @@ def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         here: Route = (*route, "unusable", reason)
         unknown = [name for name in names if name not in nodes]
         if unknown:
-            message = f'{_nodes(unknown)} in no domain of pool "{pool.name}"'
-            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "check the names")
+            message = f'{_nodes(unknown)} not in any domain of pool "{pool.name}"'
+            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "correct the names")
         twice = [name for name in names if reasons.setdefault(name, reason) != reason]
         if twice:
             message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
-            yield warning("T427", here, message, hint="one reason is enough")
+            yield warning("T427", here, message, hint="list a node under one reason only")
 
 
 def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T403; without that, T402, T405, T408 and T428."""
+    """T403. If there is none, T402, T405, T408 and T428."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         wrong = tuple(_lengths(pool, route))
@@ -96,8 +96,8 @@ def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
             for depth, level in enumerate(pool.levels):
                 yield from _parents(pool, route, level, depth)
             if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
-                message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has one node'
-                hint = 'leave the level out: every pool ends in the level "host" by itself'
+                message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has only one node'
+                hint = 'remove the level: every pool has the level "host" for single nodes'
                 yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
 
 
@@ -106,8 +106,8 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, domain in enumerate(pool.domains):
         if len(domain.path) != len(pool.levels):
             parts = count(len(domain.path), "part")
-            actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "there is no path"
-            message = f'{actual}; pool "{pool.name}" has {count(len(pool.levels), "level")}'
+            actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "the domain has no path"
+            message = f'{actual}, but pool "{pool.name}" has {count(len(pool.levels), "level")}'
             hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
@@ -120,21 +120,22 @@ def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             what = (
                 f'the domain "{"/".join(domain.path)}"' if domain.path else "the only domain of a pool without levels"
             )
-            message = f"{what} has two lines"
+            message = f"{what} has two entries"
             notes = (Note("the first is here", (*route, "domains", first[domain.path])),)
-            yield error("T428", (*route, "domains", index), message, hint="join their nodes in one line", notes=notes)
+            yield error(
+                "T428", (*route, "domains", index), message, hint="list all its nodes in one entry", notes=notes
+            )
 
 
 def _order(pool: Pool, route: Route) -> Iterator[Diagnostic]:
-    """Values are counted, not paths: paths grow downwards even where the levels are upside down."""
+    """T405 compares the numbers of values, not of paths: there are more paths further down in any order of levels."""
     counts = [len({domain.path[depth] for domain in pool.domains}) for depth in range(len(pool.levels))]
     for depth in range(1, len(counts)):
         coarse, fine = pool.levels[depth - 1], pool.levels[depth]
         if counts[depth] < counts[depth - 1] and fine.unique == coarse.unique == "global":
-            message = (
-                f'"{fine.name}" has {count(counts[depth], "domain")}, "{coarse.name}" above it {counts[depth - 1]}'
-            )
-            hint = "write levels from coarse to fine, and `unique: parent` where values repeat"
+            message = f'level "{fine.name}" has {count(counts[depth], "domain")}'
+            message += f', fewer than the level "{coarse.name}" above it with {counts[depth - 1]}'
+            hint = "list levels from coarse to fine; set `unique: parent` on a level whose values repeat"
             yield error("T405", (*route, "levels", depth), message, hint=hint)
 
 
@@ -150,24 +151,25 @@ def _parents(pool: Pool, route: Route, level: Level, depth: int) -> Iterator[Dia
         )
         if here != other and here not in reported:
             reported.add(here)
-            message = f'{level.name} "{here[-1]}" lies in "{"/".join(here[:-1])}" and in "{"/".join(other[:-1])}"'
-            notes = (Note("the other line", (*route, "domains", first[here[-1]], "path")),)
-            hint = f'correct one of them, or write `unique: parent` on the level "{level.name}" if its values repeat'
+            message = f'{level.name} "{here[-1]}" is in "{"/".join(here[:-1])}" and in "{"/".join(other[:-1])}"'
+            notes = (Note("the other domain", (*route, "domains", first[here[-1]], "path")),)
+            hint = f'correct one of them, or set `unique: parent` on the level "{level.name}" if its values repeat'
             yield error("T402", (*route, "domains", index, "path"), message, hint=hint, notes=notes)
 
 
 # Names and labels of pools and levels.
 
 LONGEST = 63
-"""Characters of a label value, or of a label key behind its slash (apimachinery pkg/util/validation)."""
+"""The most characters of a label value, and of a label key after its slash (apimachinery pkg/util/validation)."""
 
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """T412, T413, T416, T417, T418."""
-    yield from duplicates([pool.name for pool in topology.pools], POOLS, "name", "T416", "two pools are called", RENAME)
+    names = [pool.name for pool in topology.pools]
+    yield from duplicates(names, POOLS, "name", "T416", "two pools have the name", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
-        for key, what in (("name", "two levels are called"), ("label", "two levels have the label")):
+        for key, what in (("name", "two levels have the name"), ("label", "two levels have the label")):
             yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T417", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
@@ -193,7 +195,7 @@ def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         for key, value, own in (("name", level.name, HOST_LEVEL), ("label", level.label, HOSTNAME_LABEL)):
             if value == own:
-                message = f'"{own}" belongs to the level of the single node, which every pool ends in by itself'
+                message = f'"{own}" is reserved for the level of single nodes, which every pool has'
                 yield error("T418", (*route, index, key), message, hint="remove this level")
 
 
@@ -201,7 +203,7 @@ def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:
     for index, level in enumerate(pool.levels):
         prefix, slash, name = level.label.rpartition("/")
         if not (_is_value(name) and (not slash or is_dns_subdomain(prefix))):
-            hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters behind the slash"
+            hint = "write it like `topology.kubernetes.io/zone`, with at most 63 characters after the slash"
             yield error("T412", (*route, index, "label"), f'"{level.label[:80]}" cannot be a label key', hint=hint)
 
 
@@ -219,7 +221,7 @@ def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
 
 
 def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """KAI knows a domain by its label values joined with dots (KAI pkg/scheduler/plugins/topology)."""
+    """KAI identifies a domain by its label values joined with dots (KAI pkg/scheduler/plugins/topology)."""
     by_kai = topology.defaults.get("scheduler") == "kai" or "kai" in (*topology.schedulers, *topology.versions)
     report = error if by_kai else warning
     first: dict[tuple[tuple[str, ...], str], tuple[tuple[str, ...], Route]] = {}
@@ -232,9 +234,11 @@ def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 path, route = domain.path[:depth], (*POOLS, p, "domains", d, "path")
                 other, place = first.setdefault((labels[:depth], ".".join(path)), (path, route))
                 if other != path:
-                    message = f'KAI takes "{"/".join(path)}" and "{"/".join(other)}" for one domain: it joins by dots'
-                    notes = (Note("the other", place),)
-                    yield report("T413", route, message, hint="use labels without dots", notes=notes)
+                    message = (
+                        f'KAI cannot tell "{"/".join(path)}" from "{"/".join(other)}": it joins label values with dots'
+                    )
+                    notes = (Note("the other domain", place),)
+                    yield report("T413", route, message, hint="use label values without dots", notes=notes)
 
 
 # NVLink partitions, compared with the level marked `nvlink` and with known hardware.
@@ -256,7 +260,7 @@ def check_nvlink(topology: ClusterTopology) -> Iterator[Diagnostic]:
         family = pool.node.accelerator.split("-")[0]
         if pool.node.accelerators and CARDS.get(family, pool.node.accelerators) != pool.node.accelerators:
             message = f"a {family} node has {CARDS[family]} GPUs, not {pool.node.accelerators}"
-            yield warning("T409", (*route, "node", "count"), message, hint="count the GPUs of one compute tray")
+            yield warning("T409", (*route, "node", "count"), message, hint="set the number of GPUs of one compute tray")
 
 
 def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
@@ -269,15 +273,15 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
         path, here = domain.path[: depth + 1], (*route, "domains", index, "nvlinkDomain")
         other = pool.domains[of_domain.setdefault(path, index)].nvlink_domain
         if other != domain.nvlink_domain:
-            message = f'{name} "{path[-1]}" holds two NVLink partitions, "{other}" and "{domain.nvlink_domain}"'
-            notes = (Note("the other one", (*route, "domains", of_domain[path], "nvlinkDomain")),)
-            hint = "mark the level of the partitions `nvlink`, not this one"
+            message = f'{name} "{path[-1]}" has two NVLink partitions, "{other}" and "{domain.nvlink_domain}"'
+            notes = (Note("the other partition", (*route, "domains", of_domain[path], "nvlinkDomain")),)
+            hint = "set `nvlink` on the level of the partitions instead of this one"
             yield error("T406", here, message, hint=hint, notes=notes)
         twin = of_partition.setdefault(domain.nvlink_domain, index)
         if pool.domains[twin].path[: depth + 1] != path:
-            message = f'the NVLink partition "{domain.nvlink_domain}" lies in two domains of the level "{name}"'
-            notes = (Note("the other one", (*route, "domains", twin, "nvlinkDomain")),)
-            hint = "a partition is one rack or a part of one: correct a line"
+            message = f'the NVLink partition "{domain.nvlink_domain}" is in two domains of the level "{name}"'
+            notes = (Note("the other domain", (*route, "domains", twin, "nvlinkDomain")),)
+            hint = "correct one `nvlinkDomain`: a partition is one rack or a part of one"
             yield error("T407", here, message, hint=hint, notes=notes)
 
 
@@ -298,4 +302,4 @@ def _sizes(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
             f'{pool.levels[depth].name} "{path[-1]}" has {most} nodes with {most * pool.node.accelerators} GPUs; an'
             f" NVLink partition of {pool.node.accelerator} has at most {LARGEST_NODES} nodes and {LARGEST_CARDS} GPUs"
         )
-        yield warning("T409", (*route, "levels", depth), message, hint="is `nvlink` on the right level?")
+        yield warning("T409", (*route, "levels", depth), message, hint="set `nvlink` on the level of the racks")

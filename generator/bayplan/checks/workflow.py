@@ -1,4 +1,4 @@
-"""How gangs, groups and podSets hang together, and how many pods they make."""
+"""Checks of the structure of gangs, groups and podSets: names, dependencies, hosts and numbers of pods."""
 
 from __future__ import annotations
 
@@ -28,28 +28,30 @@ from bayplan.planning.bind import gang_name, joined
 
 
 def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W303 to W310."""
+    """W303, W304, W308 to W310."""
     for owner in owners(workflow):
         yield from _holds(owner)
         yield from _size(owner)
         group = owner.node
         if isinstance(group, Group) and group.min_replicas and group.min_replicas > instances(group):
-            found = f"{owner.title()} has {instances(group)} instances, of which {group.min_replicas} must start"
-            yield error("W308", (*owner.route, "minReplicas"), found, hint=f"use {instances(group)} or less")
+            message = (
+                f"{owner.title()} has {instances(group)} instances, fewer than its minReplicas {group.min_replicas}"
+            )
+            yield error("W308", (*owner.route, "minReplicas"), message, hint=f"set {instances(group)} or less")
     for place in pod_sets(workflow):
         yield from _pods(place)
     total = sum(_count(gang) for gang in workflow.gangs)
     if total > MOST_PODS:
-        message = f"the workflow makes {total} pods; the most that can be planned is {MOST_PODS}"
-        yield error("W309", ("workflow", "spec", "gangs"), message, hint="check every replicas")
+        message = f"the workflow has {total} pods; bayplan plans at most {MOST_PODS}"
+        yield error("W309", ("workflow", "spec", "gangs"), message, hint="check all `replicas`: they multiply")
 
 
 def _holds(owner: Owner) -> Iterator[Diagnostic]:
     node = owner.node
     if bool(node.groups) == bool(node.pod_sets):
         actual = "both groups and podSets" if node.groups else "neither groups nor podSets"
-        hint = "put the podSets into a group of their own" if node.groups else 'add "podSets:"'
-        message = f"{owner.title()} has {actual}, expected one of them"
+        hint = "put the podSets into a group of their own" if node.groups else "add `podSets`"
+        message = f"{owner.title()} has {actual}; expected exactly one of them"
         yield error("W303", (*owner.route, "groups") if node.groups else owner.route, message, hint=hint)
 
 
@@ -59,29 +61,33 @@ def _size(owner: Owner) -> Iterator[Diagnostic]:
         return
     route: Route = (*owner.route, "size")
     if len(group.pod_sets) != 1:
-        message = f"{owner.title()} has a size and {len(group.pod_sets)} podSets; a size cuts exactly one podSet"
-        yield error("W304", route, message, hint="use `replicas`, and say in each podSet how many pods an instance has")
+        message = f"{owner.title()} has `size` and {len(group.pod_sets)} podSets; `size` needs exactly one podSet"
+        hint = "use `replicas` on the group, and on each podSet the number of pods of one instance"
+        yield error("W304", route, message, hint=hint)
     elif group.replicas != 1:
-        message = f"{owner.title()} has both a size and replicas"
-        yield error("W304", route, message, hint="remove `replicas`: the podSet's pods are cut until none is left")
+        message = f"{owner.title()} has both `size` and `replicas`"
+        hint = "remove `replicas`: `size` divides the podSet's pods into as many instances as needed"
+        yield error("W304", route, message, hint=hint)
     elif group.pod_sets[0].min_replicas is not None:
-        message = f"{owner.title()} has a size, and its podSet has minReplicas, which no instance could say alone"
-        yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint="use the group's minReplicas")
+        message = f"{owner.title()} has `size`, and its podSet has `minReplicas`, which covers more than one instance"
+        hint = "set `minReplicas` on the group"
+        yield error("W304", (*owner.route, "podSets", 0, "minReplicas"), message, hint=hint)
 
 
 def _pods(place: Place) -> Iterator[Diagnostic]:
     pods, route, _ = place
     if pods.min_replicas and pods.min_replicas > pods.replicas:
-        message = f'podSet "{pods.name}" has {pods.replicas} pods, of which {pods.min_replicas} must start'
-        yield error("W308", (*route, "minReplicas"), message, hint=f"use {pods.replicas} or less")
+        message = f'podSet "{pods.name}" has {pods.replicas} pods, fewer than its minReplicas {pods.min_replicas}'
+        yield error("W308", (*route, "minReplicas"), message, hint=f"set {pods.replicas} or less")
     if not pods.image and not _template_image(place):
-        yield error("W310", route, f'podSet "{pods.name}" has no image', hint='add "image:"')
+        hint = "set `image` on the podSet or in `spec.defaults`"
+        yield error("W310", route, f'podSet "{pods.name}" has no image', hint=hint)
 
 
 def _template_image(place: Place) -> bool:
     containers = (place.pods.template.get("spec") or {}).get("containers") or []
     if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
-        return True  # W315 says what is wrong with it
+        return True  # W315 reports it
     main = container_name(place.pods)
     return any(each.get("image") for each in containers if each.get("name", main) == main)
 
@@ -94,15 +100,14 @@ def _count(node: Gang | Group) -> int:
 # Names of siblings, and names that are joined from several parts.
 
 MOST_NAMES = 300_000
-"""So many names are compared here; the documents of a larger workflow are compared when they are made."""
+"""The most names that are compared here. `manifests/order.py` compares the documents of a larger workflow."""
 
 
 def check_naming(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W301 for equal names among siblings; only without those, W302 for names that are equal once joined."""
+    """W301 for equal names of siblings. If there are none, W301 for names that are equal after they are joined."""
     equal = tuple(_equal_names(workflow))
     yield from equal
     if not equal and _could_collide(workflow):
-        # the names of documents are compared once there are documents
         gangs = [(gang, (*GANGS, index)) for index, gang in enumerate(workflow.gangs)]
         yield from _equal(
             (gang_name(workflow, gang, copy), route) for gang, route in gangs for copy in range(gang.replicas)
@@ -117,12 +122,12 @@ def _equal_names(workflow: Workflow) -> Iterator[Diagnostic]:
         siblings.append((owner.node.groups, (*owner.route, "groups"), f"groups of {owner.title()}"))
         siblings.append((owner.node.pod_sets, (*owner.route, "podSets"), f"podSets of {owner.title()}"))
     for nodes, route, what in siblings:
-        names, hint = [node.name for node in nodes], "give each a name of its own"
-        yield from duplicates(names, route, "name", "W301", f"two {what} are called", hint)
+        names, hint = [node.name for node in nodes], "rename one of them"
+        yield from duplicates(names, route, "name", "W301", f"two {what} have the name", hint)
 
 
 def _could_collide(workflow: Workflow) -> bool:
-    """Joined names can be taken apart again unless a part looks like an index, or one gang's name starts another's."""
+    """Joined names are unique unless a part looks like an index, or one gang's name is a prefix of another's."""
     if any(after.startswith(before) for before, after in pairwise(sorted(f"{gang.name}-" for gang in workflow.gangs))):
         return True
     names = [name for owner in owners(workflow) for name in (owner.node.name, *(p.name for p in owner.node.pod_sets))]
@@ -136,9 +141,9 @@ def _equal(names: Iterable[tuple[str, Route]]) -> Iterator[Diagnostic]:
         other = first.setdefault(name, route)
         if other != route and (other, route) not in reported:
             reported.add((other, route))
-            note = Note("the other is made from this one", (*other, "name"))
-            message = f'two things would be called "{name}"'
-            yield error("W302", (*route, "name"), message, hint="rename one of them", notes=(note,))
+            note = Note("the other name comes from here", (*other, "name"))
+            message = f'two objects would have the name "{name}" after bayplan joins names with dashes'
+            yield error("W301", (*route, "name"), message, hint="rename one of them", notes=(note,))
 
 
 def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, Route]]:
@@ -158,24 +163,24 @@ def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, R
 
 
 def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W305 to W307."""
+    """W305 and W306."""
     names = {gang.name: gang.depends_on for gang in workflow.gangs}
     for index, gang in enumerate(workflow.gangs):
         route: Route = (*GANGS, index, "dependsOn")
         for position, name in enumerate(gang.depends_on):
             if name not in names:
                 others = [other for other in names if other != gang.name]
-                message = f'gang "{gang.name}" waits for "{name}", and there is no such gang'
+                message = f'`dependsOn` of gang "{gang.name}" names an unknown gang: "{name}"'
                 yield error("W305", (*route, position), message, hint=suggest(name, others, "gangs") or "remove it")
-        circle = _circle(gang.name, names)
-        if circle and gang.name == min(circle):
-            way = " -> ".join(f'"{name}"' for name in (*circle, gang.name))
-            yield error("W306", route, f"these gangs wait for each other: {way}", hint="remove one of them")
+        cycle = _cycle(gang.name, names)
+        if cycle and gang.name == min(cycle):
+            way = " -> ".join(f'"{name}"' for name in (*cycle, gang.name))
+            yield error("W306", route, f"these gangs wait for each other: {way}", hint="remove one dependency")
     yield from _leads(workflow)
 
 
-def _circle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The shortest way from a gang back to itself, without its end; empty when there is none."""
+def _cycle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The shortest path of `dependsOn` from a gang back to itself, without its end; empty if there is none."""
     ways: list[tuple[str, ...]] = [(start,)]
     seen: set[str] = set()
     for way in ways:
@@ -195,27 +200,27 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
     for index, gang in enumerate(workflow.gangs):
         names = below.get((*GANGS, index), [])
         if gang.lead and gang.lead not in names:
-            message = f'gang "{gang.name}" is led by "{gang.lead}", and has no such podSet'
+            message = f'`lead` of gang "{gang.name}" names an unknown podSet: "{gang.lead}"'
             hint = suggest(gang.lead, names, "podSets") or "remove it"
-            yield error("W307", (*GANGS, index, "lead"), message, hint=hint)
+            yield error("W305", (*GANGS, index, "lead"), message, hint=hint)
 
 
-# `hosts`: the pod must exist, and the text must occur.
+# `hosts`: the pod must exist, and the placeholder must occur.
 
 MOST_HOST_NAMES = 1000
-"""So many podSet instances are compared with a name that is none of them."""
+"""The most podSet instances that are compared with an unknown name."""
 
 
 def check_hosts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W332 to W334."""
+    """W305 and W334."""
     for index, gang in enumerate(workflow.gangs):
         for text, value in gang.hosts.items():
             route: Route = (*GANGS, index, "hosts", text)
             yield from _pod(gang, value, route)
             if not any(text in each for pods in pod_sets_of(gang) for each in _texts(pods)):
                 where = "no command, argument, env value or text file"
-                hint = "correct the text, or remove it; in `template` texts are not replaced"
-                message = f'{where} of gang "{gang.name}" holds "{shorten(text)}"'
+                hint = "correct the placeholder, or remove it; bayplan does not search `template`"
+                message = f'{where} of gang "{gang.name}" has "{shorten(text)}"'
                 yield warning("W334", (*route, KEY), message, hint=hint)
 
 
@@ -224,14 +229,14 @@ def _pod(gang: Gang, value: str, route: Route) -> Iterator[Diagnostic]:
     replicas = next(_replicas(gang, name), None)
     if replicas is None:
         hint = suggest(name, islice(_names(gang, ""), MOST_HOST_NAMES), "podSet instances") or "give the gang podSets"
-        yield error("W332", route, f'gang "{gang.name}" has no podSet instance "{name}"', hint=hint)
+        yield error("W305", route, f'gang "{gang.name}" has no podSet instance "{name}"', hint=hint)
     elif number >= replicas:
-        message = f'"{name}" has {count(replicas, "pod")}, and "{value}" would be number {number}'
-        yield error("W333", route, message, hint=f"pods count from 0: the last is {name}/{replicas - 1}")
+        message = f'"{name}" has no pod {number}: it has {count(replicas, "pod")}, and pods count from 0'
+        yield error("W305", route, message, hint=f"the last one is {name}/{replicas - 1}")
 
 
 def _replicas(node: Gang | Group, name: str, size: int | None = None) -> Iterator[int]:
-    """How many pods the podSet instance of that name below a node has. It looks only where the name may lead."""
+    """The number of pods of the podSet instance of that name below a node. Yields nothing if there is none."""
     for pods in node.pod_sets:
         if pods.name == name:
             yield size or pods.replicas
@@ -243,7 +248,7 @@ def _replicas(node: Gang | Group, name: str, size: int | None = None) -> Iterato
 
 
 def _hosts_size(group: Group, number: int) -> int | None:
-    """Pods in one of the instances that `size` cuts; the last may be smaller."""
+    """Pods in one of the instances that `size` makes; the last may be smaller."""
     if not group.size or not group.pod_sets:
         return None
     return min(group.size, group.pod_sets[0].replicas - number * group.size)

@@ -103,6 +103,6 @@ def hca_difference(value: str, attached: tuple[str, ...]) -> str:
         return f"it leaves out {listing(sorted(met), 'and')}" if met else ""
     strange = [name for name in names if not any(each == name if exact else each.startswith(name) for each in attached)]
     if strange:
-        return f'no rail of it has "{strange[0]}"'
+        return f'no attached rail has "{strange[0]}"'
     lacking = [each for each in attached if each not in met]
     return f"it leaves out {listing(lacking, 'and')}" if lacking else ""

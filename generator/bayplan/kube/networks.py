@@ -63,16 +63,16 @@ class Annotation(NamedTuple):
 
     @property
     def fault(self) -> str:
-        """The first fault, which is what Multus tells."""
+        """The first fault, which is the one that Multus reports."""
         return self.faults[0] if self.faults else ""
 
     def interfaces(self) -> tuple[str, ...]:
-        """How each is called in the pod: `net1`, `net2`, ... by place, where the entry says nothing."""
+        """The name of each interface in the pod: `net1`, `net2`, ... by place, unless the entry names it."""
         return tuple(each.interface or f"net{place}" for place, each in enumerate(self.selections, 1))
 
 
 def read(text: str) -> Annotation:
-    """The annotation's text."""
+    """The networks of an annotation."""
     if any(mark in text for mark in '[{"'):
         return _json(text)
     return _annotation([_short(each.strip()) for each in text.split(",")] if text.strip() else [])
@@ -88,16 +88,16 @@ def _short(text: str) -> Selection | str:
     front, at, interface = text.partition("@")
     parts = front.split("/")
     if len(parts) > 2 or "@" in interface or (at and not interface):
-        return f'"{text}" is no [NAMESPACE/]NAME[@INTERFACE]'
+        return f'"{text}" does not have the form [NAMESPACE/]NAME[@INTERFACE]'
     name, space = parts[-1], parts[0] if len(parts) == 2 else ""
     return _sound(Selection(name, space, interface), len(parts) == 2)
 
 
 def _sound(one: Selection, placed: bool) -> Selection | str:
     if not re.fullmatch(NAME, one.name):
-        return f'"{one.name}" is no name of a network: lower-case letters, digits and dashes'
+        return f'"{one.name}" is not the name of a network, which has lower-case letters, digits and dashes'
     if placed and not re.fullmatch(LABEL, one.namespace):
-        return f'"{one.namespace}" is no namespace'
+        return f'"{one.namespace}" is not the name of a namespace'
     return one
 
 
@@ -107,24 +107,24 @@ def _json(text: str) -> Annotation:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as reason:
-        return Annotation(faults=(f"it looks like JSON and is none: {reason}",))
+        return Annotation(faults=(f"it is not valid JSON: {reason}",))
     if not isinstance(data, list):
-        return Annotation(faults=("JSON must be a list here, of one mapping for each network",))
+        return Annotation(faults=("JSON must be a list with one mapping for each network",))
     return _annotation([_entry(each) for each in data])
 
 
 def _entry(data: Any) -> Selection | str:
     if not isinstance(data, dict):
-        return "an entry of the list is no mapping"
+        return "an entry of the list is not a mapping"
     wrong = [key for key in ("name", "namespace", "interface") if not isinstance(data.get(key, ""), str)]
     if wrong or not data.get("name"):
-        return f"`{wrong[0] if wrong else 'name'}` of an entry must be a text"
+        return f"`{wrong[0] if wrong else 'name'}` of an entry must be a string"
     space = text_of(data, "namespace")
     return _sound(Selection(data["name"], space, text_of(data, "interface"), data), bool(space))
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two texts attach the same networks under the same names, in whatever form."""
+    """Whether two annotations attach the same networks under the same names, in any form."""
     if not isinstance(one, str) or not isinstance(other, str) or one == other:
         return bool(one == other)
     left, right = read(one), read(other)
@@ -132,7 +132,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def _plain(read: Annotation) -> list[Any]:
-    """Each network with its interface and what else its entry says."""
+    """Each network with its interface and the other keys of its entry."""
     other_keys = ({key: value for key, value in each.data.items() if key not in NAMED} for each in read.selections)
     return list(zip((each.title for each in read.selections), read.interfaces(), other_keys, strict=True))
 
@@ -143,12 +143,12 @@ def unknown_keys(selections: Sequence[Selection]) -> Iterator[str]:
 
 
 def bad_interface(name: str) -> str:
-    """Why no interface can be called so beside the pod's own; empty where it can."""
+    """The reason why a second interface of a pod cannot have the name, as the end of a sentence; empty if it can."""
     if len(name) > LONGEST:
-        return f"has {len(name)} characters, and Linux takes {LONGEST}"
+        return f"has {len(name)} characters; Linux allows at most {LONGEST}"
     if "/" in name or any(each.isspace() for each in name) or not name.isprintable() or name in (".", ".."):
-        return "has a slash or a blank, or is no name"
-    return "is that of the pod's own interface" if name in ("eth0", "lo") else ""
+        return "is not valid: it has a slash or a blank, or is a dot"
+    return "is the one of the pod's own interface" if name in ("eth0", "lo") else ""
 
 
 NVIDIA, SRIOV, MULTUS = "mellanox.com", "sriovnetwork.openshift.io", "k8s.cni.cncf.io"

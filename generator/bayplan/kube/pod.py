@@ -224,26 +224,26 @@ def file_key(path: str) -> str:
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))
 
 
-# What bayplan writes into pods itself, and templates must not set.
+# Fields that bayplan writes into pods and templates cannot set.
 
 OWN_FIELDS: Mapping[str, str] = {
-    "schedulerName": "the scheduler is chosen by `spec.scheduler`",
+    "schedulerName": "use `spec.scheduler`",
     "priorityClassName": "use `spec.priorityClassName`",
     "priority": "use `spec.priorityClassName`",
     "restartPolicy": "use the podSet's `restartPolicy`",
-    "nodeName": "it would go past the scheduler; use a `pool` or a `placement`",
-    "hostname": "pods find each other by the name they have",
-    "subdomain": "pods find each other by the name they have",
-    "schedulingGates": "a gated pod would keep its whole gang waiting",
-    "schedulingGroup": "the scheduler's marks are bayplan's",
+    "nodeName": "use `pool` or `placement`: no scheduler would see the pod",
+    "hostname": "remove it: pods find each other by the hostnames that bayplan sets",
+    "subdomain": "remove it: pods find each other by the hostnames that bayplan sets",
+    "schedulingGates": "remove them: a pod with gates keeps its whole gang waiting",
+    "schedulingGroup": "remove it: bayplan sets the scheduler's fields",
 }
-"""PodSpec field -> what to do instead."""
+"""PodSpec field -> the hint."""
 
 OWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "resourceClaims": ("gpu", "nic", "compute-domain"),
     "volumes": ("shm", "files"),
 }
-"""PodSpec list -> entries that bayplan makes itself."""
+"""PodSpec list -> entries that bayplan creates itself."""
 
 EXCLUSIVE = (
     "alpha.jobset.sigs.k8s.io/exclusive-topology",

@@ -1,4 +1,4 @@
-"""Fields of a PodTemplateSpec that Kubernetes does not know: strict apply refuses them, other apply drops them."""
+"""Fields of a PodTemplateSpec that Kubernetes does not know: a strict apply refuses them, another apply drops them."""
 
 from __future__ import annotations
 
@@ -21,24 +21,21 @@ Tables = Mapping[str, Mapping[str, Any]]
 
 
 class Fields(NamedTuple):
-    """The table of fields (schemas/pod-template.json), the target, and the codes to report with."""
+    """The table of fields (schemas/pod-template.json), and the target."""
 
     tables: Tables
     target: Target
-    unknown: str = "W381"
-    wrong: str = "W382"
-    newer: str = "W383"
 
 
 def load(target: Target) -> Fields:
-    """The packaged table. It is read only where somebody wrote a template."""
+    """The packaged table. bayplan reads it only if there is a template."""
     import json
 
     return Fields(json.loads(data_text("schemas", "pod-template.json")), target)
 
 
 def faults(fields: Fields, template: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """All unknown fields, wrong types and fields newer than the target, with their places."""
+    """All unknown fields and wrong types (W381), and fields that are newer than the target (W383)."""
     yield from _object(fields, "PodTemplateSpec", template, route)
 
 
@@ -46,13 +43,14 @@ def _object(fields: Fields, name: str, value: Mapping[str, Any], route: Route) -
     table = {key.partition("@")[0]: (key.partition("@")[2], kind) for key, kind in fields.tables[name].items()}
     for key, each in value.items():
         if key not in table:
-            near = did_you_mean(str(key), list(table))
-            yield error(fields.unknown, (*route, key, KEY), f'a {name} has no field "{key}"', hint=near)
+            hint = did_you_mean(str(key), list(table)) or "remove it"
+            yield error("W381", (*route, key, KEY), f'a {name} has no field "{key}"', hint=hint)
             continue
         since, kind = table[key]
         if since and not fields.target.since("kubernetes", since):
-            message = f'"{key}" came with Kubernetes {since}; the target is {fields.target.version("kubernetes")}'
-            yield error(fields.newer, (*route, key, KEY), message, hint="leave it out, or target a later Kubernetes")
+            version = fields.target.version("kubernetes")
+            message = f'"{key}" needs Kubernetes {since} or later, and the target is {version}'
+            yield error("W383", (*route, key, KEY), message, hint="remove it, or target a later Kubernetes")
         if each is not None:
             yield from _value(fields, kind, each, (*route, key))
 
@@ -62,9 +60,9 @@ def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diag
     is_map, is_list = isinstance(kind, dict), isinstance(kind, list)
     is_object = not is_map and not is_list and kind in fields.tables
     if is_list and not isinstance(value, list):
-        yield _wrong(fields, "a list", value, route)
+        yield _wrong("a list", value, route)
     elif (is_map or is_object) and not isinstance(value, Mapping):
-        yield _wrong(fields, "an object", value, route)
+        yield _wrong("an object", value, route)
     elif is_list:
         for number, each in enumerate(value):
             yield from _value(fields, kind[0], each, (*route, number))
@@ -75,11 +73,12 @@ def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diag
     elif is_object:
         yield from _object(fields, kind, value, route)
     elif kind in TYPES and not (isinstance(value, TYPES[kind]) and isinstance(value, bool) == (kind == "boolean")):
-        yield _wrong(fields, f"a {kind}", value, route)  # Python's True is an int; Kubernetes' is not
+        article = "an" if kind == "integer" else "a"
+        yield _wrong(f"{article} {kind}", value, route)  # Python's True is an int; Kubernetes' is not
 
 
-def _wrong(fields: Fields, expected: str, value: Any, route: Route) -> Diagnostic:
+def _wrong(expected: str, value: Any, route: Route) -> Diagnostic:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
     actual = names.get(type(value), "a number" if isinstance(value, float) else "null")
     hint = "put it in quotes" if expected == "a string" and actual not in ("an object", "a list") else ""
-    return error(fields.wrong, route, f"expected {expected}, found {actual}", hint=hint)
+    return error("W381", route, f"expected {expected}, found {actual}", hint=hint)

@@ -1,7 +1,7 @@
 """What the Pod Security Standards refuse in a pod (Kubernetes 1.34, pod-security-admission).
 
-Judged is a pod as data, of whatever shape. `baseline` refuses what breaks out of a pod; `restricted` wants more
-said besides.
+The checks take a pod as data of any shape. `baseline` refuses what breaks out of a pod; `restricted` also requires
+fields.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Path = tuple[str | int, ...]
 
 
 class Breach(NamedTuple):
-    """What is refused, and where in the pod's spec. `lacking`: nothing is wrong, something is not said."""
+    """A refused field, and its place in the pod's spec. `lacking`: a field that is required and missing."""
 
     path: Path
     what: str
@@ -77,7 +77,7 @@ def added(container: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def as_root(spec: Mapping[str, Any], container: Mapping[str, Any]) -> bool:
-    """Whether a container may run as root: nothing says otherwise. The container's word counts before the pod's."""
+    """Whether a container may run as root. The container's fields override those of the pod."""
     other = security(container).get("runAsNonRoot", security(spec).get("runAsNonRoot"))
     return not other and security(container).get("runAsUser", security(spec).get("runAsUser")) in (None, 0)
 
@@ -99,7 +99,7 @@ def _baseline(spec: Mapping[str, Any], adds: frozenset[str]) -> Iterator[Breach]
 
 
 def _context(path: Path, context: Mapping[str, Any]) -> Iterator[Breach]:
-    """What pods and containers both may say."""
+    """Fields that pods and containers both have."""
     for key in ("seccompProfile", "appArmorProfile"):
         profile = context.get(key)
         if isinstance(profile, Mapping) and profile.get("type") == "Unconfined":
@@ -108,7 +108,7 @@ def _context(path: Path, context: Mapping[str, Any]) -> Iterator[Breach]:
     if isinstance(selinux, Mapping):
         unusual = selinux.get("type", "") not in SELINUX_TYPES or selinux.get("user") or selinux.get("role")
         if unusual:
-            yield Breach((*path, "seLinuxOptions"), "seLinuxOptions of another user, role or type")
+            yield Breach((*path, "seLinuxOptions"), "seLinuxOptions with another user, role or type")
     windows = context.get("windowsOptions")
     if isinstance(windows, Mapping) and windows.get("hostProcess"):
         yield Breach((*path, "windowsOptions"), "a Windows host process")

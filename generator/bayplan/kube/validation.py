@@ -17,17 +17,17 @@ FIELDS = (
     *("status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs"),
 )
 KEYED = r"metadata\.(labels|annotations)\['[^']+'\]"
-"""Fields of a pod that a variable can hold (validEnvDownwardAPIFieldPathExpressions)."""
+"""Fields of a pod that a variable can refer to (validEnvDownwardAPIFieldPathExpressions)."""
 
-FIELD_HINT = "such as spec.nodeName, status.podIP or metadata.labels['KEY']"
-CLAIM_HINT = "the name of a PersistentVolumeClaim: lower-case letters, digits, hyphens and dots"
-LABEL_HINT = f"up to {LONGEST} letters, digits, `-`, `_` and `.`; longer texts can be annotations"
+FIELD_HINT = "use a field such as spec.nodeName, status.podIP or metadata.labels['KEY']"
+CLAIM_HINT = "use the name of a PersistentVolumeClaim: lower-case letters, digits, hyphens and dots"
+LABEL_HINT = f"use at most {LONGEST} letters, digits, `-`, `_` and `.`; annotations can be longer"
 
 Path = tuple[str | int, ...]
 
 
 class Refused(NamedTuple):
-    """Where a value stands, what is wrong with it, and how it would look."""
+    """The place of a value, what is wrong with it, and what to write."""
 
     path: Path
     message: str
@@ -39,26 +39,25 @@ def labels(pod_labels: Mapping[Any, Any]) -> Iterator[Refused]:
     for key, value in pod_labels.items():
         if isinstance(value, str) and (len(value) > LONGEST or not re.fullmatch(LABEL, value)):
             why = (
-                f"it has {len(value)} characters"
-                if len(value) > LONGEST
-                else "it has a character that none may have there"
+                f"it has {len(value)} characters" if len(value) > LONGEST else "it has a character that is not allowed"
             )
-            yield Refused((key,), f'"{value[:LONGEST]}" is no value of a label: {why}', LABEL_HINT)
+            yield Refused((key,), f'"{value[:LONGEST]}" cannot be the value of a label: {why}', LABEL_HINT)
 
 
 def field(path: str) -> str:
-    """What is wrong with the path of a field; empty: nothing."""
+    """What is wrong with the path of a field; empty if nothing is."""
     allowed = path in FIELDS or re.fullmatch(KEYED, path)
-    return "" if allowed else f'"{path}" is no field of a pod that a variable can hold'
+    return "" if allowed else f'"{path}" is not a field of a pod that a variable can refer to'
 
 
 def claim(name: str) -> str:
-    """What is wrong with the name of a volume claim; empty: nothing."""
-    return "" if re.fullmatch(CLAIM, name) and len(name) <= 253 else f'"{name}" is no name of a volume claim'
+    """What is wrong with the name of a volume claim; empty if nothing is."""
+    allowed = re.fullmatch(CLAIM, name) and len(name) <= 253
+    return "" if allowed else f'"{name}" is not the name of a volume claim'
 
 
 def references(spec: Mapping[str, Any]) -> Iterator[Refused]:
-    """Fields and volume claims, by names that cannot be, in a pod's spec of whatever shape."""
+    """Fields and volume claims whose names are not possible, in a pod's spec of any shape."""
     for key in ("initContainers", "containers"):
         for number, container in enumerate(items(spec, key)):
             for place, entry in enumerate(items(container, "env")):
@@ -95,7 +94,7 @@ def fault(text: str) -> str:
         if piece in CLOSED_BY:
             open_.append(piece)
         elif piece in CLOSED_BY.values() and (not open_ or CLOSED_BY[open_.pop()] != piece):
-            return f"{piece} closes nothing"
+            return f"{piece} has no opening bracket"
         elif piece in ('"', "'"):
             return "a quote is never closed"
     return f"{open_[-1]} is never closed" if open_ else "" if text.strip() else "it is empty"

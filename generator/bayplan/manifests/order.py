@@ -87,14 +87,14 @@ def _placed(document: Item, namespace: str, common: Meta) -> Item:
 
 
 def collisions(documents: Iterable[Item]) -> Iterator[Diagnostic]:
-    """No two objects of one kind with one name. A ComputeDomain counts as its channel template too: the driver makes
-    it, and never succeeds where one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). So it is
-    with the Jobs and the Service of a JobSet."""
+    """W301: two objects of one kind have the same name. A ComputeDomain also counts as its channel template: the driver
+    creates it, and fails if one of that name exists (DRA driver 25.3 to 0.4, `resourceclaimtemplate.go`). The Jobs and
+    the Service of a JobSet count in the same way."""
     seen: set[tuple[str, str]] = set()
     for kind, name in (key for document in documents for key in keys(document)):
         if (kind, name) in seen:
             hint = "rename a gang, a group or a podSet"
-            yield error("P510", GANGS, f'two objects of kind {kind} would be called "{name}"', hint=hint)
+            yield error("W301", GANGS, f'two objects of the kind {kind} would have the name "{name}"', hint=hint)
         seen.add((kind, name))
 
 
@@ -103,23 +103,23 @@ LARGE = 1536 * 1024
 
 
 def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
-    """Objects that the API server could not store."""
+    """P515: objects that the API server cannot store."""
     for document in documents:
         own = head(document)
         if own["kind"] == "ConfigMap" and (size := _held(own)) > CONFIG_MAP_LIMIT:
-            message = f'ConfigMap "{own["metadata"]["name"]}" would hold {size} bytes, with the DNS names of pods in it'
+            message = f'ConfigMap "{own["metadata"]["name"]}" would have {size} bytes with the DNS names of pods in it'
             hint = "put large files into the image or a volume"
-            yield error("P515", GANGS, f"{message}; {CONFIG_MAP_LIMIT} is the most", hint=hint)
+            yield error("P515", GANGS, f"{message}; it can have at most {CONFIG_MAP_LIMIT}", hint=hint)
         spec = own.get("spec", {})
         parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
             what = f'{own["kind"]} "{own["metadata"]["name"]}" with its {len(parts)} parts'
             hint = "use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs"
-            yield error("P515", GANGS, f"{what} would take {size} bytes; etcd stores {LARGE} at most", hint=hint)
+            yield error("P515", GANGS, f"{what} would have {size} bytes; etcd stores at most {LARGE}", hint=hint)
 
 
 def _held(config_map: Manifest) -> int:
-    """Bytes of all its values. What they had before `hosts` put longer names into them, W318 has checked."""
+    """Bytes of all its values, after `hosts` put longer names into them. An earlier P515 checks them before."""
     texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in config_map.get("data", {}).values())
     return texts + sum(decoded(base64) for base64 in config_map.get("binaryData", {}).values())
 

@@ -1,7 +1,7 @@
-"""Workloads that exist already: what placing them can need of a scheduler, and what a scheduler does with them.
+"""Existing workloads: the features that their placement can need of a scheduler, and what a scheduler does with them.
 
-Their pod templates are what they are: whatever differs between two groups whose pods come of one template cannot be
-written into it, so only what the scheduler itself can tell apart is of use.
+bayplan does not change their pod templates. If the pods of two groups come from one template, the template cannot
+contain a difference between the groups, so the scheduler itself must be able to distinguish them.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ TITLES: Mapping[str, str] = {
     "volcano-job": "a Volcano Job",
     "pod": "a bare Pod",
 }
-"""Kinds of workloads that are read, and what messages call them."""
+"""Kinds of workloads that bayplan reads, and their names in messages."""
 
 PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob", "pod")
-"""Kinds whose pods are scheduled as their templates say: no scheduler and no PodGroup comes with them."""
+"""Kinds whose pods are scheduled as their templates say: they bring neither a scheduler nor a PodGroup."""
 
 LED = "lws-led"
-"""A LeaderWorkerSet whose leader has a pod template of its own: where its workers are cut, the leader may count."""
+"""A LeaderWorkerSet whose leader has a pod template of its own: groups of its workers may count the leader."""
 
 UNNUMBERED = "unnumbered"
-"""Pods without a number of their own from 0 on: those of a Job that is not Indexed, of workers beside a launcher that
-is the first of them."""
+"""Pods without a number from 0 on: those of a Job that is not Indexed, and workers of a launcher that is their first
+one."""
 
 RANKED: Mapping[str, str] = {
     **{kind: f"one pod template of {title}" for kind, title in TITLES.items()},
-    LED: "the workers of a LeaderWorkerSet beside a leader of another template",
-    UNNUMBERED: "pods that carry no number from 0 on",
+    LED: "the workers of a LeaderWorkerSet whose leader has another template",
+    UNNUMBERED: "pods without a number from 0 on",
 }
-"""What groups of ranks are cut from."""
+"""Kind -> what groups of ranks consist of."""
 
 
 def _features(word: str, unit: str, meaning: str, objects: Mapping[str, str], code: str) -> dict[str, Feature]:
@@ -58,18 +58,18 @@ FEATURES: Mapping[str, Feature] = {
     **_features("ranks", "groups", "groups of neighbouring ranks of {}", RANKED, "F742"),
     **_features("gangs", "gangs", "several gangs with one pod template of {}", TITLES, "F743"),
 }
-"""Losing one cannot be accepted: there is no manifest that would say even a part of it."""
+"""Users cannot accept the loss of one of these, because no manifest expresses even a part of it."""
 
 
 def carries(feature: str, *kinds: str, component: str = "", since: str = "") -> tuple[Support, ...]:
-    """Rows of `place`, `copies`, `ranks` or `gangs` for kinds of workloads that are carried."""
+    """Rows of `place`, `copies`, `ranks` or `gangs` for the kinds of workloads that the scheduler supports."""
     return tuple(Support(f"{feature}-{kind}", component=component, since=since) for kind in kinds)
 
 
 def refuses(
     feature: str, reason: str, hint: str, *, word: Word = "no", but: tuple[str, ...] = ()
 ) -> tuple[Support, ...]:
-    """Rows for all other kinds: with `but`, those that stand in rows before."""
+    """Rows for all other kinds. `but`: kinds that earlier rows cover."""
     return tuple(
         Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
         for kind in (RANKED if feature == "ranks" else TITLES)
@@ -78,7 +78,7 @@ def refuses(
 
 
 def for_default_scheduler(lowered: Lowered) -> Lowered:
-    """The same, for pods that must name no scheduler, or the default one: another would heed none of it."""
+    """The same for pods that must name the default scheduler or none: another one would ignore the marks."""
     return lowered._replace(marks={key: _unnamed(marks) for key, marks in lowered.marks.items()})
 
 
@@ -92,10 +92,10 @@ def _nothing(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 class Existing(NamedTuple):
-    """What a scheduler does with workloads that exist already.
+    """What a scheduler does with existing workloads.
 
-    `place` lowers like a backend's `lower`, but for pod templates that are what they are: the plan's groups are
-    instances, the shape's are folded. Marks may be keyed by either, and are the same for all of one podSet.
+    `place` lowers like a backend's `lower`, but for pod templates that bayplan does not change: the plan's groups are
+    instances, and the shape's are folded. Marks may have keys of either, and are the same for all pods of a podSet.
     """
 
     support: tuple[Support, ...]
@@ -109,10 +109,10 @@ NOT_YET = Existing(
         for feature in ("place", "copies", "ranks", "gangs")
         for row in refuses(
             feature,
-            "workloads that are there can be placed by other schedulers only",
+            "bayplan places existing workloads only for other schedulers",
             "use `-s kai`",
             word="not yet in bayplan",
         )
     )
 )
-"""A scheduler that places none."""
+"""The support of a scheduler for which bayplan places no existing workloads."""

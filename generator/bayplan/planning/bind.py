@@ -12,10 +12,10 @@ from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow
 from bayplan.planning.pools import gang_pools
 
-# Names of all derived objects. They hold nothing random, no time and no version of bayplan.
+# Names of all derived objects. They contain nothing random, no time and no version of bayplan.
 #
-# A gang is called after its workflow, with `-<gang>` where there are several and the copy's number where it has any.
-# What it holds adds `-<group>-<i>` for each group around it, and `-<podSet>`.
+# A gang gets the name of its workflow, with `-<gang>` if there are several gangs, and the copy's number if it has
+# copies. The names of its podSets add `-<group>-<i>` for each group around them, and `-<podSet>`.
 
 
 def gang_name(workflow: Workflow, gang: Gang, copy: int) -> str:
@@ -33,7 +33,7 @@ def joined(*parts: str) -> str:
 
 
 class _Expansion:
-    """The two things that stay the same all the way down."""
+    """The pools by route and the topology, for all gangs and groups."""
 
     def __init__(self, pools: Mapping[Route, str], topology: ClusterTopology) -> None:
         self.pools = pools
@@ -74,7 +74,7 @@ def cut(total: int, size: int) -> list[int | None]:
 
 
 def filled_from_node(spec: PodSet, pool: Pool | None) -> PodSet:
-    """`wholeNode`: the accelerators, CPU and memory that the podSet leaves open are the node's."""
+    """`wholeNode`: the accelerators, CPU and memory that the podSet does not set are the node's."""
     if not spec.whole_node or pool is None:
         return spec
     node = pool.node
@@ -84,7 +84,7 @@ def filled_from_node(spec: PodSet, pool: Pool | None) -> PodSet:
 
 
 def bind(workflow: Workflow, topology: ClusterTopology, namespace: str, queue: str) -> Outcome[Plan]:
-    """The plan before ComputeDomains and ranks; no value when a podSet has no pool or a level does not exist."""
+    """The plan before ComputeDomains and ranks; no value if a podSet has no pool or a level does not exist."""
     gangs: list[GangPlan] = []
     diagnostics: list[Diagnostic] = []
     for i, gang in enumerate(workflow.gangs):
@@ -137,32 +137,34 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
     for pool in pools:
         if pool.level(name) is None:
             names = [level.name for level in pool.levels] + ["host"]
-            message = f'pool "{pool.name}" has no level "{name}"; its levels are {", ".join(names)}'
+            message = f'pool "{pool.name}" has no level "{name}"; its levels: {", ".join(names)}'
             elsewhere = _elsewhere(pool, unit) if any(each.level(name) for each in pools) else ""
-            yield error("P504", route, message, hint=elsewhere or did_you_mean(name, names))
+            yield error("W324", route, message, hint=elsewhere or did_you_mean(name, names))
             return
     if len({tuple(level.label for level in pool.levels[: pool.depth(name) + 1]) for pool in pools}) > 1:
         which = ", ".join(f'"{pool.name}"' for pool in pools)
-        message = f'the pods below run in the pools {which}, whose levels down to "{name}" have different labels, so no'
-        hint = "put the pods of each pool in a group of their own, or let the pools share their upper levels"
-        yield error("P505", route, f"{message} domain can hold all of them", hint=hint)
+        message = (
+            f'no "{name}" can hold these pods: they run in the pools {which}, whose labels differ down to this level'
+        )
+        hint = "put the pods of each pool into a group of their own, or use the same labels for the pools' upper levels"
+        yield error("P505", route, message, hint=hint)
 
 
 def _elsewhere(pool: Pool, unit: Unit) -> str:
-    """For a level that other pools of the unit have: whose pods the matter is about."""
+    """The hint for a level that only other pools of the unit have. It names a podSet of this pool."""
     stray = next(pods.spec.name for pods in all_pods(unit) if pods.pool == pool.name)
-    return f'podSet "{stray}" runs there: name the `pool` of all, or give it a group without this level'
+    return f'podSet "{stray}" runs in this pool: set the same `pool` for all, or move it to a group without this level'
 
 
 def _counts(root: Unit, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """No pod may ask for more accelerators than a node has."""
+    """P552: no pod may request more accelerators than a node has."""
     for pods in once(all_pods(root)):
         pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
         if pool and accelerator and accelerator.per_pod > pool.node.accelerators:
             most = f'a node of pool "{pool.name}" has {pool.node.accelerators}'
-            message = f'podSet "{pods.spec.name}" asks for {accelerator.per_pod} GPUs a pod; {most}'
+            message = f'podSet "{pods.spec.name}" requests {accelerator.per_pod} GPUs per pod; {most}'
             hint = f"use more pods with {pool.node.accelerators} GPUs each"
-            yield error("P509", (*pods.route, "accelerator", "count"), message, hint=hint)
+            yield error("P552", (*pods.route, "accelerator", "count"), message, hint=hint)
 
 
 # Ranks: all pods of a rendezvous are numbered in the order in which the file lists them.

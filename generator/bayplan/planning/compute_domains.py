@@ -1,7 +1,7 @@
 """One ComputeDomain for each outermost unit that is required to stay inside an NVLink domain and needs several nodes.
 
-NVLink works only inside a clique, and a ComputeDomain places nothing itself (NVIDIA DRA driver: a ComputeDomain
-follows its pods), so it is only as good as the required level of the unit that it belongs to.
+NVLink works only inside a clique, and a ComputeDomain does not place pods (NVIDIA DRA driver: a ComputeDomain follows
+its pods). The required level of its unit therefore decides whether it works.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _whole(pods: Pods) -> bool:
 
 
 def _decided(gang: GangPlan, unit: Unit, inherited: str, requested: str, topology: ClusterTopology) -> str:
-    """The name of the ComputeDomain for a unit's pods; empty: still open further down; OFF: none."""
+    """The name of the ComputeDomain for a unit's pods. Empty: its groups decide; OFF: none."""
     if requested == "never":
         return OFF
     if requested == "gang":
@@ -83,7 +83,7 @@ def _merged(gang: GangPlan) -> GangPlan:
 
 
 def share(plan: Plan) -> Plan:
-    """One ComputeDomain, called after the workflow, for all gangs together: their pods come of the same templates."""
+    """One ComputeDomain with the workflow's name for all gangs: their pods come from the same templates."""
     nodes = sum(domain.nodes for gang in plan.gangs for domain in gang.compute_domains)
     first = next(gang.compute_domains[0] for gang in plan.gangs if gang.compute_domains)
     whole = ComputeDomain(plan.workflow.name, "", nodes, first.route)
@@ -95,7 +95,7 @@ def share(plan: Plan) -> Plan:
 
 
 def _claiming_from(unit: Unit, name: str) -> Unit:
-    """The unit with the claims of its pods on another ComputeDomain."""
+    """The unit with its claiming pods on another ComputeDomain."""
     return edit_unit(unit, pods=lambda pods: pods._replace(compute_domain=name) if pods.compute_domain else pods)
 
 
@@ -133,18 +133,18 @@ def least_nodes(unit: Unit, topology: ClusterTopology) -> int:
 
 
 def _nodes_of(pods: Pods, pool: Pool, topology: ClusterTopology) -> int:
-    """The nodes that one podSet instance takes by itself: CPU, memory or `wholeNode` may bind before its GPUs do."""
+    """The nodes that one podSet instance needs: CPU, memory or `wholeNode` may limit a node before its GPUs do."""
     each, _ = per_node(demand(pods, topology), capacity(pool))
     return -(-pods.replicas // max(each, 1))
 
 
 def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """What the user should know of the ComputeDomains of a gang (its first copy speaks for all)."""
+    """Findings about the ComputeDomains of a gang. They come from its first copy."""
     for pods in once(all_pods(gang.root)):
         yield from _channel_rule(pods, topology)
     if gang.gang.compute_domain == "group" and gang.gang.groups:
-        message = f'gang "{gang.gang.name}" has groups, and `computeDomain: group` on it does not say which of them'
-        hint = "write it on the groups, or `computeDomain: gang` here for one over all of them"
+        message = f'`computeDomain: group` on gang "{gang.gang.name}" does not say which of its groups to use'
+        hint = "set it on the groups, or set `computeDomain: gang` here for one ComputeDomain over all of them"
         yield error("P520", (*gang.route, "computeDomain"), message, hint=hint)
     inside = frozenset(_inside(gang.root, False, topology))
     outside = (unit for unit in walk(gang.root) if unit.name not in inside)
@@ -152,11 +152,9 @@ def _findings(gang: GangPlan, requested: Requested, topology: ClusterTopology) -
     if not unsafe and not (gang.gang.compute_domain == "group" and gang.gang.groups):
         yield from _spanning(gang, inside)
     for route in unsafe:
-        message = (
-            "its pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain; NVLink does"
-        )
-        hint = "add `placement: {required: LEVEL}` with a level marked `nvlink` in the topology"
-        yield error("P507", (*route, "computeDomain"), f"{message} not work across them", hint=hint)
+        message = "the pods claim a ComputeDomain, but no required level keeps them inside one NVLink domain"
+        hint = "add `placement: {required: LEVEL}` with a level that has `nvlink` in the topology, or a finer one"
+        yield error("P507", (*route, "computeDomain"), message, hint=hint)
     if not gang.compute_domains and set(requested.values()) == {"auto"}:
         yield from _unused_nvlink(gang, topology)
 
@@ -167,11 +165,11 @@ def _channel_rule(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]
     if not (pods.compute_domain and pool and accelerator) or accelerator.per_pod >= pool.node.accelerators:
         return
     whole = pool.node.accelerators
-    claiming = f"asks for {accelerator.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
-    idle = f"{whole - accelerator.per_pod} GPUs would stay idle"
+    claiming = f"requests {accelerator.per_pod} of the {whole} GPUs of a node and claims a ComputeDomain channel"
+    idle = f"{whole - accelerator.per_pod} GPUs would be idle"
     one = "a node has one channel, so only one such pod could run on it"
-    never = "set `computeDomain: never` if the pods do without NVLink between nodes"
-    hint = f"ask for all {whole} GPUs of the node in one pod, or {never}"
+    never = "set `computeDomain: never` if the pods do not need NVLink between nodes"
+    hint = f"request all {whole} GPUs of the node in one pod, or {never}"
     route = (*pods.route, "accelerator", "count")
     yield error("P506", route, f'podSet "{pods.spec.name}" {claiming}; {one} and {idle}', hint=hint)
 
@@ -181,9 +179,9 @@ def _spanning(gang: GangPlan, inside: frozenset[str]) -> Iterator[Diagnostic]:
     for domain in once(reversed(gang.compute_domains)):
         if domain.unit not in inside:
             key = "computeDomain" if domain.unit or gang.gang.compute_domain != "auto" else "name"
-            spanning = "spans groups that may stand in different NVLink domains; NVLink works inside each of them only"
-            hint = "use `computeDomain: group` for one each, or require the NVLink level of all of them"
-            yield warning("P521", (*domain.route, key), f'ComputeDomain "{domain.name}" {spanning}', hint=hint)
+            spanning = "spans groups that may be in different NVLink domains; there is no NVLink between these"
+            hint = "set `computeDomain: group` for one per group, or require the NVLink level for all of them together"
+            yield warning("P507", (*domain.route, key), f'ComputeDomain "{domain.name}" {spanning}', hint=hint)
 
 
 def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]:
@@ -197,16 +195,16 @@ def _inside(unit: Unit, above: bool, topology: ClusterTopology) -> Iterator[str]
 
 
 def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """Several whole nodes of an NVLink pool, and nothing that would use NVLink between them."""
+    """P508: several whole nodes of an NVLink pool without NVLink between them."""
     for pods in all_pods(gang.root):
         pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
         whole_nodes = pool and accelerator and accelerator.whole and accelerator.per_pod == pool.node.accelerators
         if whole_nodes and nvlink and pods.replicas > 1:
             message = (
-                f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but no group is required to stay in'
+                f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but nothing requires one "{nvlink}"'
             )
-            message += f' one "{nvlink}", so there is no ComputeDomain and no NVLink between nodes'
-            hint = f"put `placement: {{required: {nvlink}}}` on the group that should have it"
+            message += ", so there is no ComputeDomain and no NVLink between nodes"
+            hint = f"set `placement: {{required: {nvlink}}}` on the group that should use NVLink"
             yield info("P508", pods.route, message, hint=hint)
             return

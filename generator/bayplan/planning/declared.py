@@ -1,4 +1,4 @@
-"""What is said of a podSet's pods: in its own `env` and `template`, in those of its pool and its fabric; and where."""
+"""The variables and template values of a podSet's pods, with their place in the podSet, its pool or its fabric."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GLOO = "GLOO_SOCKET_IFNAME"
 
 
 class DeclaredValue(NamedTuple):
-    """A variable's value. `topology`: its fabric or its pool says it, not the workflow."""
+    """A variable's value. `topology`: the fabric or the pool sets it, not the workflow."""
 
     value: str
     route: Route
@@ -25,7 +25,7 @@ class DeclaredValue(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A template that is laid over the generated pod."""
+    """A template that is merged into the generated pod."""
 
     template: Mapping[str, Any]
     route: Route
@@ -33,7 +33,7 @@ class Layer(NamedTuple):
 
 
 def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> tuple[Layer, ...]:
-    """That of the podSet's pool and its own, which wins."""
+    """The template of the podSet's pool, then the podSet's own, which takes precedence."""
     number = next((n for n, each in enumerate(topology.pools) if each.name == pool), None)
     own = Layer(pods.template, (*route, "template"), "template of the podSet")
     if number is None:
@@ -43,7 +43,7 @@ def layers(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> 
 
 
 def template_value(templates: tuple[Layer, ...], *path: str) -> tuple[Any, Route]:
-    """What the last template that says anything there says, and where; None where none does."""
+    """The value at a path in the last template that has it, and its place; None if no template has it."""
     for each in reversed(templates):
         value = get(each.template, *path)
         if value is not None:
@@ -52,7 +52,7 @@ def template_value(templates: tuple[Layer, ...], *path: str) -> tuple[Any, Route
 
 
 def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool: str) -> Mapping[str, DeclaredValue]:
-    """Variable -> its value: the template's, else the podSet's, else that of the fabric."""
+    """Variable -> its value: from the template, otherwise the podSet, otherwise the fabric."""
     values: dict[str, DeclaredValue] = {}
     if fabric := fabric_of(pods, topology):
         at: Route = ("topology", "spec", "fabrics", fabric.name, "env")
@@ -64,7 +64,7 @@ def declared_values(pods: PodSet, route: Route, topology: ClusterTopology, pool:
 
 
 def _of_template(layer: Layer, own: str) -> Iterator[tuple[str, DeclaredValue]]:
-    """Of the generated container: one without a name, or of its name."""
+    """The variables of the generated container: one without a name, or with its name."""
     at: Route = (*layer.route, "spec", "containers")
     for index, container in enumerate(items(layer.template, "spec", "containers")):
         if (text(container, "name") or own) == own:

@@ -1,4 +1,4 @@
-"""What a scheduler makes of the cards that a plan asks for: `accelerators/matrix.py`, and gates of versions."""
+"""Checks of a plan's cards for its scheduler (`accelerators/matrix.py`), and of a plan's fabrics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayplan.planning.declared import declared_values
 
 
 def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Diagnostic]:
-    """F760 to F766, for each podSet once. Whole cards of a device plugin are anybody's."""
+    """F760 to F766, once for each podSet. Every scheduler places whole cards of a device plugin."""
     reported: set[tuple[str, str]] = set()
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         accelerator = pods.spec.accelerator
@@ -29,13 +29,13 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
             if switch and allocator(accelerator, kind) == "hami" and switch not in reported and not refused:
                 reported.add(switch)
                 name, why = switch
-                message = f"Volcano does it only where its configuration says so: {why}"
-                hint = f"give the plugin the argument `{name}: true` in volcano-scheduler.conf"
+                message = f"Volcano needs a setting for this: {why}"
+                hint = f"set the argument `{name}: true` of the plugin in volcano-scheduler.conf"
                 yield info("F765", (*pods.route, "accelerator"), message, hint=hint)
 
 
 def parts(accelerator: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
-    """What there is about an ask besides whole cards, in the words of the table."""
+    """What a request has besides whole cards, in the words of the table."""
     from bayplan.accelerators.hami import node
     from bayplan.kube.vendors import VOLCANO, names
 
@@ -62,25 +62,27 @@ def _gap(
     about = parts(accelerator, kind)
     row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
-    what = f'podSet "{pods.spec.name}": cards of {kind.vendor} through {way}'
+    what = f'podSet "{pods.spec.name}" requests cards of {kind.vendor} from {way}'
     if row.verdict == "no":
-        yield error("F761" if row.part else "F760", at, f"{what}: not by {title}: {row.reason}", hint=row.hint)
+        message = f"{what}, which {title} does not support: {row.reason}"
+        yield error("F761" if row.part else "F760", at, message, hint=row.hint)
     elif row.verdict == "partly":
         for each in matrix.catches(scheduler, kind.vendor, way, about):
-            yield warning("F762", at, f"{what}: by {title} only in part: {each.reason}", hint=each.hint)
+            message = f"{what}, which {title} supports only in part: {each.reason}"
+            yield warning("F762", at, message, hint=each.hint)
 
 
 ANNOTATED = "0.8"
-"""MetaX's extensions write the annotations that HAMi chooses nodes by (HAMi 2.10, docs of examples/metax)."""
+"""MetaX's extensions write the annotations by which HAMi chooses nodes (HAMi 2.10, docs of examples/metax)."""
 
 
 def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
-    """What a release of HAMi, of MetaX's extensions or of NVIDIA's device plugin does not know yet."""
-    # a plus cannot stand in the name of a resource (k8s-device-plugin 0.13, internal/rm)
+    """F763, F764, F766: features that came with a later release than the target's."""
+    # the name of a resource cannot have a plus (k8s-device-plugin 0.13, internal/rm)
     newer_profile = "+" in accelerator.profile and not target.since("nvidiaDevicePlugin", "0.13")
     if newer_profile and allocator(accelerator, kind) == "device-plugin":
-        have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or take another profile"
-        message = f"NVIDIA's device plugin offers {accelerator.profile} since 0.13, and the cluster has {have}"
+        have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or use another profile"
+        message = f"{accelerator.profile} needs NVIDIA's device plugin 0.13 or later, and the cluster has {have}"
         yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
     if allocator(accelerator, kind) != "hami":
         return
@@ -90,34 +92,37 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
     at: Route = (*pods.route, "accelerator")
     own, ascend = names(kind), kind.vendor == "ascend"
     newer: tuple[tuple[bool, Route, str, str], ...] = (
-        (bool(accelerator.memory or accelerator.cores), at, f"parts of cards counted as {own.cards}", own.since),
-        (accelerator.cards in ("mutex", "numa"), (*at, "cards"), f"the policy {accelerator.cards}", "2.10"),
+        (bool(accelerator.memory or accelerator.cores), at, f"a share of {own.cards}", own.since),
+        (accelerator.cards in ("mutex", "numa"), (*at, "cards"), f"`cards: {accelerator.cards}`", "2.10"),
         (ascend and own.cards.endswith("910C"), at, "Ascend 910C", "2.9"),
-        (ascend and bool(accelerator.cores), (*at, "cores"), "cores of Ascend", "2.10"),
+        (ascend and bool(accelerator.cores), (*at, "cores"), "`cores` of Ascend", "2.10"),
     )
     for needed, route, what, since in newer:
         if needed and since and not target.since("hami", since):
-            message = f"HAMi knows {what} since {since}, and the cluster has {target.version('hami')}"
-            hint = f'upgrade HAMi, or state its version in the topology: `versions: {{hami: "{since}"}}`'
+            message = f"{what} needs HAMi {since} or later, and the cluster has {target.version('hami')}"
+            hint = f'upgrade HAMi, or correct its version in the topology: `versions: {{hami: "{since}"}}`'
             yield error("F763", route, message, hint=hint)
     if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
-        message = f"MetaX's extensions tell how cards hang together since {ANNOTATED}, and the cluster has {have}"
-        hint = "upgrade them, or leave `node` and `links` out: nodes are then chosen by what is used of them"
+        message = (
+            f"HAMi reads the links of MetaX cards from MetaX's extensions {ANNOTATED} or later, and the cluster has"
+        )
+        message = f"{message} {have}"
+        hint = "upgrade them, or remove `node` and `links`: HAMi then chooses nodes by their usage"
         if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
-            yield warning("F764", at, message, hint="upgrade them: pods may get cards with slow links between them")
+            yield warning("F764", at, message, hint="upgrade them; otherwise pods may get cards with slow links")
 
 
 SWITCHES = {
-    ("volcano", "nvidia"): ("deviceshare.VGPUEnable", "shares of GPUs are handed out by its plugin deviceshare"),
-    ("volcano", "ascend"): ("deviceshare.AscendHAMiVNPUEnable", "NPUs are handed out by its plugin deviceshare"),
+    ("volcano", "nvidia"): ("deviceshare.VGPUEnable", "its plugin deviceshare allocates shares of GPUs"),
+    ("volcano", "ascend"): ("deviceshare.AscendHAMiVNPUEnable", "its plugin deviceshare allocates NPUs"),
 }
-"""What volcano-scheduler.conf must say (Volcano 1.14)."""
+"""(Scheduler, vendor) -> the argument that volcano-scheduler.conf must set, and why (Volcano 1.14)."""
 
 
-# PodSets on fabrics, once ranks and ComputeDomains are known: attachments, rank 0, ports and NVLink variables.
+# PodSets on fabrics, after ranks and ComputeDomains are known: attachments, rank 0, ports and NVLink variables.
 
 MNNVL = "NCCL_MNNVL_ENABLE"
 
@@ -135,28 +140,28 @@ def check(plan: Plan) -> Iterator[Diagnostic]:
         # NCCL fails where this variable is 1 and the pod has no ComputeDomain (NCCL 2.30, `env.rst`; 2 is the default)
         declared = declared_values(pods.spec, pods.route, plan.topology, pods.pool).get(MNNVL)
         if declared and declared.value == "1" and not pods.compute_domain:
-            message = f'{MNNVL}=1 fails outside of a ComputeDomain, and podSet "{pods.spec.name}" is in none'
-            hint = "leave it out: NCCL uses NVLink between nodes wherever there is any; or see `computeDomain`"
+            message = f'{MNNVL}=1 makes NCCL fail without a ComputeDomain, and podSet "{pods.spec.name}" has none'
+            hint = "remove it: NCCL uses NVLink between nodes where it exists; or give the pods a ComputeDomain"
             yield warning("W541", declared.route, message, hint=hint)
         yield from _all_rails(plan, pods)
 
 
 def _members(everyone: list[Pods]) -> Iterator[Diagnostic]:
-    """W524: who meets in one rendezvous is attached, or nobody is."""
+    """W524: all podSets of a rendezvous are on a fabric, or none is."""
     ranked = [pods for pods in everyone if pods.ranks]
     for master in dict.fromkeys(pods.ranks and pods.ranks.master for pods in ranked):
         members = once(pods for pods in ranked if pods.ranks and pods.ranks.master == master)
         attached = [(pods, pods.spec.fabric.name) for pods in members if pods.spec.fabric]
         for pods in (each for each in members if attached and not each.spec.fabric):
             other, name = attached[0]
-            message = f'podSet "{pods.spec.name}" is on no fabric, and meets others that are on "{name}"'
+            message = f'podSet "{pods.spec.name}" has no fabric, but others of its rendezvous are on "{name}"'
             notes = (Note(f'podSet "{other.spec.name}" is attached here', (*other.route, "fabric")),)
-            hint = f"add `fabric: {name}`; launchers without accelerators need none, nor gangs with `rendezvous: none`"
+            hint = f"add `fabric: {name}`, or set `rendezvous: none` on the gang if its pods do not meet"
             yield error("W524", pods.route, message, hint=hint, notes=notes)
 
 
 def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnostic]:
-    """W533: only rank 0 has use for an address that all know, and its pod template must be its own."""
+    """W533: only rank 0 can have the fixed address, and its pod template must be its own."""
     for pods in once(everyone):
         if not pods.spec.fabric or not pods.spec.fabric.address:
             continue
@@ -167,24 +172,24 @@ def _first(plan: Plan, gang: GangPlan, everyone: list[Pods]) -> Iterator[Diagnos
         if master is None or master.pods not in {each.name for each in same_pod_set}:
             why = f'rank 0 is not in podSet "{pods.spec.name}"'
         elif len(same_pod_set) > 1 or copies > 1 or pods.replicas > 1:
-            why = f'there are several pods of podSet "{pods.spec.name}", and an address is one pod\'s'
+            why = f'podSet "{pods.spec.name}" has several pods, and only one pod can have the address'
         if why:
             hint = "give rank 0 a podSet of its own, the first of its gang, with `replicas: 1`"
-            yield error("W533", (*pods.route, "fabric", "address"), f"no rendezvous over the fabric: {why}", hint=hint)
+            message = f"the rendezvous cannot use the fabric: {why}"
+            yield error("W533", (*pods.route, "fabric", "address"), message, hint=hint)
 
 
 def _ports(plan: Plan) -> Iterator[Diagnostic]:
-    """W548: rank 0 of each rendezvous listens on one port, in the node's network on that of the node. A scheduler keeps
-    pods apart by the ports that containers name."""
+    """W548: rank 0 of each rendezvous listens on one port. In the node's network this is a port of the node. A
+    scheduler separates pods by the ports that containers name."""
     masters = [pods for gang in plan.gangs for pods in all_pods(gang.root) if _master(pods) and _beside(plan, pods)]
     for pods in once(masters):
         same_pod_set = sum(each.route == pods.route for each in masters)
         port = master_port(pods)
         if same_pod_set > 1 and port not in pods.spec.ports.values():
-            message = (
-                f'{same_pod_set} pods of podSet "{pods.spec.name}" listen on port {port} of the node, and two fit one'
-            )
-            hint = f"name it, so that the scheduler keeps them apart: `ports: {{master: {port}}}`"
+            message = f'{same_pod_set} pods of podSet "{pods.spec.name}" listen on port {port} of their node'
+            message += ", and a node has room for two of them"
+            hint = f"set `ports: {{master: {port}}}`, so that the scheduler puts them on different nodes"
             yield warning("W548", pods.route, message, hint=hint)
 
 
@@ -194,7 +199,7 @@ def _master(pods: Pods) -> bool:
 
 
 def _beside(plan: Plan, pods: Pods) -> bool:
-    """Whether they are in their node's network, and one leaves room for another."""
+    """Whether the pods are in their node's network, and a node has room for two of them."""
     pool, accelerator = plan.topology.pool(pods.pool), pods.spec.accelerator
     if pool is None or pods.spec.whole_node or not on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
         return False
@@ -202,13 +207,15 @@ def _beside(plan: Plan, pods: Pods) -> bool:
 
 
 def _all_rails(plan: Plan, pods: Pods) -> Iterator[Diagnostic]:
-    """W542: all GPUs of a node, and not all of its cards."""
+    """W542: all GPUs of a node, but not all of its network cards."""
     attachment, pool, fabric = pods.spec.fabric, plan.topology.pool(pods.pool), fabric_of(pods.spec, plan.topology)
     if not attachment or not fabric or not pool or not attachment.rails or not pods.spec.accelerator:
         return
     cards = pool.node.accelerators
     left = len(fabric.rails) - len(attachment.rails)
     if left > 0 and cards > 1 and pods.spec.accelerator.per_pod >= cards:
-        message = f'podSet "{pods.spec.name}" takes all {cards} GPUs of its nodes and leaves out {left} of their rails'
-        hint = "leave `rails` out: no other pod has use for them"
+        message = (
+            f'podSet "{pods.spec.name}" takes all {cards} GPUs of its nodes, but {left} of their rails are not used'
+        )
+        hint = "remove `rails`: no other pod can use them"
         yield warning("W542", (*pods.route, "fabric", "rails"), message, hint=hint)

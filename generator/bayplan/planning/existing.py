@@ -1,7 +1,7 @@
-"""The shape of a workload that is there: its plan folded until each pod template has one podSet instance.
+"""The shape of an existing workload: its plan is folded until each pod template has one podSet instance.
 
-The plan knows groups and their instances; the workload knows pod templates. Where the instances of a group come of one
-template they are folded into it, and what that asks of the scheduler is a need.
+The plan has groups and their instances; the workload has pod templates. If the instances of a group come from one
+template, they are folded into it, and the scheduler needs a feature for this.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bayplan.planning.shape import fold
 
 
 def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
-    """The plan with one ComputeDomain for a gang where pods of one template would claim from several, and with one for
-    all gangs where these share their templates."""
+    """The plan with one ComputeDomain per gang if pods of one template would claim from several, and with one for all
+    gangs if they share their templates."""
     claimed = compute_domains.merge(plan) if any(_has_several_domains(gang) for gang in plan.gangs) else plan
     if templates.gangs < 2 or not any(gang.compute_domains for gang in plan.gangs):
         return claimed
@@ -29,33 +29,36 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
 
 
 def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 and F745: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
+    """F744 and F745: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
         return
     what = f"{len(plan.gangs)} gangs" if len(plan.gangs) > 1 else f"{count} groups"
-    message = f'the pods of {what} of "{plan.workflow.name}" come of one pod template and can claim from one'
+    message = f'the pods of {what} of "{plan.workflow.name}" come from one pod template and can claim from only one'
     requesting = [unit for unit in walk(gang.root) if _requests_own_domain(unit, gang)]
     if requesting:
         at = (*requesting[0].route, "computeDomain")
-        yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
+        hint = "set `computeDomain: gang`, or use a pod template for each group"
+        yield error("F745", at, f"{message} ComputeDomain", hint=hint)
     else:
-        hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
-        yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
+        hint = "use one pod template for each to get one each; NVLink works inside each either way"
+        yield warning("F744", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
 
 
 def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
-    """F745, of a workload that brings a ComputeDomain, which is kept."""
+    """F745 of a workload with a ComputeDomain of its own, which bayplan keeps."""
     for number, group in enumerate(gang.groups):
         if group.compute_domain == "group":
-            message = f'the pods of "{gang.name}" claim from the ComputeDomain that comes with them, and from no other'
-            hint = "take that claim out of the pod templates, or leave `computeDomain` out"
+            message = (
+                f'the pods of "{gang.name}" already claim from a ComputeDomain of the workload, and can have only one'
+            )
+            hint = "remove that claim from the pod templates, or remove `computeDomain`"
             yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
 def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:
-    """Whether somebody wrote `computeDomain: group`."""
+    """Whether the unit has `computeDomain: group`."""
     node: Gang | Group = gang.gang
     for key in unit.route[len(gang.route) :]:
         if isinstance(key, int):
@@ -71,7 +74,7 @@ def _has_several_domains(gang: GangPlan) -> bool:
 
 
 def existing_shape(plan: Plan, templates: WorkloadTemplates) -> Outcome[Shape]:
-    """One workload of that kind, which holds all gangs of the plan. P523: groups of one template that are not alike."""
+    """One workload of that kind with all gangs of the plan. P523: groups of one template with different sizes."""
     gangs = tuple(map(fold, plan.gangs))
     wrong = tuple(_uneven(gangs[0], templates))
     return Outcome(
@@ -84,12 +87,14 @@ def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic
         same = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
         if len(same) > 1:
             sizes = ", ".join(str(pods.replicas) for pods in same)
-            message = f'the {slot.total} pods of "{slot.name}" come of one pod template and cannot be cut into {sizes}'
+            message = (
+                f'the {slot.total} pods of "{slot.name}" have one pod template and cannot form groups of {sizes} pods'
+            )
             yield error("P523", same[-1].route, message, hint="choose a size that divides the number of pods")
 
 
 def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
-    """What the workload's own shape asks of a scheduler."""
+    """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
     yield Need(f"place-{kind}", len(templates.slots), gang.route, subject=subject)
@@ -103,33 +108,33 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
 
 
 def _cut(unit: Unit, templates: WorkloadTemplates) -> str:
-    """What groups of ranks are cut from."""
+    """The part of a feature's name that says what groups of ranks consist of."""
     if templates.kind == "lws" and len(templates.slots) > 1:
         return LED
     return templates.kind if all(slot_of(pods, templates).numbered for pods in all_pods(unit)) else UNNUMBERED
 
 
 def _is_copy(pods: Pods, templates: WorkloadTemplates) -> bool:
-    """Whether each instance is one of the copies that the controller makes and labels."""
+    """Whether each instance is one of the copies that the controller creates and labels."""
     slot = slot_of(pods, templates)
     return bool(slot.copy_label) and (pods.copies, pods.replicas) == (slot.copies, slot.replicas)
 
 
 def slot_of(pods: Pods, templates: WorkloadTemplates) -> TemplateSlot:
-    """The pod template that a podSet instance stands for."""
+    """The pod template of a podSet instance."""
     return next(slot for slot in templates.slots if slot.name == pods.spec.name)
 
 
 def shares(unit: Unit) -> bool:
-    """Whether instances of a group come of one template anywhere below."""
+    """Whether instances of a group come from one template anywhere below."""
     return any(each.copies > 1 for each in walk(unit))
 
 
-# Rename a plan: workloads that differ only in their name are planned and proven once.
+# Rename a plan: bayplan plans and proves workloads that differ only in their name once.
 
 
 def renamed(plan: Plan, shape: Shape, name: str) -> tuple[Plan, Shape]:
-    """The plan of a workload that is alike, and its shape. All names in it begin with the workflow's."""
+    """The plan and the shape under another name. All names in them begin with the workflow's name."""
     old = plan.workflow.name
     workflow = plan.workflow._replace(name=name, gangs=tuple(gang._replace(name=name) for gang in plan.workflow.gangs))
     workloads = tuple(

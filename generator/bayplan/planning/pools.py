@@ -1,6 +1,6 @@
-"""Which pool each podSet runs in: the nearest `pool`, else the only one that can hold it.
+"""The pool of each podSet: the nearest `pool`, otherwise the only pool that has what it requests.
 
-An accelerator without a name is that of the pool, so any pool with accelerators can hold its podSet.
+An accelerator without a name matches any pool with accelerators.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ from bayplan.model.plan import allocator
 from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, Accelerator, Gang, Group, PodSet, Workflow, edit_pod_sets, pod_sets_of
 
-NAME_ONE = (
-    "name one with `pool:` on the podSet, its group, its gang or the workflow, or as the topology's `defaults.pool`"
-)
+NAME_ONE = "set `pool` on the podSet, its group, its gang or the workflow, or set `defaults.pool` in the topology"
 
 
 class PodSetPool(NamedTuple):
-    """A podSet of the file, where it stands, and the nearest `pool` named for it."""
+    """A podSet of the file, its place, and the nearest `pool` that is set for it."""
 
     route: Route
     spec: PodSet
@@ -30,7 +28,7 @@ class PodSetPool(NamedTuple):
 def gang_pools(
     workflow: Workflow, gang: Gang, route: Route, topology: ClusterTopology
 ) -> dict[Route, str | Diagnostic]:
-    """For each podSet route of a gang its pool's name, or why there is none. W323 reports names of no pool."""
+    """Route of each podSet of a gang -> its pool's name, or the reason why it has none. W323 reports unknown names."""
     places = list(pod_sets(gang, route, workflow.pool))
     chosen = {each.route: _own_pool(each, topology) for each in places}
     leaders = {name for _, name in _chosen(chosen, topology)}
@@ -38,7 +36,7 @@ def gang_pools(
 
 
 def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
-    """Route of each podSet -> its pool's name. Why some have none is said elsewhere."""
+    """Route of each podSet that has a pool -> its name. `gang_pools` reports the others."""
     return {
         route: name
         for index, gang in enumerate(workflow.gangs)
@@ -47,7 +45,7 @@ def pools_of(workflow: Workflow, topology: ClusterTopology) -> dict[Route, str]:
 
 
 def name_accelerators(workflow: Workflow, topology: ClusterTopology) -> Workflow:
-    """The workflow with the pool's name in each accelerator that has none; where no pool is found, none is put in."""
+    """The workflow in which each accelerator without a name gets the one of its pool, if there is a pool."""
     gangs = []
     for i, gang in enumerate(workflow.gangs):
         route: Route = (*GANGS, i)
@@ -63,7 +61,7 @@ def _nameless(spec: PodSet) -> bool:
 
 
 def _chosen(pools: Mapping[Route, str | Diagnostic | None], topology: ClusterTopology) -> Iterator[tuple[Route, str]]:
-    """Those of a pool that there is."""
+    """The entries whose pool exists."""
     return ((route, name) for route, name in pools.items() if isinstance(name, str) and topology.pool(name))
 
 
@@ -85,7 +83,7 @@ def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetP
 
 
 def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
-    """What the podSet alone decides; None when it must follow its gang."""
+    """The pool that the podSet by itself determines; None if it follows its gang."""
     if pod_set.named:
         return _fitting(pod_set, topology, pod_set.named)
     accelerator = pod_set.spec.accelerator
@@ -100,19 +98,19 @@ def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnosti
 
 
 def _able(spec: PodSet, pool: Pool) -> bool:
-    """Whether the pool's nodes carry what the podSet asks for, and nothing that it leaves idle."""
+    """Whether the pool's nodes have exactly the accelerator that the podSet requests."""
     if spec.accelerator and not spec.accelerator.name:
         return bool(pool.node.accelerator)
     return pool.node.accelerator == (spec.accelerator.name if spec.accelerator else "")
 
 
 def _fitting(pod_set: PodSetPool, topology: ClusterTopology, name: str) -> str | Diagnostic:
-    """The pool, if its nodes carry the accelerator asked for."""
+    """The pool, if its nodes have the requested accelerator."""
     pool = topology.pool(name)
     if pool and pod_set.spec.accelerator and not _able(pod_set.spec, pool):
         has = f'"{pool.node.accelerator}"' if pool.node.accelerator else "none"
-        message = f'podSet "{pod_set.spec.name}" asks for {_requested(pod_set.spec)}; pool "{name}" has {has}'
-        that = "that accelerator" if pod_set.spec.accelerator.name else "accelerators"
+        message = f'podSet "{pod_set.spec.name}" requests {_requested(pod_set.spec)}, but pool "{name}" has {has}'
+        that = "this accelerator" if pod_set.spec.accelerator.name else "accelerators"
         return error("P502", (*pod_set.route, "accelerator"), message, hint=f"choose a pool whose node has {that}")
     return name
 
@@ -126,16 +124,16 @@ def _requested(spec: PodSet) -> str:
 def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
     what = _requested(pod_set.spec)
     if not able:
-        message = f'podSet "{pod_set.spec.name}" asks for {what}; no pool has it'
-        hint = "add it to a pool's node, or ask for another"
+        message = f'podSet "{pod_set.spec.name}" requests {what}, which no pool has'
+        hint = "add it to a pool's node, or request another"
         return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
     quoted = ", ".join(f'"{name}"' for name in able)
-    message = f'podSet "{pod_set.spec.name}" could run in the pools {quoted}, which all have {what}'
+    message = f'podSet "{pod_set.spec.name}" matches several pools, {quoted}, which all have {what}'
     return error("P503", pod_set.route, message, hint=NAME_ONE)
 
 
 def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
-    """A podSet without accelerator, and no pool made for it, goes where the rest of its gang goes."""
+    """The pool of the rest of its gang, for a podSet without an accelerator and without a pool of its own."""
     if len(leaders) == 1:
         return next(iter(leaders))
     if topology.defaults.get("pool"):
@@ -143,19 +141,20 @@ def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -
     return _undecided(pod_set, sorted(leaders) or [pool.name for pool in topology.pools])
 
 
-# How much of a card the pods of each podSet take, computed once for the whole workflow.
+# The part of a card that the pods of each podSet use, computed once for the whole workflow.
 #
-# On cards that equal shares fill, each counts as the nth part where n of them find room: shares of 40% count as a
-# half. Shares of different sizes count as what they are, for one may fill what the others leave; then the sum is right
-# and the cut is not known, and the proof only likely (`unmodelled_constraints` of `workload_checks.py`).
+# If all shares of a card are equal and n of them fit, each counts as 1/n: shares of 40% count as a half. Shares of
+# different sizes count as their size, because a small one may fill what the others leave. Then the sum is exact, but
+# bayplan does not know how cards can be divided, and the proof is only likely (`unmodelled_constraints` of
+# `workload_checks.py`).
 
 ONE = 1000
 Sizes = Mapping[str, frozenset[tuple[int, int]]]
-"""Accelerator -> the sizes of all shares that the workflow asks of it."""
+"""Accelerator -> the sizes of all shares that the workflow requests of it."""
 
 
 def with_card_portions(workflow: Workflow, topology: ClusterTopology) -> Workflow:
-    """The workflow with `portion` in each accelerator of which not whole cards are asked."""
+    """The workflow with `portion` in each accelerator that requests shares of cards."""
     kinds = topology.accelerators
     accelerators = [each.accelerator for gang in workflow.gangs for each in pod_sets_of(gang) if each.accelerator]
     if all(each.whole for each in accelerators) and not any(kind.profile for kind in kinds.values()):
@@ -181,11 +180,11 @@ def _portioned(kinds: Mapping[str, AcceleratorKind], sizes: Sizes, spec: PodSet,
 
 
 def _portion(accelerator: Accelerator, kind: AcceleratorKind, even: bool) -> int:
-    """In thousandths of a card; 0 for what is counted otherwise."""
+    """In thousandths of a card; 0 for slices that count as a resource of their own."""
     if accelerator.profile:
         from bayplan import accelerators as mig
 
-        # without DRA slices are counted: as the kind's cards, or by a resource of their own
+        # without DRA, slices count as the kind's cards or as a resource of their own
         if allocator(accelerator, kind) != "dra":
             return ONE if kind.profile else 0
         return mig.portion(accelerator.profile)
@@ -195,7 +194,7 @@ def _portion(accelerator: Accelerator, kind: AcceleratorKind, even: bool) -> int
 
 
 def _size(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
-    """What is the same of equal shares."""
+    """A key that is the same for equal shares."""
     if accelerator.profile:
         return (0, 0)
     from bayplan.accelerators import hami as shares
@@ -204,9 +203,9 @@ def _size(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
 
 
 def irregularly_shared(workflow: Workflow, topology: ClusterTopology) -> frozenset[str]:
-    """Accelerators whose cards the workflow cuts in a way that sums do not tell.
+    """Accelerators whose cards the workflow divides in a way for which sums are not exact.
 
-    Sums tell all where shares are equal and each pod takes one, or where no pod takes whole cards besides.
+    Sums are exact if shares are equal and each pod takes one, or if no pod takes whole cards as well.
     """
     by_name: dict[str, list[Accelerator]] = {}
     for each in (spec.accelerator for gang in workflow.gangs for spec in pod_sets_of(gang)):

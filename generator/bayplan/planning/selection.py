@@ -1,4 +1,4 @@
-"""What the command line and the files leave open: which scheduler, which versions, which gangs, which namespace."""
+"""Choices of the command line and the files: the scheduler, the versions, the gangs and the namespace."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ def select_backend(
     names = ", ".join(table)
     if not name:
         hint = f"pass --scheduler, or set `spec.scheduler` or the topology's `defaults.scheduler` to one of: {names}"
-        return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is named", hint=hint),))
-    guess = did_you_mean(name, list(table))
-    return Outcome(None, (error("A903", route, f'there is no scheduler "{name}"; there is {names}', hint=guess),))
+        return Outcome(None, (error("A901", ("workflow", "spec"), "no scheduler is set", hint=hint),))
+    hint = did_you_mean(name, list(table)) or f"schedulers: {names}"
+    return Outcome(None, (error("A903", route, f'bayplan does not know the scheduler "{name}"', hint=hint),))
 
 
 def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Outcome[Target]:
-    """The topology's versions, which are checked already, with the command line's over them.
+    """The topology's versions, which were checked before, overridden by those of the command line.
 
-    A version newer than known is the newest known; one between two that are known behaves like the earlier.
+    A version that is newer than the newest known counts as that one. A version between two known ones behaves like the
+    earlier one.
     """
     diagnostics = tuple(d for name, version in requested.items() for d in _version(name, version))
     capped = {
@@ -48,7 +49,7 @@ def select_target(requested: Mapping[str, str], topology: ClusterTopology) -> Ou
 
 
 LONGEST_VERSION = 32
-"""Python turns no more than 4,300 digits into a number, and no version needs a hundredth of them."""
+"""The most characters of a version. Python converts at most 4,300 digits to a number."""
 
 
 def _numeric(version: str) -> bool:
@@ -63,31 +64,32 @@ def _beyond(component: str, version: str) -> bool:
 def _version(component: str, version: str) -> Iterator[Diagnostic]:
     route: Route = ("argument", "--target")
     if component not in KNOWN:
-        message = f'there is no component "{component}"; there are {", ".join(KNOWN)}'
-        yield error("A904", route, message, hint=did_you_mean(component, list(KNOWN)))
+        message = f'bayplan does not know the component "{component}"'
+        hint = did_you_mean(component, list(KNOWN)) or f"components: {', '.join(KNOWN)}"
+        yield error("A904", route, message, hint=hint)
         return
     versions, what = KNOWN[component], f"{component} {version}"
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        yield error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}")
+        yield error("A905", route, f'"{shown}" is not a version of {component}', hint=f"write it like {versions[-1]}")
     elif order(component, version) < order(component, versions[0]):
         yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
     elif _beyond(component, version):
-        message = f"{what} is newer than {versions[-1]}, the newest that bayplan knows, and is taken for it"
-        yield warning("A907", route, message)
+        message = f"{what} is newer than {versions[-1]}, the newest that bayplan knows; bayplan uses the rules of"
+        yield warning("A907", route, f"{message} {versions[-1]}")
     elif order(component, minor(version)) not in [order(component, each) for each in versions]:
-        message = f"bayplan knows no {what}; it is taken for the release before it"
-        yield warning("A907", route, message, hint=f"known: {', '.join(versions)}")
+        message = f"bayplan does not know {what} and uses the rules of the release before it"
+        yield warning("A907", route, message, hint=f"known releases: {', '.join(versions)}")
 
 
 def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Components whose version decides something and was not given."""
+    """A913: components whose version affects the output and was not given."""
     return tuple(
         info(
             "A913",
             ("topology", "spec", "versions"),
-            f"the version of {name} is not given and taken to be {target.version(name)}",
-            hint=f'state it: `versions: {{{name}: "{target.version(name)}"}}`',
+            f"the topology does not state the version of {name}; bayplan assumes {target.version(name)}",
+            hint=f'add it: `versions: {{{name}: "{target.version(name)}"}}`',
         )
         for name in components
         if not target.versions.get(name)
@@ -95,20 +97,22 @@ def assumed_versions(target: Target, components: Iterable[str]) -> tuple[Diagnos
 
 
 def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
-    """Only the gangs named; what waits for a gang that is left out starts at once."""
+    """Only the named gangs. A gang that waits for an omitted gang starts at once."""
     if not names:
         return Outcome(plan)
     existing = {gang.gang.name for gang in plan.gangs}
     unknown = [name for name in names if name not in existing]
     if unknown:
-        hint = did_you_mean(unknown[0], sorted(existing))
-        message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(existing))}'
+        hint = did_you_mean(unknown[0], sorted(existing)) or f"gangs: {', '.join(sorted(existing))}"
+        message = f'the workflow has no gang "{unknown[0]}"'
         return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
     kept = [gang for gang in plan.gangs if gang.gang.name in names]
     left = {gang.name for gang in kept}
     cut = tuple(gang._replace(after=tuple(name for name in gang.after if name in left)) for gang in kept)
     loosened = tuple(
-        info("A909", (*gang.route, "dependsOn"), f'gang "{gang.gang.name}" is rendered without its predecessors')
+        info(
+            "A909", (*gang.route, "dependsOn"), f'gang "{gang.gang.name}" does not wait: --gang omits its predecessors'
+        )
         for gang, new in zip(kept, cut, strict=True)
         if gang.after != new.after and gang.copy == 0
     )
@@ -121,7 +125,7 @@ def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
         return Outcome(workflow)
     if is_label(requested):
         return Outcome(workflow._replace(namespace=requested))
-    hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
+    hint = "use at most 63 lower-case letters, digits and hyphens, and no hyphen at either end"
     return Outcome(None, (error("A914", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
 
 
@@ -129,14 +133,14 @@ NAMESPACE: Route = ("argument", "--namespace")
 
 
 def is_label(name: str) -> bool:
-    """Whether the name is a DNS label, as Kubernetes wants it for namespaces (Kubernetes 1.34, RFC 1123)."""
+    """Whether the name is a DNS label, as Kubernetes requires for namespaces (Kubernetes 1.34, RFC 1123)."""
     plain = name.replace("-", "0")
     ends = name[:1] + name[-1:]
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
 def reattribute_namespace(requested: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """What is said of the workflow's namespace, said of the command line where that named it."""
+    """Findings about the workflow's namespace, with the command line as their place if it set the namespace."""
     own = ("workflow", "metadata", "namespace")
     return tuple(each._replace(route=NAMESPACE) if requested and each.route == own else each for each in diagnostics)
 
@@ -148,6 +152,6 @@ def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
 
 def nothing_to_export(scheduler: str) -> Diagnostic:
     """A935: why an export writes nothing."""
-    message = f"{scheduler} takes no objects of the cluster's own, so there is nothing to write"
-    hint = "see that the nodes carry the labels of the levels; docs/reference/schedulers says what else it takes"
+    message = f"{scheduler} needs no cluster-scoped objects, so there is nothing to write"
+    hint = "check that the nodes have the labels of the levels; docs/reference/schedulers lists what else the scheduler needs"
     return info("A935", ("argument", "--to"), message, hint=hint)

@@ -1,4 +1,4 @@
-"""Choose the workload kind of every gang, and tie gangs that wait for each other into one workload."""
+"""Choose the workload kind of every gang, and put gangs that wait for each other into one workload."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bayplan.planning.fidelity import compare, find_row, kind_needs
 
 # Fold the instances of a group into one, for workloads whose replicas share one pod template.
 #
-# A group instance folds if its pods differ from those of its siblings in nothing but their ranks, and if these can be
+# A group instance folds if its pods differ from those of its siblings only in their ranks, and if the ranks can be
 # computed from the number of the copy.
 
 
 def fold(gang: GangPlan) -> GangPlan:
-    """The gang with as few podSet instances as can be."""
+    """The gang with as few podSet instances as possible."""
     root = _unit(gang.root)
     return gang._replace(root=_mastered(root)) if root != gang.root else gang
 
@@ -33,7 +33,7 @@ def _unit(unit: Unit) -> Unit:
 
 
 def _units(units: Units) -> Units:
-    """The group with one instance in place of all, if they are alike."""
+    """The group with one instance for all of them, if they are alike."""
     members = tuple(map(_unit, units.members))
     renamed = [_renamed(member, member.name, units.name) for member in members]
     whole = len(members) > 1 and units.minimum == len(members) and all(_bare(m) == _bare(renamed[0]) for m in renamed)
@@ -53,12 +53,12 @@ def _renamed(unit: Unit, old: str, new: str) -> Unit:
 
 
 def _bare(unit: Unit) -> Unit:
-    """The unit without ranks and without the names of what was folded in it."""
+    """The unit without ranks and without the names of folded instances."""
     return edit_unit(unit, pods=lambda pods: pods._replace(ranks=None, instances=("",) * len(pods.instances)))
 
 
 def _merged(first: Unit, copies: Sequence[Sequence[Pods]]) -> Unit | None:
-    """The first instance with the ranks and names of all; None where the ranks follow no rule."""
+    """The first instance with the ranks and names of all; None if the ranks do not follow a rule."""
     folded: dict[str, Pods] = {}
     for target, same in zip(all_pods(first), zip(*copies, strict=True), strict=True):
         ranks = _ranks([pods.ranks for pods in same], same[0].copies)
@@ -70,7 +70,7 @@ def _merged(first: Unit, copies: Sequence[Sequence[Pods]]) -> Unit | None:
 
 
 def _ranks(each: Sequence[Ranks | None], copies: int) -> Ranks | None:
-    """Ranks of all copies as one rule. `copies`: how many each of them stands for already."""
+    """Ranks of all copies as one rule. `copies`: how many copies each of them already is."""
     present = [ranks for ranks in each if ranks is not None]
     if len(present) < len(each):
         return None
@@ -83,7 +83,7 @@ def _ranks(each: Sequence[Ranks | None], copies: int) -> Ranks | None:
 
 
 def _stride(numbers: Sequence[int], inner: int, copies: int) -> int | None:
-    """The common distance of copies, where those that were folded before keep it too."""
+    """The common distance of copies, if copies that were folded before have it too."""
     steps = {after - before for before, after in pairwise(numbers)}
     step = next(iter(steps))
     if len(steps) > 1 or (copies > 1 and step != inner * copies):
@@ -96,7 +96,7 @@ def _with(unit: Unit, folded: dict[str, Pods]) -> Unit:
 
 
 def _mastered(root: Unit) -> Unit:
-    """Masters under the names that they have now. What was not folded may meet in what was: its copy says where."""
+    """Masters under their names after folding. PodSets that were not folded may have their master in a folded copy."""
     renamed: dict[str, Pods] = {}
     for pods in all_pods(root):
         if pods.ranks:
@@ -110,7 +110,7 @@ Family = tuple[GangPlan, ...]
 
 
 class Offer(NamedTuple):
-    """What a backend declares: its name, the kinds in the order to try, and its rows of support."""
+    """What a backend declares: its name, its kinds in the order to try them, and its rows of support."""
 
     name: str
     kinds: tuple[str, ...]
@@ -119,10 +119,9 @@ class Offer(NamedTuple):
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
-    """One workload for each family of gangs: the kind the user named, else the backend's first that holds it.
+    """One workload for each family of gangs, of the kind that the user set or the backend's first kind that fits.
 
-    Copies of a gang are all of one kind. There is a shape in spite of gaps, so that a gap which the user accepts can
-    be rendered.
+    Copies of a gang are all of one kind. There is a shape even if there are gaps, because the user may accept a gap.
     """
     alike: dict[tuple[Route, ...], list[Family]] = {}
     for family in families(plan.gangs):
@@ -152,7 +151,7 @@ def families(gangs: tuple[GangPlan, ...]) -> list[Family]:
 
 
 def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -> Outcome[tuple[Workload, ...]]:
-    """The workloads of families that are copies of each other; the first speaks for all, the longest name too."""
+    """The workloads of families that are copies of each other. Findings come from the first and the longest name."""
     requested = {gang.gang.workload: gang for gang in copies[0] if gang.gang.workload != "auto"}
     if len(requested) > 1:
         return Outcome(None, (_disagree(requested),))
@@ -172,7 +171,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:
-    """Whether there is such a kind, and the scheduler could mean anything by it: else no one can accept its loss."""
+    """Whether the kind exists and the scheduler supports it at least in part. Otherwise nobody can accept the gap."""
     if workload.kind not in KINDS:
         return False
     row = find_row(_kind_need(workload), offer.rows, target)
@@ -180,14 +179,14 @@ def _known(workload: Workload, offer: Offer, target: Target) -> bool:
 
 
 def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:
-    """A kind with fewer errors is better, then one with fewer gaps."""
+    """The key to compare kinds: fewer errors are better, then fewer gaps."""
     return sum(gap.severity == "error" for gap in gaps), len(gaps)
 
 
 def _name(plan: Plan, family: Family) -> str:
-    """A gang's own name; gangs that share a workload call it after the workflow, or after their first.
+    """A gang's own name. A workload of several gangs gets the name of the workflow, or of its first gang.
 
-    What the workflow as a whole holds decides, so that `--gang` changes no name.
+    The whole workflow decides, so that `--gang` does not change a name.
     """
     if len(family) == 1:
         return family[0].name
@@ -197,7 +196,7 @@ def _name(plan: Plan, family: Family) -> str:
 
 
 def _connected(workflow: Workflow, names: set[str]) -> set[str]:
-    """All gangs of the workflow that `dependsOn` ties to these."""
+    """All gangs of the workflow that `dependsOn` connects to these."""
     pairs = [{gang.name, other} for gang in workflow.gangs for other in gang.depends_on]
     reached = set(names)
     while more := {name for pair in pairs if pair & reached for name in pair} - reached:
@@ -207,9 +206,9 @@ def _connected(workflow: Workflow, names: set[str]) -> set[str]:
 
 def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
     last = list(requested.values())[-1]
-    kinds = ", ".join(f'"{gang.gang.name}" a {kind}' for kind, gang in requested.items())
-    hint = "give them the same workload, or render them apart with --gang"
-    message = f"gangs tied by dependsOn share one workload, but they ask for different ones: {kinds}"
+    kinds = ", ".join(f'"{gang.gang.name}" {kind}' for kind, gang in requested.items())
+    hint = "set the same `workload` on all of them, or render them separately with `--gang`"
+    message = f"gangs that `dependsOn` connects share one workload, but they set different kinds: {kinds}"
     return error("P513", (*last.route, "workload"), message, hint=hint)
 
 

@@ -26,7 +26,7 @@ NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 """Columns of the rows of bare pods: name, rank, number in its podSet."""
 
 ENDS = never(
-    "always-restart", "the pods of a Job must be able to end", "use restartPolicy OnFailure, or `workload: pods`"
+    "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
 )
 """Of the kinds that are made of Jobs."""
 

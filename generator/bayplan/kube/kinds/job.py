@@ -13,16 +13,16 @@ from bayplan.model.plan import GangPlan, Pods
 TITLE = "Job"
 SERVICE = True
 INDEX = INDEX_FIELD
-SEPARATE = "each Job lives on its own; only a JobSet ties them together"
+SEPARATE = "Jobs are independent of each other; only a JobSet connects them"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`"),
     never("lead", SEPARATE, "use `workload: jobset`"),
-    never("restarts", "a Job starts single pods again, not its gang", "use `workload: jobset`"),
+    never("restarts", "a Job restarts single pods, not the gang", "use `workload: jobset`"),
     Support("deadline"),
     Support("ttl"),
     ENDS,
-    never("adopt", "a Job is only a part of its gang, so it cannot own what belongs to the gang", "use a JobSet"),
-    *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname is a DNS label of 63 characters at most"),
+    never("adopt", "a Job is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
+    *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname has at most 63 characters"),
 )
 
 

@@ -20,13 +20,13 @@ API_VERSION = "jobset.x-k8s.io/v1alpha2"
 INDEX = INDEX_FIELD
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
 COPY_VARIABLE = "JOBSET_JOB_INDEX"
-APART = "render the gangs apart with `--gang NAME` and start one after the other"
+APART = "render the gangs separately with `--gang NAME`, and start one after the other"
 SUPPORT = (
     Support("depends-on", up_to=1, component="jobset", until="0.9"),
     Support("depends-on", up_to=5, component="jobset", since="0.9"),
     not_yet_upstream(
         "depends-on",
-        "a replicatedJob takes at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
+        "a replicatedJob has at most 5 predecessors (1 below JobSet 0.9), and each podSet instance is one",
         APART,
     ),
     Support("lead"),
@@ -36,8 +36,7 @@ SUPPORT = (
     ENDS,
     Support("adopt"),
     *name_rows(
-        "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and that must be a DNS label of"
-        " 63 characters at most"
+        "a pod is called <jobset>-<replicatedJob>-<job>-<index>-<5 letters>, and this name has at most 63 characters"
     ),
 )
 

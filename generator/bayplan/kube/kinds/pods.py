@@ -15,16 +15,16 @@ from bayplan.model.plan import GangPlan, Pods
 TITLE = "set of bare pods"
 SERVICE = True
 INDEX = ""
-ALONE = "no controller stands behind bare pods"
+BARE = "bare pods have no controller"
 SUPPORT = (
-    never("depends-on", ALONE, "render the gangs apart with `--gang NAME`"),
-    never("lead", ALONE, "use a JobSet, where the scheduler takes one"),
-    never("restarts", ALONE, "use a JobSet, where the scheduler takes one"),
+    never("depends-on", BARE, "render the gangs separately with `--gang NAME`"),
+    never("lead", BARE, "use a JobSet if the scheduler supports it"),
+    never("restarts", BARE, "use a JobSet if the scheduler supports it"),
     Support("deadline"),
-    never("ttl", ALONE, "use a Job or JobSet, where the scheduler takes one"),
+    never("ttl", BARE, "use a Job or JobSet if the scheduler supports it"),
     Support("always-restart"),
-    never("adopt", "a pod is only a part of its gang, so it cannot own what belongs to the gang", "use a JobSet"),
-    *name_rows("the pod's name is its hostname too, a DNS label of 63 characters at most"),
+    never("adopt", "a pod is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
+    *name_rows("the pod's name is also its hostname, which has at most 63 characters"),
 )
 
 

@@ -20,8 +20,8 @@ SUPPORT = (
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
-    never("always-restart", "a Slurm job must be able to end", "use restartPolicy Never and `maxRestarts`"),
-    never("adopt", "a Slurm job leaves no objects behind that somebody would have to own", "leave `cleanup` out"),
+    never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
+    never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),
     Support("pod-name-length"),
 )
 

@@ -24,12 +24,12 @@ own Job (Volcano 1.15, job/plugins/svc/svc.go)."""
 SUPPORT = (
     not_yet_here(
         "depends-on",
-        "each gang is a Volcano Job of its own, and its tasks wait for tasks of the same Job alone",
+        "each gang is a Volcano Job of its own, and its tasks can wait only for tasks of the same Job",
         "use `workload: jobset`, or render the gangs apart with `--gang NAME`",
     ),
     not_yet_here(
         "lead",
-        "a task's end can end the Job, but not before each of the lead's tasks has ended",
+        "the end of a task can end the Job, but not before each task of the lead has ended",
         "use `workload: jobset`",
     ),
     Support("restarts"),
@@ -38,7 +38,7 @@ SUPPORT = (
     Support("always-restart"),
     not_yet_here(
         "adopt",
-        "only a JobSet is made to own what belongs to its gang",
+        "only a JobSet owns the objects of its gang",
         "use `workload: jobset`, or leave `cleanup` out",
     ),
     *name_rows("a pod is called <job>-<task>-<number>, and its hostname is a DNS label of 63 characters at most"),

@@ -1,4 +1,4 @@
-"""One file per family of workloads that others wrote: how many pods they make, and of which pod templates."""
+"""One file per family of existing workloads: how many pods they create, and from which pod templates."""
 
 from __future__ import annotations
 
@@ -25,32 +25,29 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
     ("batch.volcano.sh", "Job"): training.volcano_job,
     ("", "Pod"): kubernetes.pod,
 }
-"""API group and kind -> what reads it. The second argument is everything that was read with it."""
+"""API group and kind -> its reader. The second argument has all objects that bayplan read together with it."""
 
 REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
     ("apps", "Deployment"): (
-        (
-            "makes no gang: a rollout replaces its pods one by one, from one ReplicaSet to the next, and schedulers"
-            " take each of its pods for a gang of its own"
-        ),
-        "use a LeaderWorkerSet for servers of several nodes, or a JobSet; else leave the placement out",
+        "cannot be a gang: a rollout replaces its pods one by one, and schedulers take each of its pods for a gang",
+        "use a LeaderWorkerSet for servers that need several nodes, or a JobSet; or remove the placement",
     ),
     ("batch", "CronJob"): (
-        "makes a new Job for each run, and what is written for one gang holds for one Job",
-        "let the CronJob start a JobSet or a Workflow that bayplan rendered, or leave the placement out",
+        "cannot be a gang: it creates a new Job for each run, and a gang is one Job",
+        "let the CronJob start a JobSet or a Workflow that bayplan rendered, or remove the placement",
     ),
 }
-"""Kinds whose pods make no gang: the reason, and what to do."""
+"""Kinds whose pods cannot be a gang: the reason, and the hint."""
 
 
 def read(one: Object, beside: Objects = ()) -> Outcome[WorkloadTemplates]:
-    """The pods of a workload. W500: it is of a kind that bayplan cannot place; W501 to W519: why it cannot be read."""
+    """The pods of a workload. W500: bayplan cannot place its kind; W502 to W516: other reasons why it cannot."""
     key = group(one), kind(one)
     if key in WORKLOADS:
         return WORKLOADS[key](one, beside)
     if key in REFUSED:
         reason, hint = REFUSED[key]
-        return Outcome(None, (error("W501", (*one.route, "kind"), f"{title(one)} {reason}", hint=hint),))
-    message = f"{title(one)} is asked to be placed, and bayplan does not know which pods it makes"
-    hint = f"it places {listing(sorted({each for _, each in WORKLOADS}), 'and')}"
+        return Outcome(None, (error("W500", (*one.route, "kind"), f"{title(one)} {reason}", hint=hint),))
+    message = f"bayplan cannot place {title(one)}, because it does not know which pods this kind creates"
+    hint = f"use one of {listing(sorted({each for _, each in WORKLOADS}))}, or remove the placement"
     return Outcome(None, (error("W500", (*one.route, "kind"), message, hint=hint),))

@@ -1,4 +1,4 @@
-"""Workloads of Kubernetes itself, JobSet and LeaderWorkerSet. StatefulSets (apps/v1) stand first."""
+"""Workloads of Kubernetes itself, JobSet and LeaderWorkerSet. StatefulSets (apps/v1) come first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stateful_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def _in_order(one: Object) -> Iterator[Diagnostic]:
-    """W512: without a word, each pod waits until the one before is ready."""
+    """W512: by default each pod waits until the one before is ready."""
     if (
         text(one.data, "spec", "podManagementPolicy") != "Parallel"
         and (number_in(one.data, "spec", "replicas") or 1) > 1
@@ -40,14 +40,16 @@ def job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def waves(one: Object, spec: Path) -> Iterator[Diagnostic]:
-    """W504: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
+    """W512: of 8 completions by 4 pods at once, the second 4 start one by one as the first end."""
     parallelism, completions = get(one.data, *spec, "parallelism"), number_in(one.data, *spec, "completions")
     at_once = 1 if parallelism is None else number_in(one.data, *spec, "parallelism")
     if completions is not None and at_once is not None and 0 < at_once < completions:
-        message = f"{title(one)} runs {completions} pods, {at_once} at a time: a gang starts all at once, or none"
-        hint = f"set `parallelism: {completions}`, or leave the placement out"
+        message = (
+            f"{title(one)} runs {completions} pods, {at_once} at a time, but a gang starts all of its pods together"
+        )
+        hint = f"set `parallelism: {completions}`, or remove the placement"
         key = "completions" if parallelism is None else "parallelism"
-        yield error("W504", (*one.route, *spec, key), message, hint=hint)
+        yield error("W512", (*one.route, *spec, key), message, hint=hint)
 
 
 # A single Pod is a gang of one.
@@ -65,7 +67,7 @@ SPEC: Path = ("spec",)
 
 
 def jobset(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets are called as the replicatedJobs are."""
+    """The podSets have the names of the replicatedJobs."""
     return templates("jobset", one, slots(one, SPEC), start_order(one, SPEC))
 
 
@@ -79,18 +81,18 @@ def slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
 
 
 def start_order(one: Object, spec: Path) -> Iterator[Diagnostic]:
-    """W504 and W512 of each replicatedJob."""
+    """W512 of each replicatedJob."""
     jobs = items(one.data, *spec, "replicatedJobs")
     for index, each in enumerate(jobs):
         here = (*spec, "replicatedJobs", index)
         yield from waves(one, (*here, "template", "spec"))
         if get(each, "dependsOn"):
             what = f'replicatedJob "{text(each, "name")}" waits for another'
-            hint = "make a Job of its own of what runs before, or an init container, and leave `dependsOn` out"
+            hint = "run what comes first as a Job of its own or as an init container, and remove `dependsOn`"
             yield one_by_one(one, (*one.route, *here, "dependsOn"), what, hint)
     order = (*spec, "startupPolicy", "startupPolicyOrder")
     if text(one.data, *order) == "InOrder" and len(jobs) > 1:
-        yield one_by_one(one, (*one.route, *order), "replicatedJobs start one after another", "use `AnyOrder`")
+        yield one_by_one(one, (*one.route, *order), "replicatedJobs start one after another", "set `AnyOrder`")
 
 
 # LeaderWorkerSet (leaderworkerset.x-k8s.io): each of its groups is a gang.
@@ -100,7 +102,7 @@ LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
 
 
 def leader_worker_set(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets `leader` and `worker`; without a leader's template the leader is a worker."""
+    """The podSets `leader` and `worker`. Without a template of its own, the leader is a worker."""
     gangs = amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).copies
     return templates("lws", one, tuple(_leader_and_workers(one)), _lws_in_order(one), gangs=gangs or 0, gang_label=GANG)
 
@@ -120,4 +122,4 @@ def _lws_in_order(one: Object) -> Iterator[Diagnostic]:
         and amount(one.data, (*LWS_TEMPLATE, "workerTemplate")).replicas
     ):
         route = (*one.route, "spec", "startupPolicy")
-        yield one_by_one(one, route, "workers start when their leader is ready", "use `startupPolicy: LeaderCreated`")
+        yield one_by_one(one, route, "workers start when their leader is ready", "set `startupPolicy: LeaderCreated`")

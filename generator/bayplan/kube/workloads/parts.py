@@ -1,4 +1,4 @@
-"""What the readers of workloads share: template slots, and what is wrong with them."""
+"""Code that the readers of workloads share: template slots, and findings about them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from bayplan.model.plan import MOST_GANGS, MOST_PODS
 
 Objects = Sequence[Object]
 Reader = Callable[[Object, Objects], Outcome[WorkloadTemplates]]
-"""A workload, and everything that was read with it."""
+"""Reads a workload, together with all objects that bayplan read."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
-GROWS = "pods that are added later find their place without the gang"
+GROWS = "expect pods that are added later to be placed without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
 
 def slot(
     one: Object, called: str, path: Path, copy_label: str = "", job: Path | None = None, pods: Amount | None = None
 ) -> TemplateSlot | Diagnostic:
-    """The podSet of a pod template; `pods`: where the object alone says not how many there are.
+    """The podSet of a pod template. `pods`: their number, if the object by itself does not state it.
 
-    W502: nobody can tell its number of pods; W503: there is no template; W509: it cannot be called so.
+    W502: the number of pods or the template is missing or wrong; W511: the name is not valid.
     """
     containers = items(one.data, *path, "spec", "containers")
     if not containers or not all(isinstance(each, Mapping) for each in containers):
         return _missing(one, _deepest(one, (*path, "spec", "containers")))
     if not NAME.fullmatch(called):
-        what = f'is called "{shorten(called)}", which cannot be the name of a group' if called else "has no name"
-        hint = "use lower-case letters, digits and dashes, 63 at most"
-        return error("W509", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
+        what = f'has the name "{shorten(called)}", which is not valid for a group' if called else "has no name"
+        hint = "use at most 63 lower-case letters, digits and dashes"
+        return error("W511", _deepest(one, path), f"a part of {title(one)} {what}", hint=hint)
     amounts = pods or amount(one.data, path)
     if amounts.total is None or amounts.replicas is None or amounts.copies is None:
         return unknown(one, _bad_count(one, path))
@@ -44,29 +44,29 @@ def slot(
 
 
 def numbered(template_slot: TemplateSlot | Diagnostic, indexed: bool) -> TemplateSlot | Diagnostic:
-    """The slot, whose pods carry their number or do not."""
+    """The slot, with whether its pods have numbers."""
     return template_slot._replace(numbered=indexed) if isinstance(template_slot, TemplateSlot) else template_slot
 
 
 def _missing(one: Object, route: Route) -> Diagnostic:
-    hint = "a pod template has a `spec` with a list of `containers`"
-    return error("W503", route, f"{title(one)} has no pod template with containers here", hint=hint)
+    hint = "add a pod template, whose `spec` has a list of `containers`"
+    return error("W502", route, f"{title(one)} has no pod template with containers here", hint=hint)
 
 
 def unknown(one: Object, route: Route) -> Diagnostic:
-    """W502: what stands at the route is no number of pods."""
-    message = f"{title(one)} does not say how many pods it makes"
-    return error("W502", route, message, hint="use a whole number that is not negative")
+    """W502: the value at the route is not a number of pods."""
+    message = f"the number of pods of {title(one)} is not valid"
+    return error("W502", route, message, hint="write an integer of at least 0")
 
 
 def _deepest(one: Object, path: Path) -> Route:
-    """The place of the path as far as there is anything."""
+    """The place of the longest part of the path that exists."""
     length = next(n for n in range(len(path), -1, -1) if n == 0 or get(one.data, *path[:n]) is not None)
     return (*one.route, *path[:length])
 
 
 def _bad_count(one: Object, path: Path) -> Route:
-    """The number above a template that is none."""
+    """The value above a template that is not a valid number."""
     places = ((*path[:n], key) for n in range(len(path), 0, -1) for key in COUNTED)
     return (*one.route, *next((each for each in places if _wrong(one, each)), path))
 
@@ -95,29 +95,27 @@ def templates(
 
 
 def _named(one: Object, workload: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W509 and W511."""
+    """W511."""
     seen: set[str] = set()
     for each in workload.slots:
         if each.name in seen:
-            message = f'two parts of {title(one)} are called "{each.name}"'
-            yield error("W509", (*one.route, *each.path), message, hint="give each a name of its own")
+            message = f'two parts of {title(one)} have the name "{each.name}"'
+            yield error("W511", (*one.route, *each.path), message, hint="rename one of them")
         seen.add(each.name)
     yield from _nameless(workload.placed)
 
 
 def _nameless(one: Object) -> Iterator[Diagnostic]:
-    """W511. The name becomes a label of the pods too."""
+    """W511. The name also becomes a label of the pods."""
     if DOTTED.fullmatch(name(one)):
         return
-    hint = "use lower-case letters, digits, dashes and dots, 63 at most"
+    hint = "use at most 63 lower-case letters, digits, dashes and dots"
     if not name(one):
-        message = f"this {text(one.data, 'kind')} has no name, and what places it is called after it"
-        hint = "a `generateName` is not enough: set `metadata.name`"
+        message = f"this {text(one.data, 'kind')} has no name, which its gang needs"
+        hint = "set `metadata.name`; `generateName` is not enough"
         yield error("W511", (*one.route, "metadata"), message, hint=hint)
     else:
-        message = (
-            f'what places this {text(one.data, "kind")} is called after it, and "{shorten(name(one))}" will not do'
-        )
+        message = f'"{shorten(name(one))}" is not valid as the name of a gang, which is named after this workload'
         yield error("W511", named(one), message, hint=hint)
 
 
@@ -127,16 +125,16 @@ def _many(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     if workload.gangs > MOST_GANGS or pods > MOST_PODS:
         gangs = workload.gangs > MOST_GANGS
         what, most = (f"{workload.gangs} gangs", MOST_GANGS) if gangs else (f"{pods} pods", MOST_PODS)
-        message = f"{title(workload.placed)} makes {what}; the most that can be planned is {most}"
-        hint = "check its replicas" if gangs else "check every replicas"
+        message = f"{title(workload.placed)} has {what}; bayplan plans at most {most}"
+        hint = "check its `replicas`" if gangs else "check all `replicas`: they multiply"
         yield error("W309", workload.placed.route, message, hint=hint)
 
 
 def _empty(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W505."""
     if workload.idle:
-        message = f"{title(workload.object)} makes no pods, so there is nothing to place"
-        hint = "it is placed once it has replicas, and bayplan runs again"
+        message = f"{title(workload.object)} has no pods, so bayplan leaves it as it is"
+        hint = "run bayplan again after you set its replicas"
         yield warning("W505", workload.object.route, message, hint=hint)
 
 
@@ -144,14 +142,14 @@ Slots = Sequence[TemplateSlot | Diagnostic]
 
 
 def fewer(one: Object, path: Path, slots: Slots) -> Iterator[Diagnostic]:
-    """W506: a number at the path says that fewer pods are enough to start."""
+    """W506: the number at the path allows the workload to start with fewer pods."""
     least, every = number_in(one.data, *path), sum(each.total for each in slots if isinstance(each, TemplateSlot))
     if least is not None and 0 < least < every:
-        message = f"{title(one)} may start with {least} of {every} pods; all of them are planned"
-        yield warning("W506", (*one.route, *path), message, hint="plan it so, or lower `replicas`")
+        message = f"{title(one)} may start with {least} of {every} pods, but bayplan plans all of them as one gang"
+        yield warning("W506", (*one.route, *path), message, hint="lower `replicas` if fewer pods are enough")
 
 
 def one_by_one(one: Object, route: Route, what: str, hint: str) -> Diagnostic:
     """W512: pods that wait for others of their gang, which waits for them."""
-    message = f"{what}, but a gang of {title(one)} waits for all of its pods: none would ever start"
+    message = f"{what}, but the gang of {title(one)} waits for all of its pods, so none would ever start"
     return error("W512", route, message, hint=hint)

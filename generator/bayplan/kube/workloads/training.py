@@ -1,4 +1,4 @@
-"""PyTorchJob and MPIJob (kubeflow.org): a podSet for each replica type, called as it is in lower case."""
+"""PyTorchJob and MPIJob (kubeflow.org): a podSet for each replica type, with its name in lower case."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ def pytorch_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def mpi_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """`launcher` and `worker`. A launcher that starts when all workers are ready is no part of their gang (W506)."""
+    """`launcher` and `worker`. A launcher that starts when all workers are ready is not in their gang (W506)."""
     slots = tuple(_replica_slots(one, "mpiReplicaSpecs"))
     if text(one.data, "spec", "launcherCreationPolicy") != "WaitForWorkersReady":
         return templates("mpijob", one, slots, _elastic(one, slots))
     workers = [each for each in slots if not (isinstance(each, TemplateSlot) and each.name == "launcher")]
-    message = f"the launcher of {title(one)} starts when all workers are ready, so the gang is the workers alone"
-    hint = "use `launcherCreationPolicy: AtStartup` to place the launcher with them"
+    message = f"the launcher of {title(one)} starts when all workers are ready, so the gang has only the workers"
+    hint = "set `launcherCreationPolicy: AtStartup` to place the launcher with them"
     late = info("W506", (*one.route, "spec", "launcherCreationPolicy"), message, hint=hint)
     return templates("mpijob", one, workers, (late, *_elastic(one, workers)))
 
 
 def _replica_slots(one: Object, key: str) -> Iterator[TemplateSlot | Diagnostic]:
-    """Keys in any case mean the same (training-operator 1.9, `setTypeNamesToCamelCase`)."""
+    """Upper and lower case do not matter in keys (training-operator 1.9, `setTypeNamesToCamelCase`)."""
     types = [each for each in mapping(one.data, "spec", key) if isinstance(each, str)]
     for each in sorted(types, key=lambda each: (each.lower() not in FIRST, each.lower())):
         template_slot = slot(one, each.lower(), ("spec", key, each, "template"))
-        # a launcher that is a worker too has the number 0, and the workers follow
+        # a launcher that is also a worker has the number 0, and the workers follow
         yield numbered(template_slot, get(one.data, "spec", "runLauncherAsWorker") is not True)
 
 
 def _elastic(one: Object, slots: Slots) -> Iterator[Diagnostic]:
     """W506."""
     if get(one.data, "spec", "elasticPolicy"):
-        message = f"{title(one)} is elastic; only its `replicas` are planned, as one gang"
+        message = f"{title(one)} is elastic, but bayplan plans exactly its `replicas`, as one gang"
         yield warning("W506", (*one.route, "spec", "elasticPolicy"), message, hint=GROWS)
     yield from fewer(one, ("spec", "runPolicy", "schedulingPolicy", "minAvailable"), slots)
 
@@ -60,12 +60,12 @@ def ray_cluster(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 
 def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """Those of the cluster that it brings. The pod that submits the job is no part of the gang."""
+    """The podSets of its own cluster. The pod that submits the job is not in the gang."""
     spec: Path = ("spec", "rayClusterSpec")
     if get(one.data, "spec", "clusterSelector"):
-        message = f"{title(one)} runs in a RayCluster that is there, and makes no cluster of its own"
+        message = f"{title(one)} runs in an existing RayCluster and has no pods of its own to place"
         route = (*one.route, "spec", "clusterSelector")
-        return Outcome(None, (error("W503", route, message, hint="place that RayCluster instead"),))
+        return Outcome(None, (error("W502", route, message, hint="place that RayCluster instead"),))
     return templates("rayjob", one, _ray_slots(one, spec), _scaled(one, spec))
 
 
@@ -76,25 +76,27 @@ def _ray_slots(one: Object, spec: Path) -> Iterator[TemplateSlot | Diagnostic]:
 
 
 def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
-    """W506: Ray's autoscaler changes the number of workers, or somebody may."""
+    """W506: Ray's autoscaler changes the number of workers, or users may."""
     if get(one.data, *spec, "enableInTreeAutoscaling") is True:
-        message = f"Ray scales {title(one)} as it runs; only the `replicas` of its worker groups are planned"
+        message = f"Ray scales {title(one)} at run time, but bayplan plans exactly the `replicas` of its worker groups"
         yield warning("W506", (*one.route, *spec, "enableInTreeAutoscaling"), message, hint=GROWS)
         return
     for index, each in enumerate(items(one.data, *spec, "workerGroupSpecs")):
         least, replicas = number_in(each, "minReplicas"), number_in(each, "replicas")
         if least is not None and replicas is not None and least < replicas:
-            message = f'worker group "{text(each, "groupName")}" may shrink to {least}; all {replicas} are planned'
+            message = (
+                f'worker group "{text(each, "groupName")}" may shrink to {least}, but bayplan plans all {replicas}'
+            )
             yield info("W506", (*one.route, *spec, "workerGroupSpecs", index, "minReplicas"), message)
 
 
-# TrainJob (trainer.kubeflow.org): its pod templates stand in the runtime that it names.
+# TrainJob (trainer.kubeflow.org): its pod templates are in the runtime that it names.
 
 GROUP = "trainer.kubeflow.org"
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 SPEC: Path = ("spec", "template", "spec")
 PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
-"""What changes the pods of one TrainJob, in Trainer 2.2, 2.1 and 2.0."""
+"""Fields that change the pods of one TrainJob, in Trainer 2.2, 2.1 and 2.0."""
 
 ASKED: Path = ("spec", "trainer", "numNodes")
 OFFERED: Path = ("spec", "mlPolicy", "numNodes")
@@ -102,13 +104,13 @@ MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets of the runtime, whose templates these are. W507: it is not there; W508: it is not its own."""
+    """The podSets of the runtime, which has the templates. W508: the runtime is missing or not the TrainJob's own."""
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
         called, what = _reference(one)
-        message = f'the pods of {title(one)} are described by {called} "{what}", which is not among the manifests'
-        hint = "read a TrainingRuntime of its own with it, or use a JobSet"
-        return Outcome(None, (error("W507", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
+        message = f'{title(one)} gets its pods from {called} "{what}", which is not among the manifests'
+        hint = "add a TrainingRuntime of its own to the manifests, or use a JobSet"
+        return Outcome(None, (error("W508", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
     wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
     if wrong:
         return Outcome(None, wrong)
@@ -129,34 +131,34 @@ def _is_runtime(each: Object, one: Object) -> bool:
 
 
 def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnostic]:
-    """W508: what is written into a runtime holds for all that use it."""
+    """W508: a change of a runtime applies to all TrainJobs that use it."""
     route, hint = (*one.route, "spec", "runtimeRef"), "give it a TrainingRuntime of its own"
     note = Note("the runtime is here", named(runtime))
     if kind(runtime) == "ClusterTrainingRuntime":
-        message = f"{title(one)} shares {title(runtime)} with the whole cluster, so it cannot be placed alone"
+        message = f"{title(one)} shares {title(runtime)} with the whole cluster, so bayplan cannot place it"
         yield error("W508", route, message, hint=hint, notes=(note,))
         return
     for other in objects:
         same_kind = (group(other), kind(other)) == (GROUP, "TrainJob")
         if same_kind and other.route != one.route and _is_runtime(runtime, other):
-            message = f"{title(one)} shares {title(runtime)} with {title(other)}, so it cannot be placed alone"
+            message = f"{title(one)} shares {title(runtime)} with {title(other)}, so bayplan cannot place it"
             yield error("W508", route, message, hint=hint, notes=(note,))
             return
 
 
 def _patched(one: Object) -> Iterator[Diagnostic]:
-    """W508: what the TrainJob says of its pods is not in the runtime."""
+    """W508: changes of the TrainJob to its pods are not in the runtime."""
     for path in (*(("spec", key) for key in PATCHES), ("spec", "trainer", "resourcesPerNode")):
         if get(one.data, *path):
-            message = f"{title(one)} changes its pods by `{path[-1]}`, and bayplan reads the runtime alone"
-            yield error("W508", (*one.route, *path), message, hint="write it into the TrainingRuntime")
+            message = f"{title(one)} changes its pods with `{path[-1]}`, but bayplan reads only the runtime"
+            yield error("W508", (*one.route, *path), message, hint="move it into the TrainingRuntime")
 
 
 def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
-    """W510: Trainer's coscheduling and volcano plugins make a PodGroup each."""
+    """W510: Trainer's coscheduling and volcano plugins create a PodGroup each."""
     if get(runtime.data, "spec", "podGroupPolicy"):
-        message = f"{title(runtime)} makes a PodGroup of its own for {title(one)}, and pods belong to one gang only"
-        hint = "remove `podGroupPolicy`, or leave the placement out"
+        message = f"{title(runtime)} creates its own PodGroup for {title(one)}, and a pod belongs to only one gang"
+        hint = "remove `podGroupPolicy`, or remove the placement"
         yield error("W510", (*runtime.route, "spec", "podGroupPolicy"), message, hint=hint)
 
 
@@ -183,7 +185,7 @@ def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Obj
 
 
 def volcano_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets are called as the tasks are."""
+    """The podSets have the names of the tasks."""
     slots = tuple(_task_slots(one))
     findings, queue = (*_in_order(one), *_fewer(one, slots)), text(one.data, "spec", "queue")
     return templates("volcano-job", one, slots, findings, queue=queue)
@@ -211,4 +213,4 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         if get(each, "dependsOn"):
             route = (*one.route, "spec", "tasks", index, "dependsOn")
             what = f'task "{text(each, "name")}" waits for another'
-            yield one_by_one(one, route, what, "make a Job of its own of what runs before, and leave `dependsOn` out")
+            yield one_by_one(one, route, what, "run what comes first as a Job of its own, and remove `dependsOn`")

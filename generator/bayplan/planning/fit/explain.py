@@ -1,10 +1,11 @@
-"""What a failed proof means to the one who wrote the plan."""
+"""The diagnostics of a failed proof."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
+from bayplan.core.phrases import count
 from bayplan.kube import quantity
 from bayplan.model.plan import Plan, Pods, all_pods, edit_plan, walk
 from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, least, most
@@ -15,11 +16,11 @@ from bayplan.planning.fit.search import FULL, surely_fits
 def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
     """Neither a placement nor a proof that there is none."""
     route = plan.gangs[0].route if plan.gangs else ()
-    return error("P557", route, f"cannot decide whether the plan fits: {why}", hint=hint)
+    return error("P557", route, f"bayplan cannot decide whether the plan fits: {why}", hint=hint)
 
 
 def impossible(plan: Plan, certificate: Certificate) -> tuple[Diagnostic, ...]:
-    """Why a plan does not fit; only warnings where what must start does."""
+    """The reason why a plan does not fit. Only warnings if what must start together fits."""
     reduced = least(plan)
     if reduced != plan and surely_fits(reduced, FULL):
         return tuple(_shrunk(plan, reduced))
@@ -27,21 +28,21 @@ def impossible(plan: Plan, certificate: Certificate) -> tuple[Diagnostic, ...]:
 
 
 def refused(plan: Plan, why: Certificate) -> Diagnostic:
-    """The error for a plan that does not fit, by what alone stands in the way."""
+    """The error for a plan that does not fit, with the code of the only obstacle if there is one."""
     if why.pods is not None:
         return _one_pod(plan, why.pods)
     message = f"{_subject(why)} {_needs(why)}; {_has(why)}"
     hint = _or(tuple(_described(change) for change in why.changes[:3]))
     if why.channels:
-        return error("P553", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
+        return error("P506", why.place, f"{message}: {_CHANNEL}", hint=hint or _WHOLE_NODE, notes=_notes(why))
     if why.policy:
-        message, hint = f"{message}; with the nodes held back as spares it would fit", _or((SPARE_NODE, hint))
+        message, hint = f"{message}; it would fit on nodes that are reserved as spares", _or((SPARE_NODE, hint))
         return error("P555", why.place, message, hint=hint, notes=_notes(why))
     code = "P554" if why.beside else "P551" if why.level else "P558"
     return error(code, why.place, message, hint=hint, notes=_notes(why))
 
 
-_CHANNEL = "a pod of a ComputeDomain takes the one IMEX channel of its node, so only one such pod runs on a node"
+_CHANNEL = "a node has one IMEX channel, so only one pod of a ComputeDomain runs on it"
 SPARE_NODE = "free a spare node or raise `plan` in the topology"
 _WHOLE_NODE = "let each pod take all accelerators of its node, or set `computeDomain: never`"
 
@@ -68,29 +69,30 @@ def _needs(why: Certificate) -> str:
     return f"{verb} {amounts}" + (f", in one {why.level}" if why.level else "")
 
 
-def _amount(lack: Lack, count: int) -> str:
-    """`16 pods of "worker", one a node` or `4 of "replica" (16 pods, one a node, in one rack)`."""
-    by = "" if lack.binding.startswith("accelerator:") else f" by {_named(lack.binding)}"
-    a_node = f", {'one' if lack.each_node == 1 else lack.each_node} a node{by}" if lack.each_node else ""
-    level = f", in one {lack.level}" if lack.level else ""
+def _amount(lack: Lack, number: int) -> str:
+    """`16 pods of "worker", at most 1 per node` or `4 instances of "replica" (16 pods each, all in one rack)`."""
+    by = "" if lack.binding.startswith("accelerator:") else f" because of {_named(lack.binding)}"
+    a_node = f", at most {lack.each_node} per node{by}" if lack.each_node else ""
+    level = f", all in one {lack.level}" if lack.level else ""
     if lack.unit:
-        return f'{count} of "{lack.name}" ({_pods(lack.size)}{a_node}{level})'
-    return f'{_pods(count)} of "{lack.name}"{a_node}'
+        return f"{_units(lack, number)} ({count(lack.size, 'pod')} each{a_node}{level})"
+    return f"{_units(lack, number)}{a_node}"
 
 
-def _pods(count: int) -> str:
-    return f"{count} pod{'s' * (count != 1)}"
+def _units(lack: Lack, number: int) -> str:
+    """`16 pods of "worker"` or `4 instances of "replica"`."""
+    return f'{count(number, "instance" if lack.unit else "pod")} of "{lack.name}"'
 
 
 def _has(why: Certificate) -> str:
     best = f'{why.level} "{why.best}"' if why.best else f"any {why.level}" if why.level else "the cluster"
     short = [lack for lack in why.lacks if lack.held is not None and lack.held < lack.needed][:3]
     if any(lack.held is None for lack in why.lacks):
-        return f"no {why.level} has room for all of that" if why.level else "the cluster has no room for all of that"
+        return f"no {why.level} has room for all of them" if why.level else "the cluster has no room for all of them"
     if not any(lack.held for lack in why.lacks):
-        return f"no {why.level} has room for any" if why.level else "the cluster has room for none"
-    rooms = " and ".join(str(lack.held) + (f' of "{lack.name}"' if len(why.lacks) > 1 else "") for lack in short)
-    return f"{best}, which has most room, holds {rooms}" if why.best else f"{best} has room for {rooms}"
+        return f"no {why.level} has room for any of them" if why.level else "the cluster has no room for any of them"
+    rooms = " and ".join(_units(lack, lack.held or 0) for lack in short)
+    return f"{best}, the one with the most room, has room for {rooms}" if why.best else f"{best} has room for {rooms}"
 
 
 def _or(ways: tuple[str, ...]) -> str:
@@ -104,12 +106,11 @@ def _described(change: Change) -> str:
     if change.what == "order":
         return f'let gang "{change.name}" depend on {change.value}'
     if change.what == "size":
-        return f'use `size: {change.value}` for group "{change.name}" instead of {change.instead}'
+        return f'set `size: {change.value}` on group "{change.name}" instead of {change.instead}'
     if change.what == "copies":
         return f'run {change.value} of the {change.instead} copies of gang "{change.name}" at a time'
     kind = "group" if change.what == "members" else "podSet"
-    replicas = "replica" if change.value == "1" else "replicas"
-    return f'use {change.value} {replicas} of {kind} "{change.name}" instead of {change.instead}'
+    return f'use {count(int(change.value), "replica")} of {kind} "{change.name}" instead of {change.instead}'
 
 
 def _notes(why: Certificate) -> tuple[Note, ...]:
@@ -117,7 +118,7 @@ def _notes(why: Certificate) -> tuple[Note, ...]:
 
 
 def _row(near: Near) -> str:
-    lost = [f"{count} {reason}" for reason, count in near.unusable.items()]
+    lost = [f"{number} {reason}" for reason, number in near.unusable.items()]
     if near.kept_back:
         lost.append(f"{near.kept_back} above `plan`")
     why = f" ({', '.join(lost)})" if lost else ""
@@ -129,12 +130,11 @@ def _one_pod(plan: Plan, pods: Pods) -> Diagnostic:
     asks, offered = demand(pods, plan.topology), capacity(pool)
     _, name = per_node(asks, offered)
     message = (
-        f'podSet "{pods.spec.name}" asks {_quantity(name, asks[name])} a pod; '
+        f'podSet "{pods.spec.name}" requests {_quantity(name, asks[name])} per pod; '
         f'a node of pool "{pool.name}" has {_quantity(name, offered.get(name, 0))}'
     )
-    return error(
-        "P552", pods.route, message, hint=f"ask for less, or add {_named(name)} to the pool's node if it has more"
-    )
+    hint = f"request less, or correct {_named(name)} of the pool's node in the topology"
+    return error("P552", pods.route, message, hint=hint)
 
 
 def _quantity(name: str, amount: int) -> str:
@@ -149,15 +149,15 @@ def _named(resource: str) -> str:
 
 
 def _shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:
-    """One warning for every group and podSet that can start, but not whole."""
+    """One warning for every group and podSet that can start, but not with all replicas."""
     full = dict(_elastic(plan))
     counts = {route: low for route, low in _elastic(reduced) if low < full[route]}
     for route, low in list(counts.items()):
         counts[route] = most(low, full[route], lambda n, route=route: surely_fits(_sized(plan, {**counts, route: n})))  # type: ignore[misc]
-    for route, count in counts.items():
-        if count < full[route]:
-            message = f"{_titled(plan, route)} fits with {count} of {full[route]} replicas; the rest waits for room"
-            yield warning("P556", route, message, hint="add nodes, or ask for fewer replicas")
+    for route, number in counts.items():
+        if number < full[route]:
+            message = f"{_titled(plan, route)} fits with {number} of {full[route]} replicas; the rest waits for room"
+            yield warning("P556", route, message, hint="add nodes, or use fewer replicas")
 
 
 def _elastic(plan: Plan) -> Iterator[tuple[Route, int]]:

@@ -16,8 +16,8 @@ SEARCH_LIMIT = 300_000
 BUDGET = 4_000_000
 """Steps that fronts may cost before and after first fit is tried: about a tenth of a second, and about a second."""
 
-FINER = "a `separate` level is finer than its group's required level, and no placement keeps the groups further apart"
-COARSER = "separate the groups by the level that they require, or require the level that separates them"
+FINER = "a `separate` level is finer than its group's required level, and no placement separates the groups further"
+COARSER = "set `separate` to the required level, or require the `separate` level"
 
 
 def search(

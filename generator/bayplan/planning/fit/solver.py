@@ -10,8 +10,8 @@ from bayplan.planning.fit.problem import Problem, Vector
 from bayplan.planning.fit.witness import Answer, Choice, NoRoom, Placed, Solved, Unknown, placement
 
 HINT = "install `bayplan[solver]`, which decides more; or give pods of one group equal requests"
-SIMPLER = "give pods of one group equal requests, or render the gangs apart with `--gang`"
-WHY = "there are too many kinds of pods and groups to count"
+SIMPLER = "give pods of one group equal requests, or render the gangs separately with `--gang`"
+WHY = "it has too many different pods and groups to count"
 EFFORT = 2.0
 """CP-SAT's deterministic time: the same answer on every machine."""
 

@@ -69,7 +69,7 @@ KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
 
 
 def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T601, T602, T604, T620, T621."""
+    """T601, T602, T604, T604, T621."""
     route, kind = (*FABRICS, fabric.name), KINDS[fabric.kind]
     yield from _links(fabric, kind, route)
     if not fabric.rails and not kind.empty:
@@ -136,10 +136,10 @@ def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 
 
 def _shared(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """T620: several attachments would be handed one device, and all but the first none (FAB03)."""
+    """T604: several attachments would be handed one device, and all but the first none (FAB03)."""
     if fabric.attach == "shared" and fabric.kind in ALONE:
         message = f'pods cannot share cards of the {fabric.kind} fabric "{fabric.name}": each takes devices of its own'
-        yield error("T620", (*route, "attach"), message, hint=f"take it out, or use {listing(SHARING)}")
+        yield error("T604", (*route, "attach"), message, hint=f"take it out, or use {listing(SHARING)}")
 
 
 def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:

@@ -14,7 +14,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 
 
 def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429, T431 to T433, T435, T436."""
+    """T411, T420 to T424, T429, T429 to T433, T435, T421."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
@@ -31,11 +31,11 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     if queue and topology.queues is not None and queue not in topology.queues:
         hint = suggest(queue, topology.queues, "queues")
         message = f'the default queue "{queue}" is not among the queues'
-        yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+        yield error("T421", ("topology", "spec", "defaults", "queue"), message, hint=hint)
     name = topology.defaults.get("pool")
     if name and topology.pool(name) is None:
         hint = suggest(name, [pool.name for pool in topology.pools], "pools")
-        yield error("T436", ("topology", "spec", "defaults", "pool"), f'there is no pool "{name}"', hint=hint)
+        yield error("T421", ("topology", "spec", "defaults", "pool"), f'there is no pool "{name}"', hint=hint)
     for component, version in topology.versions.items():
         yield from _version(component, version)
 
@@ -69,11 +69,11 @@ def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
         if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
             message = f'accelerator "{name}" of {kind.vendor} has no resource name to count its cards by'
             hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
-            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+            yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
         if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
             message = f'accelerator "{name}" of {kind.vendor} has no device class to claim its cards by'
             hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
-            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+            yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
 
 
 def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -136,7 +136,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
 
 
 def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T630 to T632."""
+    """T630 to T426."""
     for name, kind in topology.accelerators.items():
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
@@ -145,7 +145,7 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
             except ValueError as reason:
                 fault = str(reason)
             if fault:
-                yield error("T632", (*route, "memory"), fault, hint='write it like "80Gi"')
+                yield error("T426", (*route, "memory"), fault, hint='write it like "80Gi"')
         yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))
@@ -155,13 +155,13 @@ def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
         message = f'accelerator "{kind.name}" is of {kind.vendor}, whose cards have no MIG profiles'
-        yield error("T631", (*route, "profile"), message, hint="remove it")
+        yield error("T432", (*route, "profile"), message, hint="remove it")
     elif kind.profile and set(kind.allocators) != {"device-plugin"}:
         message = "slices of one profile are counted, which a device plugin does; DRA and HAMi cut cards themselves"
-        yield error("T631", (*route, "profile"), message, hint="write `allocator: device-plugin`, or remove `profile`")
+        yield error("T432", (*route, "profile"), message, hint="write `allocator: device-plugin`, or remove `profile`")
     if kind.topology_annotated is not None and kind.vendor != "metax":
         message = f'accelerator "{kind.name}" is of {kind.vendor}; only nodes with cards of MetaX have such annotations'
-        yield error("T631", (*route, "topologyAnnotated"), message, hint="remove it")
+        yield error("T432", (*route, "topologyAnnotated"), message, hint="remove it")
 
 
 def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ POOLS: Route = ("topology", "spec", "pools")
 
 
 def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T401, T415, T419, T425, T427."""
+    """T401, T412, T421, T425, T401."""
     yield from _twice(topology)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
@@ -64,7 +64,7 @@ def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         if bad:
             message = f"{listing([name[:80] for name in bad], 'and', most=3)} cannot be the name of a Kubernetes node"
             hint = "use the names that `kubectl get nodes` prints: lower-case letters, digits, dashes and dots"
-            yield error("T415", (*route, "domains", index, "nodes"), message, hint=hint)
+            yield error("T412", (*route, "domains", index, "nodes"), message, hint=hint)
 
 
 def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -77,15 +77,15 @@ def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         unknown = [name for name in names if name not in nodes]
         if unknown:
             message = f'{_nodes(unknown)} in no domain of pool "{pool.name}"'
-            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "check the names")
+            yield error("T421", here, message, hint=did_you_mean(unknown[0], nodes) or "check the names")
         twice = [name for name in names if reasons.setdefault(name, reason) != reason]
         if twice:
             message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
-            yield warning("T427", here, message, hint="one reason is enough")
+            yield warning("T401", here, message, hint="one reason is enough")
 
 
 def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T403; without that, T402, T405, T408 and T428."""
+    """T403; without that, T402, T405, T408 and T401."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         wrong = tuple(_lengths(pool, route))
@@ -122,7 +122,7 @@ def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             )
             message = f"{what} has two lines"
             notes = (Note("the first is here", (*route, "domains", first[domain.path])),)
-            yield error("T428", (*route, "domains", index), message, hint="join their nodes in one line", notes=notes)
+            yield error("T401", (*route, "domains", index), message, hint="join their nodes in one line", notes=notes)
 
 
 def _order(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -163,12 +163,12 @@ LONGEST = 63
 
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T412, T413, T416, T417, T418."""
+    """T412, T413, T416, T416, T418."""
     yield from duplicates([pool.name for pool in topology.pools], POOLS, "name", "T416", "two pools are called", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
         for key, what in (("name", "two levels are called"), ("label", "two levels have the label")):
-            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T417", what, RENAME)
+            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T416", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
@@ -246,7 +246,7 @@ CARDS: Mapping[str, int] = {"gb200": 4, "gb300": 4}
 
 
 def check_nvlink(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T406, T407, T409."""
+    """T406, T406, T409."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         depth = next((depth for depth, level in enumerate(pool.levels) if level.nvlink), None)
@@ -278,7 +278,7 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
             message = f'the NVLink partition "{domain.nvlink_domain}" lies in two domains of the level "{name}"'
             notes = (Note("the other one", (*route, "domains", twin, "nvlinkDomain")),)
             hint = "a partition is one rack or a part of one: correct a line"
-            yield error("T407", here, message, hint=hint, notes=notes)
+            yield error("T406", here, message, hint=hint, notes=notes)
 
 
 def domain_sizes(pool: Pool, depth: int) -> Counter[tuple[str, ...]]:

@@ -202,7 +202,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     cloud = _of(source)
     if cloud is None:
         message = "there are no instances with a place in a network in it"
-        return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
+        return Outcome(None, (error("T530", source.at(), message, hint=HINT),))
     issues: list[Diagnostic] = []
     data = source.documents[0].data
     listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
@@ -229,16 +229,16 @@ def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
     for key in cloud.more.split():
         if get(data, key):
             message = f"the answer goes on: it ends with `{key}`, and what follows is not in the file"
-            yield error("T558", (*at, key), message, hint="ask for all pages, and give them as one list")
+            yield error("T529", (*at, key), message, hint="ask for all pages, and give them as one list")
 
 
 def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     wrong = [each for each in entries if not each.name]
     for each in wrong[:MOST_REPORTED]:
-        yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
+        yield error("T530", each.route, "this entry has no id of an instance", hint=HINT)
     if len(wrong) > MOST_REPORTED:
         message = f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance"
-        yield error("T560", wrong[MOST_REPORTED].route, message, hint=HINT)
+        yield error("T530", wrong[MOST_REPORTED].route, message, hint=HINT)
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -248,7 +248,7 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
         if each.name and earlier is not each and (earlier.path, earlier.reason) != (each.path, each.reason):
             notes = (Note("the first is here", earlier.route),)
             message = f'instance "{each.name}" is listed twice, at different places'
-            yield error("T551", each.route, message, notes=notes, hint="remove the older of the two")
+            yield error("T502", each.route, message, notes=notes, hint="remove the older of the two")
 
 
 def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -261,7 +261,7 @@ def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
 
 
 def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """T563: values that are no label values, and those that meet others thereby."""
+    """T536: values that are no label values, and those that meet others thereby."""
     result: dict[str, str] = {}
     changed: dict[str, Entry] = {}
     for each in {each.path: each for each in placed}.values():
@@ -269,12 +269,12 @@ def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
             short = grouping.value(value) or "none"
             if result.setdefault(short, value) != value:
                 message = f'"{result[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
-                yield error("T563", each.route, message, hint="rename one of the two in the file")
+                yield error("T536", each.route, message, hint="rename one of the two in the file")
             elif short != value:
                 changed.setdefault(value, each)
     for value, each in list(changed.items())[:1]:
         message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
-        yield info("T563", each.route, message, hint=LABEL_VALUES)
+        yield info("T536", each.route, message, hint=LABEL_VALUES)
 
 
 def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:

@@ -137,7 +137,7 @@ def _number(digits: str) -> tuple[int, str, str]:
 
 def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tuple[Diagnostic, ...]]:
     """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
-    these, and T565 says which are left out."""
+    these, and T510 says which are left out."""
     linked = (node for node in nodes if node.levels and node.levels[-1].nvlink)
     above = grouped(((node.levels, node.path[-1]), node.path[:-1]) for node in linked)
     depth: dict[tuple[Level, ...], int] = {}
@@ -166,7 +166,7 @@ def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
     message = (
         f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
     )
-    return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
+    return warning("T510", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
 
 
 def toleration(key: str, value: str, effect: str) -> dict[str, str]:

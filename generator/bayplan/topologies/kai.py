@@ -34,7 +34,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     topologies = [(route, data) for route, data in objects if is_kind(data, GROUP, "Topology")]
     faults = tuple(d for route, data in topologies for d in _faults(route, data))
     if faults or not topologies:
-        wrong = faults or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
+        wrong = faults or (error("T530", source.at(), "there is no Topology of KAI in it", hint=HINT),)
         return Outcome(None, wrong)
     taken: set[str] = set()
     pools = tuple(_pool(data, taken) for _, data in topologies)
@@ -67,7 +67,7 @@ def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
         fault = wrong_order(labels)
     if fault:
         message = f'Topology "{text(data, "metadata", "name")}" is none that KAI takes: {fault}'
-        yield error("T566", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")
+        yield error("T461", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")
 
 
 def _pool(data: Any, taken: set[str]) -> Pool:

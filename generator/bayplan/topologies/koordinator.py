@@ -115,13 +115,13 @@ def _topology(source: SourceFile) -> Outcome[ClusterTopology]:
     number = next((i for i, each in enumerate(source.documents) if is_topology(each.data)), None)
     if number is None:
         hint = "give what `kubectl get clusternetworktopologies -o yaml` prints"
-        return Outcome(None, (error("T465", source.at(), "there is no ClusterNetworkTopology in it", hint=hint),))
+        return Outcome(None, (error("T461", source.at(), "there is no ClusterNetworkTopology in it", hint=hint),))
     route: Route = (*source.at(number), "spec", "networkTopologySpec")
     layers = list(read_layers(source.documents[number].data))
     sorted_layers, broken = ordered(layers)
     if broken:
         hint = "a chain starts at NodeTopologyLayer and goes up by parentTopologyLayer, over every entry once"
-        return Outcome(None, (error("T465", route, f"the layers are no chain: {broken}", hint=hint),))
+        return Outcome(None, (error("T461", route, f"the layers are no chain: {broken}", hint=hint),))
     issues = tuple(_label_findings(sorted_layers, route))
     if has_errors(issues):
         return Outcome(None, issues)
@@ -135,7 +135,7 @@ def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnosti
         at = (*route, each.place, "labelKey")
         if each.name != NODE_LAYER and not each.labels:
             hint = "name the node label that tells the domain"
-            yield error("T466", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
+            yield error("T461", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
         elif len(each.labels) > 1:
             message = f'layer "{each.name}" has {len(each.labels)} labels; "{each.labels[0]}" is taken'
             yield warning("T467", at, message, hint="give pools that use another label a list of levels of their own")

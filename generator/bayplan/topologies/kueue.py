@@ -266,7 +266,7 @@ def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list
         elif wanted:
             message = f'ResourceFlavor "{name(flavor)}" names the Topology "{wanted}", which is not among the objects'
             route = (*flavor.route, "spec", "topologyName")
-            faults.append(error("T462", route, message, hint=suggest(wanted, by_name)))
+            faults.append(error("T460", route, message, hint=suggest(wanted, by_name)))
     for each in topologies:
         if name(each) not in used:
             pool = label_pool(dns_label(name(each)) or "pool", _labels(each), names)

@@ -43,7 +43,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     documents = [(number, each.data) for number, each in enumerate(source.documents) if _groups(each.data)]
     if not documents:
         message = "there is no `clusterConfig` with groups of machines in it"
-        return Outcome(None, (error("T569", source.at(), message, hint=HINT),))
+        return Outcome(None, (error("T617", source.at(), message, hint=HINT),))
     place, data = documents[0]
     at: Route = (*source.at(place), WORD)
     issues: list[Diagnostic] = []
@@ -62,14 +62,14 @@ HINT = "give the cluster-config.yaml that `l8k discover` writes"
 
 def _pool(data: Any, at: Route, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     if not isinstance(data, dict):
-        issues.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
+        issues.append(error("T617", at, "a group of machines is a mapping", hint=HINT))
         return
     selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
     name = grouping.dns_label(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
         message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
-        issues.append(info("T569", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
+        issues.append(info("T617", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
     yield Pool(grouping.free(name, taken), NodeShape(node_selector=selector), (), (Domain((), nodes),) if nodes else ())
 
 
@@ -89,12 +89,12 @@ def _fabrics(data: Any, at: Route, issues: list[Diagnostic]) -> dict[str, Fabric
     if not kind or not any(rails):
         what = "no profile says how pods are attached" if not kind else "no port is for traffic between nodes"
         message = f"{what}, so the topology has no fabric"
-        issues.append(info("T569", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
+        issues.append(info("T617", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
         return {}
     buckets = {(text(each, "gpuType") or n, len(own)) for n, (each, own) in enumerate(zip(groups, rails, strict=True))}
     if len(buckets) > 1:
         message = f"{len(buckets)} groups of machines differ in GPUs or rails; networks may have their names at the end"
-        issues.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
+        issues.append(warning("T617", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
     longest = max(rails, key=len)
     most = dict(longest)
     multirail = get(data, "profile", "multirail")

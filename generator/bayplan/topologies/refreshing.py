@@ -30,7 +30,7 @@ MOST = 50
 def report(
     old: ClusterTopology, new: ClusterTopology, compared: Comparison, known: frozenset[int]
 ) -> tuple[Diagnostic, ...]:
-    """T570 to T573, T575 to T577. `known`: the pools of the file that sources know, by number."""
+    """T570 to T445, T575 to T576. `known`: the pools of the file that sources know, by number."""
     issues: list[Diagnostic] = []
     pools = {new.pools[pair.after].name: pair.before for pair in compared.pairs if pair.before in known}
     for name, index in pools.items():
@@ -95,19 +95,19 @@ def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Itera
 def _report_nodes(
     pool: Pool, gone: Sequence[Group], moved: Sequence[Group], new: Sequence[Group], route: Route
 ) -> Iterator[Diagnostic]:
-    """T572, T577 and T576."""
+    """T571, T576 and T576."""
     place = (*route, "domains")
     if gone:
         message = f"{_count_nodes(gone, pool)} in no source, and taken out: {_node_names(gone)}"
         hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
-        yield warning("T572", place, message, hint=hint)
+        yield warning("T571", place, message, hint=hint)
     if moved:
         lines = [
             (f"{_listed(each.nodes)}: from {_place_name(each.before)} to {_place_name(each.after)}", None)
             for each in moved
         ]
         message = f"{_count_nodes(moved, pool)} in another place now: {_node_names(moved)}"
-        yield info("T577", place, message, notes=_notes(lines, route))
+        yield info("T576", place, message, notes=_notes(lines, route))
     if new:
         yield info("T576", place, f"{_count_nodes(new, pool)} new: {_node_names(new)}")
 
@@ -132,11 +132,11 @@ def _place_name(place: Place | None) -> str:
 
 
 def _report_unknown(old: ClusterTopology, known: frozenset[int]) -> Iterator[Diagnostic]:
-    """T573."""
+    """T445."""
     for index, pool in enumerate(old.pools):
         if index not in known:
             message = f'no source knows a node of pool "{pool.name}"; it stays as it is'
-            yield warning("T573", (*POOLS, index, "name"), message, hint="remove it if its nodes are gone")
+            yield warning("T445", (*POOLS, index, "name"), message, hint="remove it if its nodes are gone")
 
 
 def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagnostic]:
@@ -183,7 +183,7 @@ class Rows(NamedTuple):
 
 
 def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, issues: list[Diagnostic]) -> Rows:
-    """The rows of `old` brought up to date. T574: nodes that a level is missing for, which only the file has."""
+    """The rows of `old` brought up to date. T440: nodes that a level is missing for, which only the file has."""
     by_unit = _by_unit(new, units)
     paths = ((units.paths.get(units.old(domain.path)), index) for index, domain in enumerate(old.domains))
     owners = grouped((now, index) for now, index in paths if now is not None)
@@ -341,7 +341,7 @@ def _unplaceable(old: Pool, units: Units, nodes: Sequence[str], route: Route) ->
     names = " and ".join(f'"{level.name}"' for depth, level in enumerate(old.levels) if depth not in depths)
     shown = hostlist.compress(nodes)
     message = f'nothing says in which {names} of pool "{old.name}" the new nodes {shown[:200]} are'
-    return error("T574", route, message, hint="add a source that knows the level, or put the nodes in by hand")
+    return error("T440", route, message, hint="add a source that knows the level, or put the nodes in by hand")
 
 
 STATES = ("cordoned", "notReady", "unhealthy")
@@ -351,7 +351,7 @@ STATES = ("cordoned", "notReady", "unhealthy")
 def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str] = STATES) -> Outcome[tuple[Edit, ...]]:
     """What makes the file say what the sources say. `states`: those that the sources speak of at all.
 
-    T574 where new nodes cannot be placed; T570 to T577 say what becomes of the file. Routes are the file's.
+    T440 where new nodes cannot be placed; T570 to T576 say what becomes of the file. Routes are the file's.
     """
     compared = compare(old, new)
     issues: list[Diagnostic] = []

@@ -143,7 +143,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     fabrics = _fabrics([each for each in slices if each.node], issues) if nodes else {}
     if not nodes and not issues:
         message = "no slice names a node and a GPU, or a place in a network"
-        issues.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
+        issues.append(error("T530", slices[0].route if slices else source.at(), message, hint=HINT))
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     part = grouping.part("cluster", grouping.in_order(nodes), source, options)
@@ -199,11 +199,11 @@ def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:
 
 
 def _partial(slices: Sequence[Slice]) -> Iterator[Diagnostic]:
-    """T561: pools of which slices are missing hold too few devices."""
+    """T529: pools of which slices are missing hold too few devices."""
     for (driver, pool), held in grouped(((each.driver, each.pool), each) for each in slices).items():
         if len(held) < held[0].wanted and driver in (GPUS, CARDS):
             message = f'{len(held)} of {held[0].wanted} slices of pool "{pool}" of {driver} are here'
-            yield error("T561", held[0].route, message, hint=HINT)
+            yield error("T529", held[0].route, message, hint=HINT)
 
 
 class Node(NamedTuple):
@@ -261,13 +261,13 @@ def _report(name: str, node: Node) -> Iterator[Diagnostic]:
         (one, _), (other, route) = list(node.places.items())[:2]
         message = f'network cards of node "{name}" are at {"/".join(one)} and at {"/".join(other)}'
         notes = (Note("one of the first is here", node.places[one]),)
-        yield error("T564", route, message, notes=notes, hint="a node has one place; correct its labels")
+        yield error("T474", route, message, notes=notes, hint="a node has one place; correct its labels")
     if len(node.products) > 1:
         message = f'node "{name}" has {len(node.products)} kinds of GPU: {", ".join(sorted(node.products))}'
         yield warning("T553", node.route, message, hint="a pool has one kind; describe such nodes by hand")
     if node.unhealthy:
         message = f'node "{name}" has tainted GPUs, such as {node.unhealthy[0]}, and is taken for unhealthy'
-        yield info("T562", node.route, message, hint="import again when the taints are gone")
+        yield info("T513", node.route, message, hint="import again when the taints are gone")
 
 
 def _node(name: str, node: Node) -> SourceNode:

@@ -255,7 +255,7 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, issues: list[Diagnost
     if crossed:
         message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
         hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
-        issues.append(warning("T543", route, message, hint=hint))
+        issues.append(warning("T510", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 
 

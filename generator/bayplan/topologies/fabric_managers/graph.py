@@ -114,7 +114,7 @@ def _report_bridges(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at
     shown = [f"{host} ({', '.join(_cables(fabric, groups, host, home))})" for host, home in homes.items()]
     message = f"{len(homes)} hosts hang on leaf switches of several groups that no other host joins: {some(shown)}"
     hint = "look at these cables; the hosts are kept below the switches with most of their adapters, without the others"
-    return warning("T549", fabric.places.get(next(iter(homes)), at), message, hint=hint)
+    return warning("T545", fabric.places.get(next(iter(homes)), at), message, hint=hint)
 
 
 def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[str]:
@@ -292,7 +292,7 @@ def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) ->
             f'left out: {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
         )
         hint = "storage and management hang there; describe them in a pool of their own if pods run on them"
-        issues.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
+        issues.append(warning("T515", fabric.places.get(unexpected[0], at), message, hint=hint))
     gone = set(unexpected)
     return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})
 

@@ -90,22 +90,22 @@ def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic])
 
 
 def _report_twice(twice: Mapping[str, Adapter], result: FabricHosts, issues: list[Diagnostic]) -> None:
-    """T531: a name that two machines have would tie their switches together."""
+    """T502: a name that two machines have would tie their switches together."""
     for name, each in twice.items():
         message = f'left out: two adapters call themselves "{each.device}" of host "{name}"'
-        issues.append(warning("T531", each.route, message, hint="name each host differently"))
+        issues.append(warning("T502", each.route, message, hint="name each host differently"))
         del result.hosts[name], result.places[name]
 
 
 def _keep(result: FabricHosts, node_names: Container[str], at: Route, issues: list[Diagnostic]) -> None:
-    """T538: hosts that another source does not know as nodes."""
+    """T515: hosts that another source does not know as nodes."""
     strange = [name for name in result.hosts if name not in node_names]
-    issues += left_out("T538", strange, "hosts of the fabric that are no nodes of the other source", at)
+    issues += left_out("T515", strange, "hosts of the fabric that are no nodes of the other source", at)
     _remove(result, strange)
 
 
 def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
-    """T538: hosts that nobody knows as nodes, and that look like none. One that is called like its neighbours has lost
+    """T515: hosts that nobody knows as nodes, and that look like none. One that is called like its neighbours has lost
     its links, which T545 tells."""
     sizes = Counter(map(len, result.hosts.values()))
     usual = max(sizes.items(), key=lambda each: (each[1], each[0]))[0] if sizes else 0
@@ -120,7 +120,7 @@ def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
     ]
     shown = [f"{name} ({len(result.hosts[name])} of {usual})" for name in strange]
     why = "hosts that look like no compute nodes, by their name or their number of adapters"
-    issues += left_out("T538", shown, why, result.places[strange[0]] if strange else at, KEEP)
+    issues += left_out("T515", shown, why, result.places[strange[0]] if strange else at, KEEP)
     _remove(result, strange)
 
 

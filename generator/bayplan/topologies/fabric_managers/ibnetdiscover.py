@@ -112,21 +112,21 @@ def _read(source: SourceFile, issues: list[Diagnostic]) -> Read:
 def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
     shown = line if len(line) < 60 else f"{line[:57]}..."
     if last:
-        return error("T541", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
+        return error("T529", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
     message = f'a line that ibnetdiscover does not print: "{shown}"'
-    return error("T542", (*at, AT, number, 1), message, hint="give what it prints, unchanged and in English")
+    return error("T530", (*at, AT, number, 1), message, hint="give what it prints, unchanged and in English")
 
 
 WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
 
 
 def _missing(read: Read, at: Route) -> Iterator[Diagnostic]:
-    """T541: the other end of a link has no block."""
+    """T529: the other end of a link has no block."""
     missing = [seen for end, seen in read.ends.items() if end not in read.names]
     if missing:
         names = some([f'"{name}"' for name, _ in missing])
         message = f"the output is cut off: ports lead to {len(missing)} switches or adapters without a block: {names}"
-        yield error("T541", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
+        yield error("T529", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
 
 
 def _adapters(read: Read, at: Route) -> Iterator[Adapter]:

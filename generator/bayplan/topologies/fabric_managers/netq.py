@@ -75,7 +75,7 @@ Link = tuple[str, str, Mapping[str, Any], Route]
 
 
 def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnostic]) -> Iterator[Link]:
-    """The two ends of every link; T541 where one is not among the nodes."""
+    """The two ends of every link; T529 where one is not among the nodes."""
     strange: dict[str, Route] = {}
     for n, each in enumerate(items(data, "links")):
         low, _, high = text(each, "id").partition(BETWEEN)
@@ -88,7 +88,7 @@ def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnos
     if strange:
         shown = some([f'"{each}"' for each in strange])
         message = f"links lead to {len(strange)} nodes that are not listed: {shown}"
-        issues.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
+        issues.append(error("T529", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
 
 
 def _adapters(links: list[Link], nodes: Mapping[str, Node]) -> Iterator[Adapter]:

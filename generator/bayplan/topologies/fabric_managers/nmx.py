@@ -88,7 +88,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
             continue
         if node in seen:
             message = f'compute node "{name}" is listed twice'
-            issues.append(error("T531", (*at, n, "Name"), message, hint="a node is in one tray: remove one of them"))
+            issues.append(error("T502", (*at, n, "Name"), message, hint="a node is in one tray: remove one of them"))
             continue
         seen[node] = (*at, n)
         renamed.note(name, node)
@@ -99,7 +99,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
     issues += renamed.reported(at)
     issues += left_out("T537", nameless, "compute nodes whose name is no node's", at)
     hint = "their NVLink fabric is not up; import the Kubernetes nodes too where pods may run on them all the same"
-    issues += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
+    issues += left_out("T557", homeless, "compute nodes without an NVLink domain", at, hint)
 
 
 def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
@@ -111,10 +111,10 @@ def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
 
 
 def _report_unhealthy(unhealthy: list[Tray], at: Route) -> Iterator[Diagnostic]:
-    """T546."""
+    """T513."""
     if unhealthy:
         names = some([f"{each.name} ({each.health})" for each in unhealthy])
         hint = "import again when they are healthy"
         yield info(
-            "T546", unhealthy[0].route or at, f"{len(unhealthy)} compute nodes are not healthy: {names}", hint=hint
+            "T513", unhealthy[0].route or at, f"{len(unhealthy)} compute nodes are not healthy: {names}", hint=hint
         )

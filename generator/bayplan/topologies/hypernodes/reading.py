@@ -66,7 +66,7 @@ MOST_TRIES = 20_000_000
 def expanded(
     hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
 ) -> tuple[list[ReadHyperNode], list[Diagnostic]]:
-    """The HyperNodes with a member for each node that they select; T567 for members that select none."""
+    """The HyperNodes with a member for each node that they select; T437 for members that select none."""
     if not nodes or not keys(hyper_nodes):
         return list(hyper_nodes), []
     index: dict[tuple[str, str], dict[str, Labels]] = {}
@@ -79,7 +79,7 @@ def expanded(
     if len(reported) > MOST_REPORTED:
         message = f"none of the {len(nodes)} nodes is one that {len(reported) - MOST_REPORTED} more members select"
         reported[MOST_REPORTED:] = [
-            warning("T567", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
+            warning("T437", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
         ]
     return result, reported
 
@@ -92,7 +92,7 @@ def _members(each: ReadHyperNode, index: NodeIndex, reported: list[Diagnostic]) 
             continue
         if not chosen:
             message = f'none of the {len(index.nodes)} nodes is one that HyperNode "{each.name}" selects here'
-            reported.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
+            reported.append(warning("T437", member.route, message, hint="correct the selector, or give all nodes"))
         yield from (member._replace(name=name) for name in sorted(chosen, key=natural))
 
 
@@ -171,24 +171,24 @@ def _read(
 
 
 def _broken(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """T454: what the API server would refuse, or would take for one object."""
+    """T461: what the API server would refuse, or would take for one object."""
     first: dict[str, ReadHyperNode] = {}
     for each in hyper_nodes:
         if not each.name or each.tier is None or each.tier < 0:
             message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
-            yield error("T454", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
+            yield error("T461", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
         elif not is_dns_subdomain(each.name):
             message = f'"{each.name[:80]}" is no name of a HyperNode'
-            yield error("T454", (*each.route, "metadata", "name"), message, hint="names are lower-case, as of hosts")
+            yield error("T461", (*each.route, "metadata", "name"), message, hint="names are lower-case, as of hosts")
         elif each.name in first:
             notes = (Note("the first is here", first[each.name].route),)
             message = f'HyperNode "{each.name}" is there twice'
-            yield error("T454", (*each.route, "metadata", "name"), message, notes=notes, hint="remove or rename one")
+            yield error("T461", (*each.route, "metadata", "name"), message, notes=notes, hint="remove or rename one")
         first.setdefault(each.name, each)
         for member in each.of(NODE):
             if not is_dns_subdomain(member.name):
                 message = f'"{member.name[:80]}" is no name of a node'
-                yield error("T454", member.route, message, hint="names are lower-case, as of hosts")
+                yield error("T461", member.route, message, hint="names are lower-case, as of hosts")
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:

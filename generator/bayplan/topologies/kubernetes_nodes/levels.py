@@ -281,14 +281,14 @@ def even(parents: Places) -> bool:
 def report_incomplete(
     groups: Sequence[NodeGroup], tiers: Sequence[Tier], where: str, excluded: bool, report: Report
 ) -> None:
-    """T503, or T504 where they are to be left out: nodes that lack a label that others have."""
+    """T503, or T503 where they are to be left out: nodes that lack a label that others have."""
     reported: set[str] = set()
     for tier in tiers if groups else ():
         lacking = nodes_of(each for each in groups if not each.labels.get(tier.label))
         new = [name for name in lacking if name not in reported and tier.label != CLIQUE]
         reported.update(new)
         if new and excluded:
-            report.info("T504", new, f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
+            report.info("T503", new, f'{has(new)} no label "{tier.label}": {len(new)} left out of {where}')
         elif new:
             having = nodes_of(each for each in groups if each.labels.get(tier.label))
             others = f', unlike "{having[0]}" and others of {where}' if having else ""

@@ -78,7 +78,7 @@ def _report_short(key: str, allocatable: int, wanted: int, names: Sequence[str],
         report.warning("T513", names, message, hint=hint)
     else:
         message = f'{has(names)} {allocatable} of "{key}" in status.allocatable, the nodes beside {wanted}'
-        report.warning("T523", names, message, hint="counted as unhealthy: look at the cards and their driver")
+        report.warning("T513", names, message, hint="counted as unhealthy: look at the cards and their driver")
 
 
 # One pool for each set of devices, with the smallest amounts that its nodes offer.

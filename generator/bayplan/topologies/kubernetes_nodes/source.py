@@ -25,7 +25,7 @@ MOST_CARDS = 1024
 
 
 def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
-    """T526 for every kind of node that has such a thing among what is written to the file."""
+    """T501 for every kind of node that has such a thing among what is written to the file."""
     reported, good, checked = 0, {""}, set[int]()
     for each in all_nodes.groups:
         declared = [key for key, value in each.labels.items() if value not in good and key in keys]
@@ -39,7 +39,7 @@ def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
             if reported <= MOST:
                 name = each.names[0]
                 hint = "names and values are letters, digits, dashes, dots and underscores: who wrote this file?"
-                yield error("T526", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
+                yield error("T501", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
 
 
 def _label(group: NodeGroup, key: str, good: set[str]) -> str:

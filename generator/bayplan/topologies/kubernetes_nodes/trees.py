@@ -278,7 +278,7 @@ def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: s
 
 
 def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None:
-    """T520: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
+    """T505: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
     unknown = Counter(row.path[: depth + 1] for row in tree.rows if not clique(row.group) for _ in row.group.names)
     linked = (row for row in tree.rows if clique(row.group))
     held = placed((row.path[: depth + 1], (clique(row.group),), row.group) for row in linked)
@@ -291,7 +291,7 @@ def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None
             f' and "{few[0]}", {as_said(names)}'
         )
         hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong? Parts of equal size would become a level'
-        report.error("T520", names, message, hint=hint)
+        report.error("T505", names, message, hint=hint)
 
 
 def _difference(parts: Places) -> int:
@@ -300,7 +300,7 @@ def _difference(parts: Places) -> int:
 
 
 def _report_spread(rows: Sequence[Row], depth: int, level: Level, report: Report) -> None:
-    """T521: a clique in two racks."""
+    """T505: a clique in two racks."""
     held = placed((clique(row.group), row.path[: depth + 1], row.group) for row in rows)
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
@@ -311,7 +311,7 @@ def _report_spread(rows: Sequence[Row], depth: int, level: Level, report: Report
             f' and in "{few[-1]}", {as_said(names)}'
         )
         hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong?'
-        report.error("T521", names, message, hint=hint)
+        report.error("T505", names, message, hint=hint)
 
 
 class FamilyTree(NamedTuple):
@@ -346,7 +346,7 @@ def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyT
 
 
 def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
-    """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
+    """Those that may hang on no tree. T503, or T503, for GPU nodes whose labels tell neither product nor place, where
     others have both; other flat pools are reported (T518)."""
     treed = [each for each in grown if each.tree.levels and each.family.machine.resource]
     lost = [each for each in grown if treed and _lost(each)]
@@ -364,7 +364,7 @@ def _report_lost(names: Sequence[str], like: FamilyTree, excluded: bool, report:
     label, other = like.tree.levels[-1].label, nodes_of(like.family.groups)[0]
     if excluded:
         message = f'{has(names)} no label "{label}", and none of GPUs: {len(names)} left out'
-        report.info("T504", names, message)
+        report.info("T503", names, message)
     else:
         message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.family.name}"'
         report.error("T503", names, message, hint=levels.LABEL_THEM)
@@ -440,14 +440,14 @@ _HASH = re.compile(r"x[0-9a-f]{16}")
 
 
 def _report_hashes(tree: Tree, where: str, report: Report) -> None:
-    """T512: what is too long for a label, Topograph writes as a hash (v1.0, pkg/engines/k8s/labeler.go)."""
+    """T536: what is too long for a label, Topograph writes as a hash (v1.0, pkg/engines/k8s/labeler.go)."""
     for depth, level in enumerate(tree.levels):
         row = next((row for row in tree.rows if _HASH.fullmatch(row.path[depth])), None)
         if row and "topo" in level.label:
             message = (
                 f'"{row.path[depth]}" and the like in "{level.label}" of {where} stand for names too long for labels'
             )
-            report.info("T512", row.group.names, message, hint="another source may know the names")
+            report.info("T536", row.group.names, message, hint="another source may know the names")
 
 
 def _report_flat(family: Family, report: Report) -> None:

@@ -97,12 +97,12 @@ def _same_rail(one: Rail, other: Rail) -> bool:
 
 
 def _agreed(mine: Any, theirs: Any, nothing: Any, where: str, first: Part, second: Part, issues: Issues) -> Any:
-    """What either says. T618: two things at once."""
+    """What either says. T438: two things at once."""
     if mine == nothing:
         return theirs
     if theirs not in (nothing, mine):
         message = f"{where} is {_shown(mine)} in {first.source}, and {_shown(theirs)} in {second.source}"
-        issues.append(error("T618", (), message, hint="correct one of them, or leave one source out"))
+        issues.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
     return mine
 
 

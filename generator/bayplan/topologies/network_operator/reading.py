@@ -309,21 +309,21 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     listed = [*_distinct(networks(objects)), *_spectrum(objects)]
     fabrics = _fabrics(listed, objects, issues)
     if not fabrics:
-        issues.append(error("T616", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
+        issues.append(error("T530", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
         return Outcome(None, tuple(issues))
     topology = ClusterTopology("cluster", (Pool("nodes", NodeShape()),), fabrics=fabrics)
     return Outcome(Part(topology, source=source.name), tuple(issues))
 
 
 def _broken(objects: Sequence[Object]) -> Iterator[Diagnostic]:
-    """T616: texts in objects that are no JSON."""
+    """T530: texts in objects that are no JSON."""
     for one in objects:
         for path in (("spec", "ipam"), ("spec", "config")) if group(one) in GROUPS else ():
             content = text(one.data, *path)
             if content.strip() and not isinstance(parsed(content), dict):
                 route: Route = (*one.route, *path)
                 message = f"`{path[-1]}` of {title(one)} is no JSON"
-                yield error("T616", route, message, hint="`bayplan lint` says more of such objects")
+                yield error("T530", route, message, hint="`bayplan lint` says more of such objects")
 
 
 def _distinct(listed: Iterator[Network]) -> Iterator[Network]:

@@ -135,16 +135,16 @@ def _level(text: str) -> Level:
 
 
 def names_in(text: Any, route: Route, issues: list[Diagnostic]) -> tuple[str, ...]:
-    """The names of a hostlist; T470 or T477 where there is no reading it."""
+    """The names of a hostlist; T530 or T529 where there is no reading it."""
     written = str(text)
     truncated = written.count("[") > written.count("]") or written.endswith(("...", "\u2026", ","))
     if truncated:
-        issues.append(error("T477", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
+        issues.append(error("T529", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
         return ()
     try:
         return hostlist.expand(written)
     except ValueError as reason:
-        issues.append(error("T470", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
+        issues.append(error("T530", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
         return ()
 
 
@@ -167,7 +167,7 @@ def _names(network: Network) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for unit in network.units:
         if unit.name in seen:
-            yield error("T471", unit.route, f'"{unit.name}" is described twice; slurmctld stops at that', hint=RENAME)
+            yield error("T502", unit.route, f'"{unit.name}" is described twice; slurmctld stops at that', hint=RENAME)
         seen.add(unit.name)
         if len(unit.name) > LONGEST_NAME:
             message = f'the name "{unit.name[:40]}..." has {len(unit.name)} characters; Slurm takes {LONGEST_NAME}'
@@ -178,7 +178,7 @@ def _names(network: Network) -> Iterator[Diagnostic]:
     total = sum(len(unit.nodes) for unit in network.units)
     if total > MOST_NODES:
         message = f'topology "{network.name}" lists {total} nodes; a Slurm cluster has at most {MOST_NODES}'
-        yield error("T481", network.route, message, hint="split the cluster")
+        yield error("T480", network.route, message, hint="split the cluster")
 
 
 RENAME = "give each its own name"
@@ -196,14 +196,14 @@ def _two_places(network: Network) -> Iterator[Diagnostic]:
 
 
 def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
-    """T551: a node twice in one unit; T552: names that only upper and lower case tell apart."""
+    """T502: a node twice in one unit; T552: names that only upper and lower case tell apart."""
     names: dict[str, str] = {}
     nodes: dict[str, str] = {}
     for unit in network.units:
         twice = [node for node, times in Counter(unit.nodes).items() if times > 1]
         if twice:
             message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
-            yield error("T551", unit.route, message, hint="list each node once")
+            yield error("T502", unit.route, message, hint="list each node once")
         for spellings, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
             other = next((name for name in listed if spellings.setdefault(name.lower(), name) != name), "")
             if other:
@@ -238,14 +238,14 @@ def _tree(network: Network) -> Iterator[Diagnostic]:
     for unit in network.units:
         if unit.nodes and unit.children:
             message = f'switch "{unit.name}" has nodes and switches; Slurm then leaves out the switches'
-            yield error("T478", unit.route, message, hint="put the nodes on a leaf switch below it")
+            yield error("T532", unit.route, message, hint="put the nodes on a leaf switch below it")
         for child in unit.children:
             if child not in units:
                 message = f'switch "{unit.name}" has the child "{child}", which is not described'
-                yield error("T472", unit.route, message, hint=f"add a line for {child}")
+                yield error("T532", unit.route, message, hint=f"add a line for {child}")
             elif parent.setdefault(child, unit.name) != unit.name:
                 message = f'switch "{child}" hangs on "{parent[child]}" and on "{unit.name}"; Slurm keeps the last'
-                yield error("T484", unit.route, message, hint="merge the planes of switches with the same children")
+                yield error("T532", unit.route, message, hint="merge the planes of switches with the same children")
     yield from _circles(units, parent)
 
 
@@ -260,20 +260,20 @@ def _circles(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[D
         if last not in safe and last in parent:
             circle = [*path, parent[last]]
             shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
-            yield error("T473", unit.route, f"switches in a circle: {' < '.join(shown)}")
+            yield error("T532", unit.route, f"switches in a circle: {' < '.join(shown)}")
         safe |= path.keys()
     yield from _too_deep(units, parent)
 
 
 def _too_deep(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """T479 for the first switch that stands too deep."""
+    """T480 for the first switch that stands too deep."""
     for name, unit in units.items():
         depth, above = 1, name
         while above in parent and depth <= DEEPEST:
             depth, above = depth + 1, parent[above]
         if depth > DEEPEST:
             message = f'switch "{name}" stands {depth} levels deep or more; Slurm takes {DEEPEST}'
-            yield error("T479", unit.route, message)
+            yield error("T480", unit.route, message)
             return
 
 

@@ -45,7 +45,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     relevant = (each for each in held if alone or each[1] != "slurm.conf" or "nodename" in each[2].lower())
     read_all = [(at, _read(at, key, content, options)) for at, key, content in relevant]
     if not read_all:
-        return Outcome(None, (error("T560", source.at(), "there is no topology and no node in it", hint=HINT),))
+        return Outcome(None, (error("T530", source.at(), "there is no topology and no node in it", hint=HINT),))
     issues = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
     parts = [
         outcome.value._replace(places=dict.fromkeys(outcome.value.places, at), source=source.name)
@@ -65,7 +65,7 @@ def _read(at: Route, key: str, content: str, options: ReadOptions) -> Outcome[Pa
     """What one file says, with all that is found at its key."""
     documents = read(key, content.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
     if key == "topology.yaml" and not documents:
-        return Outcome(None, (error("T485", at, "the topology.yaml is no YAML", hint=HINT),))
+        return Outcome(None, (error("T530", at, "the topology.yaml is no YAML", hint=HINT),))
     outcome: Outcome[Part] = import_module(f"bayplan.topologies.slurm.{FILES[key]}").new(
         SourceFile(key, content, documents), options
     )

@@ -31,7 +31,7 @@ MOST = 1024
 def cards(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, int]:
     """Type and number of the GPUs in a list of generic resources; a type may be unsaid."""
     result, faults = _cards(text)
-    issues += (error("T560", route, message, hint="write it like gpu:gb200:4") for message in faults)
+    issues += (error("T530", route, message, hint="write it like gpu:gb200:4") for message in faults)
     if len(result) > 1:
         content = " and ".join(f"{count} {kind or 'others'}" for kind, count in result)
         message = f"the nodes have {content}: a pool has one kind of GPU, so they are counted together"
@@ -115,24 +115,24 @@ def records(content: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]
         line = Line("nodename", pairs, (*at, AT, number, 1))
         if "state" not in pairs or "cputot" not in pairs:
             message = f'what is said of node "{pairs.get("nodename", "")[:80]}" is cut off'
-            issues.append(error("T477", line.route, message, hint=WHOLE))
+            issues.append(error("T529", line.route, message, hint=WHOLE))
         yield line
     issues += _cut(content, at, starts)
 
 
 def _cut(content: str, at: Route, starts: Sequence[int]) -> Iterator[Diagnostic]:
-    """T477: the last line has no end, or the last record lacks what all others have, and the blank line behind it."""
+    """T529: the last line has no end, or the last record lacks what all others have, and the blank line behind it."""
     number = content.count("\n") + 1
     if not content.endswith("\n"):
         end = content.rpartition("\n")[2].strip()[-60:]
-        yield error("T477", (*at, AT, number, 1), f'the output ends within a line: "{end}"', hint=WHOLE)
+        yield error("T529", (*at, AT, number, 1), f'the output ends within a line: "{end}"', hint=WHOLE)
     elif len(starts) > 1 and not content.endswith("\n\n"):
         ends = pairwise(starts)
         usual = ALWAYS.intersection(*(_keys(content[start:end]) for start, end in ends))
         lacking = sorted(usual - _keys(content[starts[-1] :]))
         if lacking:
             message = f"the output ends within a record: its last node has no {lacking[0]}"
-            yield error("T477", (*at, AT, number - 1, 1), message, hint=WHOLE)
+            yield error("T529", (*at, AT, number - 1, 1), message, hint=WHOLE)
 
 
 def _keys(record: str) -> frozenset[str]:
@@ -303,10 +303,10 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
     start: Route = (*at, AT, 1, 1)
     if not listed:
         message = "there is no NodeName in it"
-        yield error("T560", start, message, hint="give the file with the nodes, or what `scontrol show nodes` prints")
+        yield error("T530", start, message, hint="give the file with the nodes, or what `scontrol show nodes` prints")
     if len(listed) > MOST_NODES:
         message = f"it names {len(listed)} nodes; a Slurm cluster has at most {MOST_NODES}"
-        yield error("T481", start, message, hint="split the cluster")
+        yield error("T480", start, message, hint="split the cluster")
     twice = list(_twice(listed))
     yield from twice[:MOST_REPORTED]
     if len(twice) > MOST_REPORTED:
@@ -316,7 +316,7 @@ def _judged(listed: Sequence[Listed], at: Route) -> Iterator[Diagnostic]:
     absent = [each.node.name for each in listed if each.absent]
     if absent:
         message = f"{len(absent)} nodes do not exist yet (State=FUTURE) and are left out, such as {absent[0]}"
-        yield info("T556", start, message, hint="import again when they do")
+        yield info("T515", start, message, hint="import again when they do")
     yield from _unknown(listed, start)
     features = dict.fromkeys(word for each in {one.features for one in listed} for word in re.split("[,+]", each))
     words = sorted(word for word in features if word and word != "(null)")
@@ -344,7 +344,7 @@ def _twice(listed: Sequence[Listed]) -> Iterator[Diagnostic]:
         notes = (Note("it is here too", earlier.route),)
         if earlier.name == each.node.name:
             message = f'node "{earlier.name}" is listed twice; slurmctld stops at that'
-            yield error("T551", each.node.route, message, notes=notes, hint="leave one of the two out")
+            yield error("T502", each.node.route, message, notes=notes, hint="leave one of the two out")
         else:
             message = f'"{earlier.name}" and "{each.node.name}" differ by upper and lower case only'
             yield warning("T552", each.node.route, message, notes=notes, hint="names in Kubernetes are lower-case")

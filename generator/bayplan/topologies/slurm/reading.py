@@ -100,7 +100,7 @@ def _unlabelled(network: Network, tree: Tree) -> Iterator[Diagnostic]:
 
 
 def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
-    """T563: names that are no label values, and those that meet others thereby."""
+    """T536: names that are no label values, and those that meet others thereby."""
     result: dict[Path, Path] = {}
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
@@ -108,13 +108,13 @@ def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
         short = tuple(map(label_value, path))
         if result.setdefault(short, path) != path:
             message = f'"{"/".join(result[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
-            yield error("T563", unit.route, message, hint="rename one of the two")
+            yield error("T536", unit.route, message, hint="rename one of the two")
         elif short != path:
             changed.append(("/".join(path), unit))
     if changed:
         name, unit = changed[0]
         message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
-        yield info("T563", unit.route, message, hint=LABEL_VALUES)
+        yield info("T536", unit.route, message, hint=LABEL_VALUES)
 
 
 def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
@@ -124,7 +124,7 @@ def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> T
     if empty:
         named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
         message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
-        issues.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+        issues.append(info("T533", network.route, message, hint="`topology export` makes them again where they align"))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
     paths = {
@@ -138,7 +138,7 @@ def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> T
 
 
 def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -> Iterator[Diagnostic]:
-    """T565: runs of blocks that Slurm plans together, which cut domains that comments name."""
+    """T510: runs of blocks that Slurm plans together, which cut domains that comments name."""
     units = network.units
     for size in sorted(set(network.sizes))[1:]:
         count = size // network.sizes[0]
@@ -150,7 +150,7 @@ def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -
                 ends = f'"{parted[0].name}" to "{parted[-1].name}"'
                 message = f'{ends} are planned together as {size} nodes, across a "{level.name}"'
                 hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
-                yield warning("T565", parted[0].route, message, hint=hint)
+                yield warning("T510", parted[0].route, message, hint=hint)
                 return
 
 
@@ -192,7 +192,7 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
     if shallow:
         message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
         hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
-        issues.append(warning("T486", network.route, message, hint=hint))
+        issues.append(warning("T534", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
     tops = {path[0] for path in paths.values()}
     if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):

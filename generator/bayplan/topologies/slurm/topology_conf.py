@@ -49,10 +49,10 @@ def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, .
     blocks = [line for line in listed if line.kind != "switchname"]
     if blocks and len(blocks) < len(listed):
         issues.append(
-            error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART)
+            error("T530", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART)
         )
     if not listed and not issues:
-        issues.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
+        issues.append(error("T530", start, "there is no block and no switch in it", hint="give it a topology.conf"))
     network = _blocks(listed, start, issues) if blocks else _switches(listed, start, issues)
     return judged((network,), issues)
 
@@ -64,7 +64,7 @@ def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
     for line in lines(text, at):
         if line.rest or not line.kind:
             message = f'"{line.rest[:40]}" is no Key=Value'
-            issues.append(error("T470", line.route, message, hint="see man topology.conf"))
+            issues.append(error("T530", line.route, message, hint="see man topology.conf"))
         else:
             yield line
 
@@ -72,11 +72,11 @@ def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
 def _known(line: Line, issues: list[Diagnostic]) -> bool:
     if line.kind not in KEYS:
         kinds = "SwitchName, BlockName and BlockSizes"
-        issues.append(error("T470", line.route, f'a line with "{line.kind}"; bayplan reads {kinds}', hint=ELSE))
+        issues.append(error("T530", line.route, f'a line with "{line.kind}"; bayplan reads {kinds}', hint=ELSE))
         return False
     if strange := sorted(set(line.pairs) - KEYS[line.kind] - {line.kind}):
         issues.append(
-            error("T470", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out")
+            error("T530", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out")
         )
     return True
 
@@ -94,7 +94,7 @@ def _blocks(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Netwo
             sizes = _numbers(line.pairs["blocksizes"], line.route, issues)
             continue
         if shown and "blocksize" not in line.pairs:
-            issues.append(error("T477", line.route, "the line ends before its BlockSize", hint=UNCUT))
+            issues.append(error("T529", line.route, "the line ends before its BlockSize", hint=UNCUT))
         planned |= set(_numbers(line.pairs.get("blocksize", ""), line.route, issues))
         nodes = names_in(line.pairs.get("nodes", ""), line.route, issues)
         if line.kind == "blockname":
@@ -137,7 +137,7 @@ def _incomplete(network: Network, below: Mapping[str, frozenset[str]]) -> Iterat
         held = frozenset().union(*(below.get(child.name, frozenset(child.nodes)) for child in children))
         if below[unit.name] and held != below[unit.name]:
             message = f'switch "{unit.name}" lists {len(below[unit.name])} nodes, its switches {len(held)}'
-            yield error("T477", unit.route, f"{message}: a line is cut off", hint=UNCUT)
+            yield error("T529", unit.route, f"{message}: a line is cut off", hint=UNCUT)
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:

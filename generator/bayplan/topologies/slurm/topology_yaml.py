@@ -34,7 +34,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     data = source.documents[0].data if source.documents else None
     if len(source.documents) > 1:
         message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
-        return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
+        return Outcome(None, (error("T530", source.at(1), message, hint="write all topologies into one list"),))
     return reading.part(networks(data, source.at()), source, options)
 
 
@@ -47,20 +47,20 @@ def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, 
     for network in result:
         if names.count(network.name) > 1 and network is not result[names.index(network.name)]:
             issues.append(
-                error("T471", network.route, f'two topologies are called "{network.name}"', hint="rename one")
+                error("T502", network.route, f'two topologies are called "{network.name}"', hint="rename one")
             )
     return judged(result, issues)
 
 
 def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Network]:
     if not isinstance(data, dict) or not isinstance(data.get("topology"), str):
-        issues.append(error("T485", route, "this is no topology: a mapping with its name under `topology`", hint=SHAPE))
+        issues.append(error("T530", route, "this is no topology: a mapping with its name under `topology`", hint=SHAPE))
         return
     kinds = [kind for kind in KINDS if data.get(kind) not in (None, False)]
     strange = sorted(set(map(str, data)) - {*KINDS, "topology", "cluster_default"})
     if strange or len(kinds) != 1:
         fault = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
-        issues.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
+        issues.append(error("T530", route, f"a topology {fault}", hint=SHAPE))
         return
     kind, default = kinds[0], bool(data.get("cluster_default", False))
     if kind in (BLOCK, TREE):
@@ -69,7 +69,7 @@ def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Netw
             make = _blocks if kind == BLOCK else _switches
             yield make(Network(data["topology"], kind, route, default=default), body, issues)
         else:
-            issues.append(error("T485", (*route, kind), f"`{kind}` is a mapping", hint=SHAPE))
+            issues.append(error("T530", (*route, kind), f"`{kind}` is a mapping", hint=SHAPE))
     elif kind == FLAT:
         issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it names no nodes', hint=ADD))
     else:
@@ -100,13 +100,13 @@ def _units(data: Any, route: Route, keys: tuple[str, str, str], issues: list[Dia
     name, children, nodes = keys
     listed = [data] if isinstance(data, dict) else data
     if not isinstance(listed, list) or not listed:
-        issues.append(error("T485", route, f"here stands a list with a {name} in each entry", hint=SHAPE))
+        issues.append(error("T530", route, f"here stands a list with a {name} in each entry", hint=SHAPE))
         return
     for number, each in enumerate(listed):
         at = (*route, number) if isinstance(data, list) else route
         if not isinstance(each, dict) or not isinstance(each.get(name), str | int) or not set(each) <= set(keys):
             expected = ", ".join(filter(None, keys))
-            issues.append(error("T485", at, f"an entry is a mapping with the keys {expected}", hint=SHAPE))
+            issues.append(error("T530", at, f"an entry is a mapping with the keys {expected}", hint=SHAPE))
             continue
         below = names_in(each[children], (*at, children), issues) if each.get(children) else ()
         held = names_in(each[nodes], (*at, nodes), issues) if each.get(nodes) else ()

@@ -80,7 +80,7 @@ def _instances(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> 
         node = nodes.take(name, route)
         if node in seen:
             notes = (Note("the first is here", seen[node]),)
-            issues.append(error("T531", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
+            issues.append(error("T502", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
         elif node:
             seen[node] = route
             yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)

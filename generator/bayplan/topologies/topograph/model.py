@@ -196,13 +196,13 @@ def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
             yield from hostlist.expand(written)
         except ValueError as reason:
             hint = "write each list of its own as an entry"
-            issues.append(error("T548", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
+            issues.append(error("T414", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
 
 
 def _taken(
     names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], issues: list[Diagnostic]
 ) -> Iterator[str]:
-    """Nodes by name; T531 for one that is there already."""
+    """Nodes by name; T502 for one that is there already."""
     for name in names:
         node = nodes.take(name, route)
         if not node:
@@ -210,7 +210,7 @@ def _taken(
         if node in seen:
             notes = (Note("the first is here", seen[node]),)
             hint = "a node belongs to one block; names are compared in lower case"
-            issues.append(error("T531", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
+            issues.append(error("T502", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
             continue
         seen[node] = route
         yield node

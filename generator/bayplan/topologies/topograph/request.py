@@ -92,5 +92,5 @@ def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> It
                 nodes.aliases |= {instance: node, instance.lower(): node} if instance != node else {}
             elif node:
                 message = f'node "{name}" has two instances, "{seen[node]}" and "{instance}"'
-                issues.append(error("T531", at, message, hint="remove one"))
+                issues.append(error("T502", at, message, hint="remove one"))
     yield from ((region, tuple(own)) for region, own in regions.items() if own)

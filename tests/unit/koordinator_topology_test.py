@@ -18,7 +18,7 @@ from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import koordinator
 
-COVERS = {"T461", "T461", "T467"}
+COVERS = {"T461", "T467"}
 
 
 def topology(*pools: dict[str, Any]) -> ClusterTopology:

@@ -326,8 +326,9 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
     columns = line.count("\t") + 1
-    invalid = isinstance(problem, json.JSONDecodeError)
-    what = f"a column is not valid JSON ({problem.msg})" if invalid else str(problem)[:120]
+    what = str(problem)[:120]
+    if isinstance(problem, json.JSONDecodeError):
+        what = f"a column is not valid JSON ({problem.msg})"
     declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
     hint = "write the complete file again with the command of the documentation"
     message = f"{len(line)} characters are too long for a node" if len(line) > LONGEST else declared

@@ -419,7 +419,7 @@ def _depths(tree: Tree, labels: set[str]) -> list[int]:
 
 
 def _finest(tree: Tree) -> list[int]:
-    """The finest level, if no level has the NVLink mark and each of several racks has one clique."""
+    """The finest level, if no level has the NVLink mark and there are several racks with one clique each."""
     depth = len(tree.levels) - 1
     return [depth] if len({row.path for row in tree.rows}) > 1 and matches(tree, depth) else []
 
@@ -427,11 +427,11 @@ def _finest(tree: Tree) -> list[int]:
 def _report_unlinked(names: Sequence[str], in_tree: set[str], where: str, report: Report) -> None:
     """T507: their fabric is down, or not discovered yet."""
     for some, then in (
-        ([name for name in names if name in in_tree], "counts as unhealthy"),
-        ([name for name in names if name not in in_tree], "leaves out"),
+        ([name for name in names if name in in_tree], "lists such nodes as unhealthy"),
+        ([name for name in names if name not in in_tree], "leaves such nodes out"),
     ):
         if some:
-            message = f"{lack(some)} an NVLink partition, which others of {where} have; bayplan {then} such nodes"
+            message = f"{lack(some)} an NVLink partition, which others of {where} have; bayplan {then}"
             hint = f'check the GPU fabric of the node, and its label "{CLIQUE}"'
             report.warning("T507", some, message, hint=hint)
 

@@ -322,7 +322,7 @@ CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
         [placed(f"n{n}", f"z{n // 2}", "", f"r{n // 4}") for n in range(8)],
         LEVELS,
         ["T508"],
-        f'name "{RACK}" first',
+        f'name "{RACK}" before',
     ),
     "one each": ([placed(f"n{n}", f"z{n // 2}", "", f"r{n}") for n in range(4)], LEVELS, ["T509"], "left out"),
     "hosts alone": (
@@ -427,7 +427,7 @@ CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
         [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2))],
         ReadOptions(levels=(Level("rack", DOMAIN, nvlink=True),)),
         ["T522"],
-        f'name "{CLIQUE}"',
+        f'add "{CLIQUE}"',
     ),
     "fewer cards": (
         [placed(f"n{n}", "z", allocatable={"rdma/ib": "7" if n == 3 else "8"}) for n in range(8)],

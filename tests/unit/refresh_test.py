@@ -159,7 +159,7 @@ def test_a_renamed_rack_keeps_its_line_and_is_told() -> None:
     assert after == TEXT.replace("s1/r1", "s1/q1")
     assert codes == ["T570"]
     found = edits(topology(TEXT), new).diagnostics[0]
-    assert [note.message for note in found.notes] == ['"s1/r1" is "s1/q1" now']
+    assert [note.message for note in found.notes] == ['"s1/r1" is now "s1/q1"']
     assert found.notes[0].route == ("topology", "spec", "pools", 0, "domains", 0)
 
 

@@ -162,7 +162,7 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
     shallow = [row for row, lacks in zip(rows, missing, strict=True) if lacks and row.switches[-1] not in inner]
     if shallow:
         leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
-        message = f'{len(leaves)} leaf switches have fewer switches above them than others, such as "{leaves[0]}"'
+        message = f"leaf switches have fewer switches above them than others: {some(leaves)}"
         hint = "bayplan repeats the leaf's name for the missing levels; check that the source is complete"
         issues.append(warning("T534", shallow[0].route or at, message, hint=hint))
     for row, lacks in zip(rows, missing, strict=True):
@@ -309,7 +309,7 @@ def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
         yield warning("T540", at, message, hint=hint)
 
 
-def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
+def left_out(code: str, names: Sequence[str], noun: str, why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
     """A warning that counts what bayplan leaves out, and names the first few."""
     if names:
-        yield warning(code, at, f"left out {len(names)} {why}: {some(names)}", hint=hint)
+        yield warning(code, at, f"left out {count(len(names), noun)} {why}: {some(names)}", hint=hint)

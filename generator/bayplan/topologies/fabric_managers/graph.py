@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
 from bayplan.topologies.grouping import natural, placeholder, upwards
@@ -112,7 +113,8 @@ def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
 
 def _report_bridges(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at: Route) -> Diagnostic:
     shown = [f"{host} ({', '.join(_cables(fabric, groups, host, home))})" for host, home in homes.items()]
-    message = f"{len(homes)} hosts have links to two groups of leaf switches that other hosts keep apart: {some(shown)}"
+    hosts = count(len(homes), "host")
+    message = f"links of {hosts} join groups of leaf switches that other hosts keep apart: {some(shown)}"
     hint = "check these cables; bayplan keeps each host below the switches with most of its adapters"
     return warning("T545", fabric.places.get(next(iter(homes)), at), message, hint=hint)
 
@@ -270,8 +272,10 @@ def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[st
         usual = Counter(reach.values()).most_common(1)[0][0]
         short += [f"{host} ({number} of {usual})" for host, number in reach.items() if number < usual]
     if short:
-        message = f"{len(short)} hosts have links to fewer leaf switches than their neighbors: {some(short)}"
-        yield warning("T545", at, message, hint="check their cables and adapters")
+        message = (
+            f"links to some leaf switches of the neighbors are missing on {count(len(short), 'host')}: {some(short)}"
+        )
+        yield warning("T545", at, message, hint="check the cables and adapters of these hosts")
 
 
 def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
@@ -288,7 +292,8 @@ def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) ->
     if unexpected:
         one = next(switch for switch in fabric.hosts[unexpected[0]].values() if switch in upper)
         name = fabric.names.get(one, one)
-        message = f'left out {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
+        hosts = count(len(unexpected), "host")
+        message = f'left out {hosts} on switches above the leaves, such as "{name}": {some(unexpected)}'
         hint = "these are usually storage and management; if pods run on them, add a pool for them by hand"
         issues.append(warning("T515", fabric.places.get(unexpected[0], at), message, hint=hint))
     gone = set(unexpected)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
@@ -74,7 +75,7 @@ def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, issue
     linked = {each.host for each in adapters}
     alone = [name for name in dict.fromkeys(names) if name not in linked]
     hint = "check their cables, or import them from another source"
-    issues += left_out("T545", alone, "hosts without a link to a switch", at, hint)
+    issues += left_out("T545", alone, "host", "without a link to a switch", at, hint)
 
 
 def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic]) -> None:
@@ -83,7 +84,7 @@ def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic])
         descriptions = Counter(each.host or each.description for each in unnamed)
         names = [f'{number} x "{text}"' for text, number in descriptions.most_common()]
         hint = "set the host name in the description of each adapter, or import the hosts from another source"
-        message = f"left out {len(unnamed)} adapters without the name of their host: {some(names)}"
+        message = f"left out {count(len(unnamed), 'adapter')} without the name of a host: {some(names)}"
         issues.append(warning("T537", unnamed[0].route or at, message, hint=hint))
 
 
@@ -99,7 +100,7 @@ def _keep(result: FabricHosts, node_names: Container[str], at: Route, issues: li
     """T515: hosts that are not nodes in another source."""
     strange = [name for name in result.hosts if name not in node_names]
     hint = "no action needed, unless another source should list them as nodes"
-    issues += left_out("T515", strange, "hosts that are not nodes of the other source", at, hint)
+    issues += left_out("T515", strange, "host", "outside of the nodes of the other source", at, hint)
     _remove(result, strange)
 
 
@@ -118,8 +119,8 @@ def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
         if "ufm" in name or (len(adapters) <= few and _series(name) not in ours)
     ]
     shown = [f"{name} ({len(result.hosts[name])} of {usual})" for name in strange]
-    why = "hosts that do not look like compute nodes, by name or number of adapters"
-    issues += left_out("T515", shown, why, result.places[strange[0]] if strange else at, KEEP)
+    why = "unlike compute nodes by name or number of adapters"
+    issues += left_out("T515", shown, "host", why, result.places[strange[0]] if strange else at, KEEP)
     _remove(result, strange)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
@@ -87,7 +88,7 @@ def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnos
             yield low, high, each, (*at, "links", n)
     if strange:
         shown = some([f'"{each}"' for each in strange])
-        message = f"links lead to {len(strange)} nodes that the file does not list: {shown}"
+        message = f"links lead to {count(len(strange), 'node')} that the file does not list: {shown}"
         issues.append(error("T529", next(iter(strange.values())), message, hint="use the complete answer of NetQ"))
 
 

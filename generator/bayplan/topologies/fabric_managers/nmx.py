@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
@@ -98,9 +99,9 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
         yield Tray(node, name, domain, text(each, "Health").upper(), (chassis or 0, tray or 0), (*at, n))
     issues += renamed.reported(at)
     hint = "give them valid names of Kubernetes nodes"
-    issues += left_out("T537", nameless, "compute nodes without a valid node name", at, hint)
+    issues += left_out("T537", nameless, "compute node", "without a valid node name", at, hint)
     hint = "their NVLink fabric is down; if pods can run on them anyway, also import the Kubernetes nodes"
-    issues += left_out("T557", homeless, "compute nodes without an NVLink domain", at, hint)
+    issues += left_out("T557", homeless, "compute node", "without an NVLink domain", at, hint)
 
 
 def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
@@ -115,5 +116,5 @@ def _report_unhealthy(unhealthy: list[Tray], at: Route) -> Iterator[Diagnostic]:
     """T513."""
     if unhealthy:
         names = some([f"{each.name} ({each.health})" for each in unhealthy])
-        message = f"listed {len(unhealthy)} compute nodes as unhealthy: {names}"
+        message = f"listed {count(len(unhealthy), 'compute node')} as unhealthy: {names}"
         yield info("T513", unhealthy[0].route or at, message, hint="import again when they are healthy")

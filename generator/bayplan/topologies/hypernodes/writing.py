@@ -1,8 +1,8 @@
 """HyperNodes (topology.volcano.sh/v1alpha1): one object for each domain, from the finest level up.
 
 Volcano 1.14 and 1.15, staging/.../topology/v1alpha1/hypernode_types.go and pkg/scheduler/api/hyper_node_info.go. Tier 1
-is the finest level. Members have exact names: for HyperNodes the scheduler supports nothing else, and other selectors
-of nodes depend on the rest of the cluster.
+is the finest level. Members have exact names: for HyperNodes the scheduler supports no other selector, and other
+selectors of nodes depend on the rest of the cluster.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
-from bayplan.core.phrases import count
+from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
@@ -193,7 +193,7 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
     depth = max((len(path) for path in paths.values()), default=1)
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
-        message = f'{len(shallow)} leaf switches have fewer switches above them than others, such as "{shallow[0]}"'
+        message = f"leaf switches have fewer switches above them than others: {listing(shallow, 'and', 3)}"
         hint = "bayplan repeats the leaf's name for the missing levels; a separate pool for such nodes is better"
         issues.append(warning("T534", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())

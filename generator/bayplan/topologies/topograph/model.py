@@ -223,7 +223,7 @@ def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnost
     empty = [each for each in switches.values() if each.name not in used and not each.children]
     if empty:
         names = some([each.name for each in empty])
-        message = f"left out {len(empty)} switches without nodes: {names}"
+        message = f"left out switches without nodes: {names}"
         route = empty[0].route if empty[0].route[-1] != empty[0].name else (*empty[0].route, KEY)
         yield warning("T533", route, message, hint="check that the file is complete: a missing block looks the same")
 

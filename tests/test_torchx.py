@@ -410,7 +410,7 @@ def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) 
     [
         ("hostdevice", "podSecurity: privileged", "podSecurity: baseline", "W630"),
         ("hostdevice", "spec:\n", "spec:\n  platform: openshift\n", "W632"),
-        ("macvlan", "gateway: 10.60.0.1", "gateway: 10.61.0.1", "T607"),
+        ("macvlan", "gateway: 10.60.0.1", "gateway: 10.61.0.1", "T605"),
     ],
 )
 def test_clusters_that_refuse_the_pods(example: str, old: str, new: str, code: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import koordinator
 
-COVERS = {"T465", "T466", "T467"}
+COVERS = {"T461", "T467"}
 
 
 def topology(*pools: dict[str, Any]) -> ClusterTopology:
@@ -115,15 +115,15 @@ spec:
     ("code", "old", "new"),
     [
         ("", "", ""),
-        ("T465", "NodeTopologyLayer", "NodeLayer"),
-        ("T465", "parentTopologyLayer: SpineLayer, ", ""),
-        ("T465", "topologyLayer: SpineLayer,", "topologyLayer: RackLayer,"),
-        ("T466", ", labelKey: [example.com/rack]", ""),
+        ("T461", "NodeTopologyLayer", "NodeLayer"),
+        ("T461", "parentTopologyLayer: SpineLayer, ", ""),
+        ("T461", "topologyLayer: SpineLayer,", "topologyLayer: RackLayer,"),
+        ("T461", ", labelKey: [example.com/rack]", ""),
         ("T467", "[example.com/rack]", "[example.com/rack, example.com/hgx]"),
     ],
 )
 def test_topologies_that_others_wrote(code: str, old: str, new: str) -> None:
     outcome = support.brought(koordinator, source(yaml.safe_load(GOOD.replace(old, new, 1) if old else GOOD)))
     assert [each.code for each in outcome.diagnostics] == ([code] if code else [])
-    assert (outcome.value is None) == (code in ("T465", "T466"))
+    assert (outcome.value is None) == (code in ("T461", "T461"))
     assert all(each.route[0] == "source:0:0" for each in outcome.diagnostics)

@@ -86,7 +86,7 @@ def test_levels_that_cross_name_both_origins() -> None:
     made = merge((NODES, part("ib", [Level("leaf", "x/leaf")], {"l1": "n[1-3],n9", "l2": "n[4-8],n[10-12]"})))
     (found,) = made.diagnostics
     assert (made.value, found.code) == (None, "T442")
-    assert all(source in found.message for source in ("in nodes", "in ib"))
+    assert all(source in found.message for source in ("of nodes", "of ib"))
     assert {note.message.split(" in ")[1] for note in found.notes} == {"nodes", "ib"}
 
 

@@ -14,7 +14,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 
 
 def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429, T431 to T433, T435, T436."""
+    """T411, T420 to T424, T429, T429 to T433, T435, T421."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))
@@ -72,11 +72,11 @@ def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
         if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
             message = f'accelerator "{name}" of {kind.vendor} needs the name of the resource that counts its cards'
             hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
-            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+            yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
         if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
             message = f'accelerator "{name}" of {kind.vendor} needs a device class, because DRA claims its cards'
             hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
-            yield error("T431", ("topology", "spec", "accelerators", name), message, hint=hint)
+            yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
 
 
 def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -143,7 +143,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
 
 
 def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T630 to T632."""
+    """T630 to T426."""
     for name, kind in topology.accelerators.items():
         route: Route = ("topology", "spec", "accelerators", name)
         if kind.memory:
@@ -152,7 +152,7 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
             except ValueError as reason:
                 fault = str(reason)
             if fault:
-                yield error("T632", (*route, "memory"), fault, hint='write it like "80Gi"')
+                yield error("T426", (*route, "memory"), fault, hint='write it like "80Gi"')
         yield from _vendor_settings(kind, route)
         if kind.link_zones:
             yield from _zones(topology, kind, (*route, "linkZones"))

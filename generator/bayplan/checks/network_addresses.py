@@ -84,14 +84,14 @@ def available(fabric: Fabric, rail: Rail) -> int:
 
 
 def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
-    """T607."""
+    """T605."""
     net, gateway = ip.subnet(rail.subnet), ip.address(rail.gateway)
     if net is None or gateway is None or (gateway.version == net.version and gateway in net):
         return
     message = f"the gateway {gateway} is outside of the subnet {net}, so pods cannot reach it"
     hint = f"use an address of {net}: {net.network_address} to {net.broadcast_address}"
     report = error if fabric.ipam.kind == "nv-ipam" else warning
-    yield report("T607", (*route, "gateway"), message, hint=hint)
+    yield report("T605", (*route, "gateway"), message, hint=hint)
 
 
 def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Diagnostic]:

@@ -16,7 +16,7 @@ POOLS: Route = ("topology", "spec", "pools")
 
 
 def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T401, T415, T419, T425, T427."""
+    """T401, T412, T421, T425, T401."""
     yield from _twice(topology)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
@@ -250,7 +250,7 @@ CARDS: Mapping[str, int] = {"gb200": 4, "gb300": 4}
 
 
 def check_nvlink(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T406, T407, T409."""
+    """T406, T406, T409."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         depth = next((depth for depth, level in enumerate(pool.levels) if level.nvlink), None)

@@ -29,12 +29,12 @@ def run(args: Arguments) -> int:
 
 
 def _age(topology: ClusterTopology, args: Arguments) -> Iterator[Diagnostic]:
-    """T443: days are compared as texts, so no clock is asked."""
+    """T444: days are compared as texts, so no clock is asked."""
     since = args.value("newer-than")
     if since and topology.read < since:
         age = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
         hint = "`bayplan topology import SOURCE --update FILE --read-on DAY` brings it up to date"
-        yield warning("T443", ("topology", "spec", "read"), f"its sources {age}, before {since}", hint=hint)
+        yield warning("T444", ("topology", "spec", "read"), f"its sources {age}, before {since}", hint=hint)
 
 
 def _live(args: Arguments, topology: ClusterTopology, document: Document) -> list[Batch]:

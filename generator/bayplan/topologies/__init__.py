@@ -1,7 +1,7 @@
-"""Topology sources: what other systems say of a cluster, read by `topology import` and written by `topology export`.
+"""Topology sources: descriptions of a cluster by other systems, for `topology import` and `topology export`.
 
-`native` is our own format. Each other one has a row here: the commands and their completion, the tables of the
-documentation and the tests follow from it.
+`native` is bayplan's format. Each other format has a row here. The commands, their completion, the tables of the
+documentation and the tests follow from the rows.
 """
 
 from __future__ import annotations
@@ -20,42 +20,42 @@ class Doc(NamedTuple):
 
 
 class Source(NamedTuple):
-    """A topology source. Modules are those of this folder, loaded when they are needed.
+    """A topology source. bayplan loads the modules, which are in this folder, when it needs them.
 
-    `reader` has `sniff(source)` and `new(source, options)`; it may have `needed_labels(source)`, where which labels of
-    nodes it needs depends on the file. `writer` has `write(topology, target)`; it may have `judge(topology, target)`,
-    what is said of a topology before it is written. Without a `writer`, the scheduler `to` writes the format.
+    `reader` has `sniff(source)` and `new(source, options)`. It has `needed_labels(source)` if the node labels that it
+    needs depend on the file. `writer` has `write(topology, target)`. It can have `judge(topology, target)`, which gives
+    diagnostics before the export. Without a `writer`, the scheduler `to` writes the format.
     """
 
     name: str  # the word after --from
     reader: str = ""
     doc: Doc | None = None
-    objects: bool = False  # its files hold Kubernetes objects: one file may hold objects of several sources
-    nodes: bool = True  # it names nodes; sources that do not are read first, for they say which labels are levels
-    states: tuple[str, ...] = ()  # the reasons for which it can call nodes unusable
-    node_labels: tuple[str, ...] = ()  # labels that it needs to know of every node (`ReadOptions.nodes`)
+    objects: bool = False  # its files have Kubernetes objects, and one file can have objects for several sources
+    nodes: bool = True  # it names nodes; bayplan reads other sources first, because they name the labels of levels
+    states: tuple[str, ...] = ()  # the states of unusable nodes that it knows
+    node_labels: tuple[str, ...] = ()  # labels that it needs of every node (`ReadOptions.nodes`)
     to: str = ""  # the word after --to
     writer: str = ""
-    scheduler: str = ""  # whose limits hold for what `writer` writes
-    losses: str = ""  # what the written format cannot hold: names of `losses.LOSSES`, in the order of their removal
+    scheduler: str = ""  # the scheduler whose limits apply to the output of `writer`
+    losses: str = ""  # what the format cannot represent: names of `losses.LOSSES`, in the order of their removal
 
 
 HOSTNAME = ("kubernetes.io/hostname",)
-"""Every node has it, so a source that needs it learns of all nodes."""
+"""Every node has it, so a source that needs it gets all nodes."""
 IN_SLURM = (*HOSTNAME, "slinky.slurm.net/slurm-nodename")
 STATES = ("cordoned", "notReady", "unhealthy")
 
 SETTINGS = "name read versions images defaults schedulers accelerators fabrics namespaces"
-"""What is said of a cluster besides its nodes and its queues."""
+"""Facts about a cluster besides its nodes and its queues."""
 UNNETWORKED = SETTINGS.replace(" fabrics", "")
 NODE = "cards resources template"
 """What a node offers."""
 PLACEMENT = "selectors tolerations"
-"""Which pods go to a pool's nodes."""
+"""How pods select a pool's nodes."""
 LEVEL = "plan unique apply"
-"""What a level is besides a name and a label."""
+"""Fields of a level besides name and label."""
 ROW = "nvlink_domains leaves"
-"""What a domain is besides a place with nodes."""
+"""Fields of a domain besides its place and nodes."""
 POOL = f"{SETTINGS} queues {NODE} {PLACEMENT}"
 NODELESS = "domains unusable"
 NAMES = "level_names nvlink_unknown"
@@ -258,10 +258,10 @@ SOURCES: tuple[Source, ...] = (
         losses=f"slurm_pools slurm_nodes {POOL} {ROW} unlevelled unusable empty places",
     ),
 )
-"""In the order in which they are tried on a file."""
+"""In the order of detection."""
 
 OSMO_POOL = "osmo-pool"
-"""OSMO's pools (`osmo_pool`, of which FILE#POOL is one): what a file is taken for that no source recognises."""
+"""OSMO's pools (`osmo_pool`; FILE#POOL names one): the format of a file that no source recognizes."""
 
 READ: Mapping[str, Source] = {each.name: each for each in SOURCES if each.reader}
 """By the word after `topology import --from`."""
@@ -270,4 +270,4 @@ FROM = (OSMO_POOL, *READ)
 """All words after `topology import --from`."""
 
 WRITTEN: Mapping[str, Source] = {each.to: each for each in SOURCES if each.writer}
-"""By the word after `topology export --to`: what is no scheduler's."""
+"""By the word after `topology export --to`, without the formats of schedulers."""

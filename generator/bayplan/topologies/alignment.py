@@ -1,6 +1,6 @@
-"""Two topologies side by side: which pools, levels and units (racks, spines, ...) of one are which of the other.
+"""Compares two topologies: which pools, levels and units (racks, spines, ...) of one are equal to those of the other.
 
-Everything is told by the nodes that both know. Merging, comparing and refreshing of topologies go by this.
+Everything follows from the nodes that both have. `merging`, `comparing` and `refreshing` use this.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ Shared = Counter[tuple[Path, Path]]
 """A domain of the first pool and one of the second -> how many nodes are in both."""
 
 LEAST_LIKENESS = 0.8
-"""Share of the nodes that both know which stand in domains that are each other's likest."""
+"""Two levels are equal if at least this share of the common nodes is in domains that match each other best."""
 
 SameNames = Callable[[Level, Level], bool]
-"""Whether the domains of two levels that part the nodes alike should have the same names too."""
+"""Whether the domains of two equal levels should also have the same names."""
 
 
 def never(_before: Level, _after: Level) -> bool:
-    """Labels and the names that another system has for the same domains."""
+    """For a level with labels and a level with another system's names of domains."""
     return False
 
 
 class Relation(NamedTuple):
-    """How a level of the first pool and one of the second part the nodes that both know."""
+    """How a level of the first pool and a level of the second divide the common nodes."""
 
-    finer: bool  # each domain of the first level lies in one of the second
+    finer: bool  # each domain of the first level is in one domain of the second
     coarser: bool
 
     @property
     def equal(self) -> bool:
-        """Whether they part them alike."""
+        """Whether both divide the nodes in the same way."""
         return self.finer and self.coarser
 
     @property
     def crossing(self) -> bool:
-        """Whether each parts domains of the other."""
+        """Whether each level divides domains of the other."""
         return not (self.finer or self.coarser)
 
 
@@ -58,7 +58,7 @@ class Alignment(NamedTuple):
     nodes: Mapping[tuple[Path, Path], str]
 
     def likeness(self, i: int, j: int) -> float:
-        """The share of nodes in pairs of domains that have more in common with each other than with any other."""
+        """The share of nodes in pairs of domains that share more nodes with each other than with any other domain."""
         coarse = _cut(self.shared, i + 1, j + 1)
         first: dict[Path, Path] = {}
         second: dict[Path, Path] = {}
@@ -70,7 +70,7 @@ class Alignment(NamedTuple):
 
 
 def align(before: Pool, after: Pool) -> Alignment:
-    """The pools, with the nodes that both know."""
+    """The pools, with the nodes that both have."""
     left, right = ({node: row for row in pool.domains for node in row.nodes} for pool in (before, after))
     shared = Counter((row.path, right[node].path) for node, row in left.items() if node in right)
     nodes = {(left[node].path, right[node].path): node for node in reversed(left) if node in right}
@@ -78,7 +78,7 @@ def align(before: Pool, after: Pool) -> Alignment:
 
 
 def relation(shared: Shared, i: int, j: int) -> Relation:
-    """How two levels part nodes, by their depths."""
+    """How two levels divide nodes, by their depths."""
     coarse = _cut(shared, i + 1, j + 1)
     return Relation(len(coarse) == len({one for one, _ in coarse}), len(coarse) == len({two for _, two in coarse}))
 
@@ -92,7 +92,7 @@ def _cut(shared: Shared, i: int, j: int) -> Shared:
 
 
 def pair_pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[int, int]]:
-    """The numbers of the pools that are the same ones: by name, then by where most nodes of a pool went."""
+    """The numbers of equal pools: by name, then by the place of most nodes of a pool."""
     names = {pool.name: j for j, pool in enumerate(after)}
     pairs = {i: names[pool.name] for i, pool in enumerate(before) if pool.name in names}
     taken = set(pairs.values())
@@ -107,16 +107,16 @@ def pair_pools(before: Sequence[Pool], after: Sequence[Pool]) -> Iterator[tuple[
 
 
 def pair_levels(aligned: Alignment, same_names: SameNames) -> tuple[tuple[tuple[int, int], ...], frozenset[int]]:
-    """Pairs of depths, and those depths of the first pool whose domains have names of their own in the second.
+    """Pairs of depths, and depths of the first pool whose domains have other names in the second.
 
-    Levels are the same by name or label, else if they part the nodes alike. Of the latter the domains have other names:
-    a source without labels has names of its own for racks, and a file keeps the values that its nodes carry as labels.
+    Levels are equal by name or label, or if they divide the nodes in the same way. In the second case, the domains have
+    other names: a source without labels has its own names of racks, and a file keeps the values of node labels.
     """
     before, after = aligned.before.levels, aligned.after.levels
     pairs = _levels_by_name(before, after)
     left = [i for i in range(len(before)) if i not in pairs] if len(pairs) < len(after) else []
     own_names: set[int] = set()
-    for i in reversed(left):  # where one level parts nodes as another does, the finer one is meant
+    for i in reversed(left):  # of two levels with equal domains, the finer one matches
         likeness = {j: aligned.likeness(i, j) for j in _between(i, pairs, len(after))}
         best = max(likeness, key=lambda j: (likeness[j], j), default=None)
         if best is not None and likeness[best] >= LEAST_LIKENESS:
@@ -126,7 +126,7 @@ def pair_levels(aligned: Alignment, same_names: SameNames) -> tuple[tuple[tuple[
 
 
 def _levels_by_name(before: Sequence[Level], after: Sequence[Level]) -> dict[int, int]:
-    """Levels of one label, else of one name, as far as their order is one."""
+    """Levels with the same label or name, if their order is the same."""
     labels = {level.label: j for j, level in enumerate(after)}
     names = {level.name: j for j, level in enumerate(after)}
     pairs: dict[int, int] = {}
@@ -138,7 +138,7 @@ def _levels_by_name(before: Sequence[Level], after: Sequence[Level]) -> dict[int
 
 
 def _between(depth: int, pairs: Mapping[int, int], deepest: int) -> range:
-    """Depths of the second pool that a level may be: finer than what is above it, coarser than what is below."""
+    """Depths of the second pool that can match a level: finer than the level above, coarser than the level below."""
     above = max((j for i, j in pairs.items() if i < depth), default=-1)
     below = min((j for i, j in pairs.items() if i > depth), default=deepest)
     return range(above + 1, below)
@@ -155,7 +155,7 @@ class Unit(NamedTuple):
 class Units(NamedTuple):
     """The units of two pools. `levels`: pairs of depths, of the levels that both have.
 
-    `own_names`: depths of the first, of levels whose domains both know under names of their own.
+    `own_names`: depths of the first pool whose domains have different names in both.
     `paths`: path before -> path after, on those levels. `same`: level, nodes, path before, path after.
     """
 
@@ -171,7 +171,7 @@ class Units(NamedTuple):
         return tuple(path[i] for i, _ in self.levels if i < len(path))
 
     def now(self, path: Path) -> Path:
-        """The same of the pool after."""
+        """A full path of the pool after, on the levels that both have."""
         return tuple(path[j] for _, j in self.levels if j < len(path))
 
     def together(self, before: Path, after: Path) -> bool:
@@ -180,10 +180,10 @@ class Units(NamedTuple):
 
 
 def match_units(before: Pool, after: Pool, same_names: SameNames = never) -> Units:
-    """The units of a pool found again in another, coarse to fine, whatever they are called now.
+    """Finds the units of a pool in another pool, coarse to fine, even under other names.
 
-    A unit is found again under its name below the same parent; else it is the one that holds most of its nodes, if most
-    of that one's nodes come from it.
+    A unit keeps its name below the same parent. Otherwise it is the unit with most of its nodes, if most of the nodes
+    of that unit come from it.
     """
     aligned = align(before, after)
     levels, own_names = pair_levels(aligned, same_names)
@@ -215,7 +215,7 @@ def _sizes(pool: Pool, path: Callable[[Path], Path], depth: int) -> Counter[Path
 def _match(
     left: Mapping[Path, int], right: Mapping[Path, int], shared: Shared, paths: Mapping[Path, Path]
 ) -> dict[Path, Path]:
-    """The units of one depth that are the same, given those above."""
+    """The equal units of one depth, given the units above."""
     unmoved = ((old, (*paths[old[:-1]], old[-1])) for old in left if old and old[:-1] in paths)
     here = {old: now for old, now in unmoved if now in right}
     taken = set(here.values())

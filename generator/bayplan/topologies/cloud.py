@@ -1,8 +1,8 @@
-"""Answers of clouds, as JSON: where each instance hangs in the network. One row for each cloud.
+"""JSON answers of clouds with the place of each instance in the network. One row for each cloud.
 
 AWS `describe-instance-topology`, Google Cloud `instances list` (`resourceStatus.physicalHostTopology`), OCI compute
-hosts, Nebius instances and Lambda's `/topology/instance`. They know instances; the nodes say in `spec.providerID` which
-instance each is, so nodes are another source beside.
+hosts, Nebius instances and Lambda's `/topology/instance`. They know instances. `spec.providerID` of a node has its
+instance, so the node list is another source of the same import.
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ from bayplan.topologies.grouping import LABEL_VALUES, SourceNode, placeholder
 
 
 class Cloud(NamedTuple):
-    """How a cloud lists its instances and what they hang on. Labels are those that it puts on Kubernetes nodes.
+    """How a cloud lists its instances and their switches. Labels are the cloud's labels on Kubernetes nodes.
 
-    Keys are dotted paths; of several, separated by blanks, the first counts that has a value: clouds spell them
-    camelCase, snake_case and kebab-case. An instance has a place by `levels`, or by a list of switches under `path`.
+    Keys are dotted paths. A field can have several, separated by blanks, and the first one with a value wins: clouds
+    use camelCase, snake_case and kebab-case. The place of an instance is in `levels`, or in a list of switches at
+    `path`.
     """
 
     name: str
-    words: tuple[str, ...]  # one of them is in every answer
-    lists: tuple[str, ...]  # where instances are listed; `*` is any key, an empty text the answer itself
+    words: tuple[str, ...]  # every answer has one of them
+    lists: tuple[str, ...]  # keys with lists of instances; `*` is any key, and empty is the answer itself
     id: str
     is_instance: Callable[[Any], bool]
     more: str  # keys of an answer that has further pages
-    host: str = ""  # the name of a machine without an instance: it has no place
+    host: str = ""  # key of the name of a machine without an instance, which has no place
     aliases: str = ""
     levels: tuple[tuple[Level, str], ...] = ()  # each with its key, coarse to fine
     path: str = ""
-    element: str = ""  # the key inside each entry of `path`; empty where these are texts
+    element: str = ""  # the key in each entry of `path`; empty if entries are strings
     leaf_first: bool = False
-    tier: Level = Level("", "")  # what the levels of `path` are called, before their number
+    tier: Level = Level("", "")  # name and label of the levels of `path`, without their number
     numbers: Callable[[int], range] = lambda depth: range(1, depth + 1)
-    nvlink: tuple[Level, tuple[str, ...]] | None = None  # the finest level, and keys of which its value is made
-    nvlink_alone: bool = False  # which an instance may have without switches
-    reason: Callable[[Any], str] = lambda each: ""  # why an instance cannot be used
-    nodes: bool = False  # instances have their nodes' names
-    together: bool = False  # all are instances where one is
+    nvlink: tuple[Level, tuple[str, ...]] | None = None  # the finest level, and the keys of its value
+    nvlink_alone: bool = False  # an instance can have an NVLink domain without switches
+    reason: Callable[[Any], str] = lambda each: ""  # why an instance is unusable
+    nodes: bool = False  # instances have the names of their nodes
+    together: bool = False  # if one entry is an instance, all are
 
 
 CLOUDS = (
@@ -118,11 +119,11 @@ CLOUDS = (
         nvlink_alone=True,
     ),
 )
-"""In the order in which they are tried."""
+"""In the order of detection."""
 
 
 class Entry(NamedTuple):
-    """One instance. No `name`: it is none; no `path`: the cloud does not say where it stands."""
+    """One instance. Without `name` it is not an instance; without `path` the cloud does not give its place."""
 
     route: Route
     name: str
@@ -133,12 +134,12 @@ class Entry(NamedTuple):
 
 
 def value(data: Any, keys: str) -> str:
-    """The first text or number under some keys."""
+    """The first string or number at one of the keys."""
     return next((content for key in keys.split() if (content := grouping.text_of(get(data, *key.split("."))))), "")
 
 
 def entries(cloud: Cloud, data: Any) -> Iterator[Entry]:
-    """The instances of an answer; none where it is another cloud's."""
+    """The instances of an answer; none if it is from another cloud."""
     walk = [pair for where in cloud.lists for pair in _listed(data, where.split(".") if where else [])]
     if cloud.together and not any(cloud.is_instance(each) for _, each in walk):
         return
@@ -161,7 +162,7 @@ def _listed(data: Any, keys: Sequence[str], route: Route = ()) -> Iterator[tuple
 
 
 def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]:
-    """What an instance hangs on, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) are known by their ids."""
+    """The place of an instance, coarse to fine. OCIDs (`ocid1.networkblock.oc1.iad.<id>`) become their IDs."""
     places = [(level, value(data, key)) for level, key in cloud.levels]
     if cloud.path:
         listed = next((held for key in cloud.path.split() if (held := items(data, *key.split(".")))), ())
@@ -182,11 +183,11 @@ def _place(cloud: Cloud, data: Any) -> tuple[tuple[str, ...], tuple[Level, ...]]
 
 
 MOST_REPORTED = 20
-"""Entries of one kind that are reported one by one."""
+"""Entries of one kind that bayplan reports one by one."""
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is JSON in which instances have a place in a network, in the words of one of the clouds."""
+    """Whether the file is JSON of one of the clouds in which instances have a place in a network."""
     head = source.head
     words = any(word in head for cloud in CLOUDS for word in cloud.words)
     return head.lstrip()[:1] in ("{", "[") and words and bool(_of(source))
@@ -198,11 +199,11 @@ def _of(source: SourceFile) -> Cloud | None:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The instances in pools, those with equal lists of levels together."""
+    """The instances in pools, one for each list of levels."""
     cloud = _of(source)
     if cloud is None:
-        message = "there are no instances with a place in a network in it"
-        return Outcome(None, (error("T560", source.at(), message, hint=HINT),))
+        message = "the file has no instances with a place in a network"
+        return Outcome(None, (error("T530", source.at(), message, hint=HINT),))
     issues: list[Diagnostic] = []
     data = source.documents[0].data
     listed = [each._replace(route=(*source.at(), *each.route)) for each in entries(cloud, data)]
@@ -217,7 +218,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     return Outcome(part._replace(aliases=aliases), tuple(issues))
 
 
-HINT = "give the whole answer of AWS, Google Cloud, OCI, Nebius or Lambda as JSON"
+HINT = "use the complete JSON answer of AWS, Google Cloud, OCI, Nebius or Lambda"
 
 
 def _source_node(entry: Entry) -> SourceNode:
@@ -228,17 +229,17 @@ def _source_node(entry: Entry) -> SourceNode:
 def _goes_on(cloud: Cloud, data: Any, at: Route) -> Iterator[Diagnostic]:
     for key in cloud.more.split():
         if get(data, key):
-            message = f"the answer goes on: it ends with `{key}`, and what follows is not in the file"
-            yield error("T558", (*at, key), message, hint="ask for all pages, and give them as one list")
+            message = f"the answer is only one page of a longer list: it has `{key}`"
+            yield error("T529", (*at, key), message, hint="request all pages, and give them as one list")
 
 
 def _broken(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     wrong = [each for each in entries if not each.name]
     for each in wrong[:MOST_REPORTED]:
-        yield error("T560", each.route, "this entry has no id of an instance", hint=HINT)
+        yield error("T530", each.route, "this entry has no instance ID", hint=HINT)
     if len(wrong) > MOST_REPORTED:
-        message = f"{len(wrong) - MOST_REPORTED} more entries have no id of an instance"
-        yield error("T560", wrong[MOST_REPORTED].route, message, hint=HINT)
+        message = f"{len(wrong) - MOST_REPORTED} more entries have no instance ID"
+        yield error("T530", wrong[MOST_REPORTED].route, message, hint=HINT)
 
 
 def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
@@ -246,41 +247,39 @@ def _twice(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     for each in entries:
         earlier = first.setdefault(each.name, each)
         if each.name and earlier is not each and (earlier.path, earlier.reason) != (each.path, each.reason):
-            notes = (Note("the first is here", earlier.route),)
-            message = f'instance "{each.name}" is listed twice, at different places'
-            yield error("T551", each.route, message, notes=notes, hint="remove the older of the two")
+            notes = (Note("the first one is here", earlier.route),)
+            message = f'instance "{each.name}" is listed twice, in different places'
+            yield error("T502", each.route, message, notes=notes, hint="remove the older entry")
 
 
 def _placeless(entries: Sequence[Entry]) -> Iterator[Diagnostic]:
     without = [each for each in entries if each.name and not each.path]
     if without:
         counted = f"{len(without)} of {len(entries)}"
-        message = f'{counted} have no place in the network and are left out, such as "{without[0].name}"'
-        hint = "clouds tell it of running instances of some types alone"
+        message = f'left out {counted} instances without a place in the network, such as "{without[0].name}"'
+        hint = "check that they run: clouds give the place only for running instances of some types"
         yield (warning if len(without) < len(entries) else error)("T557", without[0].route, message, hint=hint)
 
 
 def _changed(placed: Sequence[Entry]) -> Iterator[Diagnostic]:
-    """T563: values that are no label values, and those that meet others thereby."""
+    """T536: values that are not valid label values, and values that become equal to others."""
     result: dict[str, str] = {}
     changed: dict[str, Entry] = {}
     for each in {each.path: each for each in placed}.values():
         for value in each.path:
             short = grouping.value(value) or "none"
             if result.setdefault(short, value) != value:
-                message = f'"{result[short][:80]}" and "{value[:80]}" would both become the label value "{short}"'
-                yield error("T563", each.route, message, hint="rename one of the two in the file")
+                message = f'"{result[short][:80]}" and "{value[:80]}" both become the label value "{short}"'
+                yield error("T536", each.route, message, hint="rename one of them in the file")
             elif short != value:
                 changed.setdefault(value, each)
     for value, each in list(changed.items())[:1]:
-        message = f'{count(len(changed), "value")} changed to be a label value, such as "{value[:80]}"'
-        yield info("T563", each.route, message, hint=LABEL_VALUES)
+        message = f'changed {count(len(changed), "value")} to a valid label value, such as "{value[:80]}"'
+        yield info("T536", each.route, message, hint=LABEL_VALUES)
 
 
 def _named(cloud: Cloud, placed: Sequence[Entry], at: Route) -> Iterator[Diagnostic]:
     if placed and not cloud.nodes:
-        message = (
-            f'nodes are called after their instances here, such as "{placed[0].name}", unless another source knows them'
-        )
-        hint = "give `kubectl get nodes -o json` beside: spec.providerID joins the two"
+        message = f'nodes without another source have the names of their instances, such as "{placed[0].name}"'
+        hint = "also import `kubectl get nodes -o json`, whose spec.providerID has the instance IDs"
         yield info("T559", at, message, hint=hint)

@@ -1,4 +1,4 @@
-"""What differs between two topologies: units that were renamed, nodes that moved, came or went, states, settings."""
+"""Differences between two topologies: renamed units, moved, new and removed nodes, states, and settings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bayplan.topologies.slurm.layout import known_units
 
 
 def has_slurm_names(topology: ClusterTopology) -> bool:
-    """Whether it says how Slurm sees the cluster: then its domains are Slurm's units, and their names are what its
-    controller saves (Slurm 25.05 to 25.11)."""
+    """Whether the topology has Slurm's settings. Its domains are then Slurm's units, and Slurm's controller saves their
+    names (Slurm 25.05 to 25.11)."""
     return "slurm" in topology.schedulers
 
 
 def with_slurm_names(topology: ClusterTopology) -> ClusterTopology:
-    """With the names of units in the place of other values."""
+    """The topology with the names of Slurm's units as values."""
     return topology._replace(pools=tuple(_with_units(topology, pool) for pool in topology.pools))
 
 
@@ -36,7 +36,7 @@ def _with_units(topology: ClusterTopology, pool: Pool) -> Pool:
 
 
 class Change(NamedTuple):
-    """A value under a key such as `pools.gb200.node.cpu`, as text; empty where there is none."""
+    """A changed value at a key such as `pools.gb200.node.cpu`, as a string; empty if it is missing."""
 
     key: str
     before: str
@@ -44,14 +44,14 @@ class Change(NamedTuple):
 
 
 def changes(before: ClusterTopology, after: ClusterTopology, names: Mapping[str, str]) -> tuple[Change, ...]:
-    """What differs. `names`: pool before -> the same pool after; other pools are left out."""
+    """The changed settings. `names`: pool before -> the same pool after. Ignores other pools."""
     renamed = {new: old for old, new in names.items()}
     left, right = _settings(before, {name: name for name in names}), _settings(after, renamed)
     return tuple(Change(key, _text(old), _text(new)) for key, old, new in _differing("", left, right))
 
 
 def _settings(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, Any]:
-    """The document without nodes; pools and levels by name, and the order of levels."""
+    """The document without nodes, with pools and levels by name, and the order of levels."""
     bare = tuple(pool._replace(domains=(), unusable={}) for pool in topology.pools if pool.name in names)
     document = native.write(topology._replace(pools=bare))
     spec: dict[str, Any] = document["spec"]
@@ -71,7 +71,7 @@ def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differing(key: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Keys of mappings, as deep as both have mappings."""
+    """The keys with different values, at every depth where both have mappings."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for each in [*before, *(each for each in after if each not in before)]:
             inner = f"{key}.{each}" if key else str(each)
@@ -96,7 +96,7 @@ class Place(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Nodes that share what became of them; None where they were or are in no place."""
+    """Nodes with the same change of place. None if they had or have no place."""
 
     nodes: tuple[str, ...]
     before: Place | None = None
@@ -104,7 +104,7 @@ class Group(NamedTuple):
 
 
 class State(NamedTuple):
-    """Nodes that share a change of state; empty where they are usable."""
+    """Nodes with the same change of state. Empty if they are usable."""
 
     nodes: tuple[str, ...]
     before: str
@@ -112,18 +112,18 @@ class State(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """A unit that has most of its nodes and another path."""
+    """A unit with most of its nodes and another path."""
 
     pool: str
     level: str
     before: Path
     after: Path
     nodes: int
-    value: bool  # its own name is another one, not only where it stands
+    value: bool  # its own name changed, and not only its place
 
 
 class Pair(NamedTuple):
-    """A pool of both topologies, by number, and what became of its units."""
+    """A pool of both topologies, by number, and its units."""
 
     before: int
     after: int
@@ -131,14 +131,14 @@ class Pair(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """All that differs. Units of pools that came or went are not listed one by one."""
+    """All differences. It does not list the units of new or removed pools."""
 
     pairs: tuple[Pair, ...] = ()
     pools_new: tuple[str, ...] = ()
     pools_gone: tuple[str, ...] = ()
     pools_renamed: tuple[tuple[str, str], ...] = ()
     renamed: tuple[Renamed, ...] = ()
-    units_new: tuple[tuple[str, Unit], ...] = ()  # with the name of the pool
+    units_new: tuple[tuple[str, Unit], ...] = ()  # with the name of their pool
     units_gone: tuple[tuple[str, Unit], ...] = ()
     moved: tuple[Group, ...] = ()
     new: tuple[Group, ...] = ()
@@ -153,8 +153,8 @@ class Comparison(NamedTuple):
 
 
 def compare_with_names(before: ClusterTopology, after: ClusterTopology) -> Comparison:
-    """The same with names of domains where both sides have them from their system and no label says them: Slurm's
-    blocks and switches, and what stands in the place of labels."""
+    """As `compare`, and also the names of domains that both sides have from one system without labels, such as Slurm's
+    blocks and switches, or placeholders."""
     if not (has_slurm_names(before) and has_slurm_names(after)):
         return compare(before, after, lambda one, other: one.apply and other.apply)
     compared = compare(with_slurm_names(before), with_slurm_names(after), lambda one, other: True)
@@ -163,7 +163,7 @@ def compare_with_names(before: ClusterTopology, after: ClusterTopology) -> Compa
 
 
 def compare(before: ClusterTopology, after: ClusterTopology, alike: SameNames = never) -> Comparison:
-    """The second topology as it differs from the first. Pools are found again by name, else by their nodes."""
+    """The differences of the second topology from the first. Pools match by name, or by their nodes."""
     numbers = pair_pools(before.pools, after.pools)
     pairs = tuple(Pair(i, j, match_units(before.pools[i], after.pools[j], alike)) for i, j in numbers)
     left, right = {pair.before for pair in pairs}, {pair.after for pair in pairs}
@@ -186,7 +186,7 @@ def compare(before: ClusterTopology, after: ClusterTopology, alike: SameNames = 
 
 
 def _renamed_units(pool: str, units: Units) -> Iterator[Renamed]:
-    """Units whose path is another one, less those whose parent's is and nothing else."""
+    """Units with another path, without units of which only the parent's path changed."""
     for level, size, old, new in units.same:
         own = old[-1] != new[-1] and units.levels[len(old) - 1][0] not in units.own_names
         if own or units.paths.get(old[:-1], new[:-1]) != new[:-1]:
@@ -196,7 +196,7 @@ def _renamed_units(pool: str, units: Units) -> Iterator[Renamed]:
 def _placed_nodes(
     before: ClusterTopology, after: ClusterTopology, pairs: Sequence[Pair]
 ) -> tuple[tuple[Group, ...], tuple[Group, ...], tuple[Group, ...]]:
-    """Nodes that are somewhere else, that are new, and that are gone, by where they were and are."""
+    """Nodes that moved, that are new, and that are gone, by their old and new places."""
     homes = {
         node: (j, d) for j, pool in enumerate(after.pools) for d, each in enumerate(pool.domains) for node in each.nodes
     }
@@ -228,7 +228,7 @@ def _path(topology: ClusterTopology, home: tuple[int, int]) -> Path:
 
 
 def _states(before: ClusterTopology, after: ClusterTopology) -> tuple[State, ...]:
-    """Changes of state of the nodes that both know."""
+    """Changes of state of the nodes that both have."""
     old, new = _reasons(before), _reasons(after)
     with_reason = old.keys() | new.keys()
     for topology in (before, after) if with_reason else ():

@@ -18,23 +18,23 @@ from bayplan.topologies.native import planned
 
 LONGEST = 63
 PLACEHOLDER = "topology.bayplan.dev"
-"""The prefix of labels that no node carries yet: nodes get them by `topology export --to node-labels`."""
+"""The prefix of placeholder labels, which nodes do not have yet: `topology export --to node-labels` sets them."""
 LABEL_VALUES = "label values have at most 63 letters, digits, dashes, dots and underscores"
 CLIQUE = "nvidia.com/gpu.clique"
 """`<ClusterUUID>.<CliqueID>`: the NVLink partition (GPU feature discovery, internal/lm/imex.go)."""
 
 
 def placeholder(name: str, nvlink: bool = False) -> Level:
-    """A level whose label no node carries yet."""
+    """A level with a placeholder label, which nodes do not have yet."""
     return Level(name, f"{PLACEHOLDER}/{name}", nvlink, apply=True)
 
 
 class SourceNode(NamedTuple):
-    """What a source says of one node."""
+    """One node in a source."""
 
     name: str
     route: Route
-    product: str = ""  # of its GPUs, as the source calls it
+    product: str = ""  # of its GPUs, in the words of the source
     cards: int = 0
     resources: Mapping[str, int] = {}  # in thousandths
     levels: tuple[Level, ...] = ()
@@ -43,25 +43,25 @@ class SourceNode(NamedTuple):
 
 
 def text_of(value: Any) -> str:
-    """A text, or a number as one; empty for anything else, and for numbers that nobody means."""
+    """A string, or an integer as string; empty for other values and extreme numbers."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value) if abs(value) < 10**30 else ""
     return value if isinstance(value, str) else ""
 
 
 def dns_label(text: str) -> str:
-    """The text as a DNS label; empty where nothing of it can stay."""
+    """The string as a DNS label; empty if no character of it is valid."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:LONGEST].strip("-")
 
 
 @cache
 def value(text: str) -> str:
-    """The text as the value of a node label."""
+    """The string as the value of a node label."""
     return re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.")[:LONGEST].strip("-_.")
 
 
 NAMELESS = "gpu"
-"""What cards are called of which a source knows the number alone."""
+"""The name of GPUs if a source has only their number."""
 
 
 @cache
@@ -80,7 +80,7 @@ def part(name: str, nodes: Iterable[SourceNode], source: SourceFile, options: Re
         ((accelerator(node.product) if node.cards else "", node.cards, node.levels), node) for node in listed
     )
     taken: set[str] = set()
-    rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # those without GPUs
+    rest = "cpu" if any(kind for kind, _, _ in groups) else "nodes"  # nodes without GPUs
     pools = tuple(_pool(free(key[0] or rest, taken), *key, held) for key, held in groups.items())
     kinds = {pool.node.accelerator: AcceleratorKind(pool.node.accelerator) for pool in pools if pool.node.accelerator}
     topology = planned(ClusterTopology(dns_label(name) or "cluster", pools, accelerators=kinds), options.plan)
@@ -88,7 +88,7 @@ def part(name: str, nodes: Iterable[SourceNode], source: SourceFile, options: Re
 
 
 def free(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken; then it is taken too."""
+    """The name, with a number if it is taken. Adds the result to the taken names."""
     result, number = name, 2
     while result in taken:
         result, number = f"{name[: LONGEST - 6]}-{number}", number + 1
@@ -109,7 +109,7 @@ def _pool(name: str, kind: str, cards: int, levels: tuple[Level, ...], nodes: Se
 
 
 def least(offers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """What every node has: the smallest amount of each resource that all of them name."""
+    """What every node has: the smallest amount of each resource that all nodes have."""
     first, *rest = {id(amounts): amounts for amounts in offers}.values()
     kept = dict(first)
     for amounts in rest:
@@ -136,8 +136,8 @@ def _number(digits: str) -> tuple[int, str, str]:
 
 
 def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tuple[Diagnostic, ...]]:
-    """The nodes with levels that nest: an NVLink domain that lies below several switches keeps the levels above all of
-    these, and T565 says which are left out."""
+    """The nodes with levels that nest. An NVLink domain below several switches keeps only the levels above all of them,
+    and T510 reports the levels that are left out."""
     linked = (node for node in nodes if node.levels and node.levels[-1].nvlink)
     above = grouped(((node.levels, node.path[-1]), node.path[:-1]) for node in linked)
     depth: dict[tuple[Level, ...], int] = {}
@@ -150,7 +150,7 @@ def nested(nodes: Sequence[SourceNode], at: Route) -> tuple[list[SourceNode], tu
 
 
 def _shared(paths: Sequence[tuple[str, ...]]) -> int:
-    """How many values, from the coarsest on, all paths begin with."""
+    """The length of the common prefix of all paths."""
     return next((n for n, values in enumerate(zip(*paths, strict=False)) if len(set(values)) > 1), len(paths[0]))
 
 
@@ -163,10 +163,9 @@ def _above(node: SourceNode, crossed: Mapping[tuple[Level, ...], int]) -> Source
 
 def _crossed(levels: tuple[Level, ...], kept: int, at: Route) -> Diagnostic:
     names = listing([each.name for each in levels[kept:-1]], "and")
-    message = (
-        f'domains of "{levels[-1].name}" lie across several of {names}, which cannot stand above it and is left out'
-    )
-    return warning("T565", at, message, hint="a tree has one parent for each domain; placement in the others is lost")
+    message = f'left out {names}: domains of "{levels[-1].name}" are in several domains of it'
+    hint = "correct the place of the nodes if it is wrong; schedulers support only nested levels"
+    return warning("T510", at, message, hint=hint)
 
 
 def toleration(key: str, value: str, effect: str) -> dict[str, str]:
@@ -176,7 +175,7 @@ def toleration(key: str, value: str, effect: str) -> dict[str, str]:
 
 
 def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
-    """What stands above something, the top first, and itself."""
+    """The ancestors of a name, top first, and the name."""
     path = [name]
     while path[0] in parent:
         path.insert(0, parent[path[0]])
@@ -184,6 +183,6 @@ def upwards(name: str, parent: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def kube_objects(source: SourceFile) -> Iterator[Object]:
-    """The Kubernetes objects of a file; the items of a List in its place, even if the `kind` at its end is missing."""
+    """The Kubernetes objects of a file, with the items of lists, even if the `kind` at the end of a list is missing."""
     for number, document in enumerate(source.documents):
         yield from flattened(Object(source.at(number), {"kind": "List", **mapping(document.data)}))

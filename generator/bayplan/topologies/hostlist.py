@@ -1,7 +1,7 @@
 """Slurm's bracket notation for lists of nodes: `gb-a1-n[01-18],login2` (slurm src/common/hostlist.c).
 
-Items are separated by commas or blanks. Brackets hold numbers and ranges; a leading zero fixes the width; of several
-brackets in one item the last varies fastest. Slurm's functions (`block{...}`) belong to a running Slurm, not to a file.
+Commas or blanks separate items. Brackets contain numbers and ranges, and a leading zero fixes the width. If an item has
+several brackets, the last varies fastest. Slurm's functions (`block{...}`) need a running Slurm and are not supported.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BLANKS = str.maketrans(" \t\r\n", ",,,,")
 
 
 def expand(text: str) -> tuple[str, ...]:
-    """The names of a hostlist, in order. ValueError says what is wrong with it."""
+    """The names of a hostlist, in order. ValueError with the fault if it is not valid."""
     names: list[str] = []
     for item in _items(text.translate(_BLANKS)):
         if "[" not in item and "]" not in item:
@@ -30,7 +30,7 @@ def expand(text: str) -> tuple[str, ...]:
 
 
 def _items(text: str) -> Iterator[str]:
-    """The items of a list: commas inside brackets do not separate."""
+    """The items of a list. Commas inside brackets do not separate."""
     start = 0
     while start < len(text):
         end = _next(text, ",", start)
@@ -50,7 +50,7 @@ def _next(text: str, character: str, start: int) -> int:
 
 
 def _expand_item(item: str, room: int) -> Iterable[str]:
-    """Literal texts stay apart from ranges: thousands of brackets with one number each are one literal."""
+    """The names of one item. A bracket with one number becomes literal, so that thousands of these stay cheap."""
     parts: list[list[str]] = []
     literal: list[str] = []
     total, start = 1, 0
@@ -98,7 +98,7 @@ def _number(text: str, item: str) -> int:
 
 
 Split = tuple[tuple[str, str], str]
-"""What stands before and behind a number of a name, and the number."""
+"""The parts of a name before and after a number, and the number."""
 
 
 def compress(names: Iterable[str]) -> str:
@@ -123,14 +123,14 @@ def _joined(names: Iterable[Split]) -> str:
 
 
 def _split_host(name: str) -> Split:
-    """A name as what stands around the last number before its first dot."""
+    """A name divided at the last number before its first dot."""
     host, dot, domain = name.partition(".")
     (before, after), digits = _split(host)
     return (before, f"{after}{dot}{domain}"), digits
 
 
 def _split(name: str) -> Split:
-    """A name as what stands around its last number, and that number."""
+    """A name divided at its last number."""
     end = len(name)
     while end and name[end - 1] not in "0123456789":
         end -= 1

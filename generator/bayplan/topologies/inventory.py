@@ -1,6 +1,6 @@
-"""A topology counted: the units of every level with what is usable in them, and which groups still find a place.
+"""Counts a topology: the units of every level with their usable nodes, and how many groups fit.
 
-A group of pods fits a unit by what may be planned there: of each finest domain the usable nodes, at most its `plan`.
+A group of pods fits a unit by its planned nodes: the usable nodes of each finest domain, at most its `plan`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bayplan.topologies import hostlist
 Path = tuple[str, ...]
 
 GROUPS = (1, 2, 4, 8, 16, 18, 32, 64, 128, 256, 512, 1024)
-"""Sizes that jobs are cut into: powers of two, and the nodes of an NVL72 rack."""
+"""Usual sizes of groups: powers of two, and the nodes of an NVL72 rack."""
 
 
 class Amount(NamedTuple):
-    """Nodes of a unit: all, those that are usable, those of them that may be planned; the others by reason."""
+    """Nodes of a unit: all nodes, usable nodes, planned nodes of these, and unusable nodes by reason."""
 
     nodes: int = 0
     usable: int = 0
@@ -31,7 +31,7 @@ class Amount(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """One domain of a level. `members`: its nodes, of the finest ones alone; `below`: the units inside."""
+    """One domain of a level. `members`: its nodes, only for the finest level; `below`: the units inside."""
 
     level: str
     path: Path
@@ -136,7 +136,7 @@ def _fit(size: int, units: Sequence[Amount]) -> Fit:
 
 
 def _group_sizes(pool: Pool, total: Amount) -> tuple[int, ...]:
-    """The usual sizes up to the largest unit, the plan, and what a whole finest domain has."""
+    """The usual sizes up to the largest unit, the plan, and the size of a whole finest domain."""
     whole = Counter(len(domain.nodes) for domain in pool.domains if pool.levels).most_common(1)
     own = {pool.levels[-1].plan or 0 if pool.levels else 0, *(size for size, _ in whole)}
     tops: Counter[Path] = Counter()
@@ -171,7 +171,7 @@ def _units(pool: Pool, amounts: Sequence[Mapping[Path, Amount]]) -> tuple[Unit, 
 
 
 def data(topology: ClusterTopology, counted: tuple[PoolCount, ...], level: str) -> dict[str, Any]:
-    """The whole cluster, its units down to a level; all of them where none is named."""
+    """The whole cluster with its units down to a level, or all units if `level` is empty."""
     return {
         "topology": topology.name,
         **_amount_data(total_of([each.amount for each in counted])),

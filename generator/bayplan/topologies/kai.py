@@ -1,7 +1,7 @@
-"""KAI's Topology (kai.scheduler/v1alpha1) and Queue objects (scheduling.run.ai/v2), read as pools without nodes.
+"""KAI's Topology (kai.scheduler/v1alpha1) and Queue objects (scheduling.run.ai/v2), which become pools without nodes.
 
-KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are nowhere in the tree.
-Where a level has an alias, as in later releases, that is its name here.
+KAI 0.10 to 0.17. A level is a node label, coarse to fine; nodes without one of the labels are not in the tree. If a
+level has an alias, as in later releases, the alias is its name here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST = 16
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds a Topology of KAI."""
+    """Whether the file has a Topology of KAI."""
     return GROUP in source.head and any(is_kind(data, GROUP, "Topology") for _, data in kube_objects(source))
 
 
@@ -34,7 +34,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     topologies = [(route, data) for route, data in objects if is_kind(data, GROUP, "Topology")]
     faults = tuple(d for route, data in topologies for d in _faults(route, data))
     if faults or not topologies:
-        wrong = faults or (error("T560", source.at(), "there is no Topology of KAI in it", hint=HINT),)
+        wrong = faults or (error("T530", source.at(), "the file has no Topology of KAI", hint=HINT),)
         return Outcome(None, wrong)
     taken: set[str] = set()
     pools = tuple(_pool(data, taken) for _, data in topologies)
@@ -46,7 +46,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     return Outcome(Part(planned(result, options.plan), source=source.name))
 
 
-HINT = "give what `kubectl get topologies.kai.scheduler -o yaml` prints"
+HINT = "use the output of `kubectl get topologies.kai.scheduler -o yaml`"
 
 
 def _labels(data: Any) -> list[str]:
@@ -54,20 +54,20 @@ def _labels(data: Any) -> list[str]:
 
 
 def _faults(route: Route, data: Any) -> Iterator[Diagnostic]:
-    """What KAI's CRD refuses."""
+    """Faults that KAI's CRD refuses."""
     from bayplan.schemas import is_label_key
 
     labels = _labels(data)
     wrong = next((label for label in labels if not is_label_key(label)), None)
     if not labels or len(labels) > MOST:
-        fault = f"it has {len(labels)} levels, and 1 to {MOST} are needed"
+        fault = f"it has {len(labels)} levels, expected 1 to {MOST}"
     elif wrong is not None:
-        fault = f'"{wrong[:80]}" is no label key'
+        fault = f'"{wrong[:80]}" is not a label key'
     else:
         fault = wrong_order(labels)
     if fault:
-        message = f'Topology "{text(data, "metadata", "name")}" is none that KAI takes: {fault}'
-        yield error("T566", (*route, "spec", "levels"), message, hint="list node labels, coarse to fine")
+        message = f'KAI does not accept Topology "{text(data, "metadata", "name")}": {fault}'
+        yield error("T461", (*route, "spec", "levels"), message, hint="list different node labels, coarse to fine")
 
 
 def _pool(data: Any, taken: set[str]) -> Pool:
@@ -77,7 +77,7 @@ def _pool(data: Any, taken: set[str]) -> Pool:
 
 
 def _leaves(queues: Iterator[Mapping[str, Any]]) -> Iterator[str]:
-    """Queues that are nobody's parent: jobs go into these alone."""
+    """Queues that are not a parent: only these accept jobs."""
     listed = [(text(each, "metadata", "name"), text(each, "spec", "parentQueue")) for each in queues]
     parents = {parent for _, parent in listed}
     yield from dict.fromkeys(name for name, _ in listed if name and name not in parents)

@@ -29,30 +29,30 @@ END = "Layer"
 
 
 class Layer(NamedTuple):
-    """One layer of a chain: any of the labels names a node's domain."""
+    """One layer of a chain. Any of the labels can name a node's domain."""
 
     name: str
     labels: tuple[str, ...] = ()
     parent: str = ""
-    place: int = 0  # where in the list it stands
+    place: int = 0  # position in the list
 
 
 def layer_name(level: str) -> str:
-    """`gpu-block` -> `GpuBlockLayer`; the host level has Koordinator's own name."""
+    """`gpu-block` -> `GpuBlockLayer`. The host level has Koordinator's own name."""
     if level == HOST_LEVEL:
         return NODE_LAYER
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"[-._]", level)) + END
 
 
 def level_name(layer: str) -> str:
-    """`GpuBlockLayer` -> `gpu-block`. The way back of `layer_name`, but for parts of one letter."""
+    """`GpuBlockLayer` -> `gpu-block`: the inverse of `layer_name`, except for parts with one letter."""
     stem = layer[: -len(END)] if layer.endswith(END) and layer != END else layer
     parts = re.findall(r"[A-Z]{2,}(?![a-z0-9])|[A-Z]?[^A-Z]+|[A-Z]", stem)
     return re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
 
 
 def chain(topology: ClusterTopology) -> tuple[Layer, ...]:
-    """The layers of a cluster, coarse to fine: those of its deepest pool, with the labels of all pools."""
+    """The layers of a cluster, coarse to fine: the levels of its deepest pool, with the labels of all pools."""
     names = longest(topology)
     labels: dict[str, dict[str, None]] = {name: {} for name in names}
     for pool in topology.pools:
@@ -68,12 +68,12 @@ def longest(topology: ClusterTopology) -> tuple[str, ...]:
 
 
 def level_names(pool: Pool) -> tuple[str, ...]:
-    """The pool's levels, without the host's."""
+    """The pool's levels, without the host level."""
     return tuple(level.name for level in pool.levels)
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """The ClusterNetworkTopology of a cluster; none where no pool has levels."""
+    """The ClusterNetworkTopology of a cluster; None if no pool has levels."""
     layers = chain(topology)
     parents = ("", *(layer.name for layer in layers))
     spec = [
@@ -114,14 +114,14 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 def _topology(source: SourceFile) -> Outcome[ClusterTopology]:
     number = next((i for i, each in enumerate(source.documents) if is_topology(each.data)), None)
     if number is None:
-        hint = "give what `kubectl get clusternetworktopologies -o yaml` prints"
-        return Outcome(None, (error("T465", source.at(), "there is no ClusterNetworkTopology in it", hint=hint),))
+        hint = "use the output of `kubectl get clusternetworktopologies -o yaml`"
+        return Outcome(None, (error("T461", source.at(), "the file has no ClusterNetworkTopology", hint=hint),))
     route: Route = (*source.at(number), "spec", "networkTopologySpec")
     layers = list(read_layers(source.documents[number].data))
     sorted_layers, broken = ordered(layers)
     if broken:
-        hint = "a chain starts at NodeTopologyLayer and goes up by parentTopologyLayer, over every entry once"
-        return Outcome(None, (error("T465", route, f"the layers are no chain: {broken}", hint=hint),))
+        hint = "make one chain from NodeTopologyLayer up by parentTopologyLayer, with every entry once"
+        return Outcome(None, (error("T461", route, f"the layers do not form a chain: {broken}", hint=hint),))
     issues = tuple(_label_findings(sorted_layers, route))
     if has_errors(issues):
         return Outcome(None, issues)
@@ -134,15 +134,15 @@ def _label_findings(layers: Sequence[Layer], route: Route) -> Iterator[Diagnosti
     for each in layers:
         at = (*route, each.place, "labelKey")
         if each.name != NODE_LAYER and not each.labels:
-            hint = "name the node label that tells the domain"
-            yield error("T466", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
+            hint = "add the node label that names the domain"
+            yield error("T461", (*route, each.place), f'layer "{each.name}" has no labelKey', hint=hint)
         elif len(each.labels) > 1:
-            message = f'layer "{each.name}" has {len(each.labels)} labels; "{each.labels[0]}" is taken'
-            yield warning("T467", at, message, hint="give pools that use another label a list of levels of their own")
+            message = f'layer "{each.name}" has {len(each.labels)} labels; bayplan uses "{each.labels[0]}"'
+            yield warning("T467", at, message, hint="if nodes have another label, give them a pool with its own levels")
 
 
 def read_layers(data: Mapping[str, Any]) -> Iterator[Layer]:
-    """The layers that an object lists, whatever else is wrong with it."""
+    """The layers of an object, valid or not."""
     for place, each in enumerate(objects.items(data, "spec", "networkTopologySpec")):
         labels = tuple(key for key in objects.items(each, "labelKey") if isinstance(key, str))
         name, parent = (objects.text(each, key) for key in ("topologyLayer", "parentTopologyLayer"))
@@ -150,7 +150,7 @@ def read_layers(data: Mapping[str, Any]) -> Iterator[Layer]:
 
 
 def ordered(layers: Sequence[Layer]) -> tuple[tuple[Layer, ...], str]:
-    """The layers coarse to fine, or none and what breaks the chain (sortNetworkTopologySpecFromParentToChild)."""
+    """The layers coarse to fine, or none and what breaks the chain (`sortNetworkTopologySpecFromParentToChild`)."""
     names = [layer.name for layer in layers]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

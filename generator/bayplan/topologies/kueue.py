@@ -1,8 +1,8 @@
 """Kueue's cluster objects of a topology: Topology, ResourceFlavor, ClusterQueue and LocalQueue (Kueue 0.14 to 0.19).
 
-What upstream refuses by CRD: more than 16 levels; a flavor with a topologyName and no nodeLabels; more than 8 node
-labels or tolerations; a flavor that does not list exactly the covered resources, in their order
-(Kueue `topology_types.go`, `resourceflavor_types.go`, `clusterqueue_webhook.go`).
+Kueue refuses more than 16 levels, a flavor with a topologyName and no nodeLabels, and more than 8 node labels or
+tolerations. A flavor must list exactly the covered resources in their order (`topology_types.go`,
+`resourceflavor_types.go`, `clusterqueue_webhook.go`).
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from bayplan.topologies import native
 from bayplan.topologies.grouping import CLIQUE, dns_label, free, kube_objects, toleration
 
 EVERY_NODE = {"kubernetes.io/os": "linux"}
-"""A label that every kubelet sets: the flavor of a pool that has no nodeSelector, for a flavor must name a label."""
+"""A label that every kubelet sets. A flavor must name a label, so a pool without nodeSelector uses this one."""
 
 UNLIMITED = {"cpu": "1M", "memory": "1Pi", "ephemeral-storage": "1Pi"}
-"""The quota of what a topology need not state. Any pod may ask for it, and a queue that does not cover it is no use."""
+"""The quota of resources that a topology can omit. Every pod can request them, and a queue must cover them."""
 
 NO_QUOTA = ("pods",)
-"""Node resources that pods do not ask for: Kueue keeps the name for itself."""
+"""Node resources that pods do not request: Kueue reserves the name."""
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """One Topology for each list of levels, a flavor for each pool; with queues, what stands behind them."""
+    """One Topology for each list of levels, and a flavor for each pool; with queues, also their objects."""
     api = api_version(target)
     queues = (_cluster_queue(topology, api), *_local_queues(topology, api)) if queue_names(topology) else ()
     return (*_topologies(topology, api), *_flavors(topology, api), *queues)
 
 
 def api_version(target: Target) -> str:
-    """v1beta2 is served since 0.15; 0.14 has v1beta1 alone, and v1alpha1 (Topology) is gone since 0.14."""
+    """v1beta2 exists since 0.15; 0.14 has only v1beta1, and v1alpha1 (Topology) is gone since 0.14."""
     return "kueue.x-k8s.io/v1beta2" if target.since("kueue", "0.15") else "kueue.x-k8s.io/v1beta1"
 
 
 def _topologies(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
-    """With the host level last: only then does Kueue see taints, and replace a single node."""
+    """The labels with the host level last: only then does Kueue use taints and replace a single node."""
     for title, pool in {topology_name(topology, pool.name): pool for pool in reversed(topology.pools)}.items():
         yield {
             "apiVersion": api,
@@ -70,12 +70,12 @@ def _flavors(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
 
 
 def node_labels(pool: Pool) -> Mapping[str, str]:
-    """The labels that tell a pool's nodes from others."""
+    """The labels that separate a pool's nodes from others."""
     return pool.node.node_selector or EVERY_NODE
 
 
 def _cluster_queue(topology: ClusterTopology, api: str) -> Manifest:
-    """One queue over all pools, open to every namespace, with what all nodes offer as its quota."""
+    """One queue for all pools and every namespace. Its quota is the sum of what all nodes offer."""
     covered = covered_resources(topology)
     return {
         "apiVersion": api,
@@ -102,7 +102,7 @@ def _quotas(topology: ClusterTopology, pool: Pool, covered: tuple[str, ...]) -> 
 
 
 def _offered(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
-    """What all nodes of a pool offer, in thousandths: their resources, their cards, their channels where mapped."""
+    """The sum of what all nodes of a pool offer, in thousandths: resources, GPUs, and mapped channels."""
     nodes = sum(len(domain.nodes) for domain in pool.domains)
     own = {name: amount for name, amount in pool.node.resources.items() if name not in NO_QUOTA}
     channels = dict.fromkeys(mapped_resources(topology), 1000)
@@ -110,7 +110,7 @@ def _offered(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
 
 
 def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
-    """A node's GPUs, and parts of them, by the names under which pods ask for them; claims through DRA ask for none."""
+    """A node's GPUs and parts of them, by the resources that pods request. Claims through DRA request no resource."""
     kind = topology.accelerators.get(pool.node.accelerator)
     if kind is None or not {"device-plugin", "hami"} & set(kind.allocators):
         return {}
@@ -122,7 +122,7 @@ def _cards(topology: ClusterTopology, pool: Pool) -> dict[str, int]:
 
 
 def covered_resources(topology: ClusterTopology) -> tuple[str, ...]:
-    """What every container may ask for, then whatever any pool offers."""
+    """The resources that every container can request, then all resources that any pool offers."""
     offered = {name for pool in topology.pools for name in _offered(topology, pool)}
     return (*UNLIMITED, *sorted(offered - set(UNLIMITED)))
 
@@ -134,7 +134,7 @@ def mapped_resources(topology: ClusterTopology) -> tuple[str, ...]:
 
 
 def _local_queues(topology: ClusterTopology, api: str) -> Iterator[Manifest]:
-    """Each queue in each namespace that the topology describes; where it describes none, in that of the workflow."""
+    """Each queue in each namespace of the topology, or in the namespace of the workflow if it has none."""
     for where in tuple(topology.namespaces) or ("",):
         for queue in queue_names(topology):
             yield {
@@ -165,7 +165,7 @@ def flavor_name(topology: ClusterTopology, pool: str) -> str:
 
 
 def topology_name(topology: ClusterTopology, pool: str) -> str:
-    """The Topology that holds a pool's levels: pools with the same levels share one."""
+    """The Topology with a pool's levels. Pools with the same levels share one."""
     base = str(topology.schedulers.get("kueue", {}).get("topology") or topology.name)
     alike: dict[tuple[str, ...], str] = {}
     for each in topology.pools:
@@ -179,15 +179,15 @@ def _level_labels(pool: Pool) -> tuple[str, ...]:
     return tuple(level.label for level in pool.levels)
 
 
-# Kueue's objects, read. They name no node, so a topology that is read from them has pools and levels and no domains. A
-# level is called after the last part of its node label; the label that NVIDIA's drivers set is the one of NVLink.
+# Reads Kueue's objects. They name no node, so the topology has pools and levels without domains. The last part of its
+# node label is the name of a level; the label of NVIDIA's drivers is the NVLink level.
 
 GROUP = "kueue.x-k8s.io"
 KINDS = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue")
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds objects that describe a cluster to Kueue, alone or in lists."""
+    """Whether the file has objects that describe a cluster to Kueue, single or in lists."""
     return any(map(_of_kueue, kube_objects(source)))
 
 
@@ -201,12 +201,12 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 
 def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
-    """The topology in Kueue's objects; none without a Topology."""
+    """The topology in Kueue's objects; None without a Topology."""
     topologies, flavors, cluster_queues, queues = ([each for each in objects if kind(each) == one] for one in KINDS)
     if not topologies:
         route = next((each.route for one in (flavors, cluster_queues, queues) for each in one), ("source:0:0",))
-        hint = "give the Topology too: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
-        return Outcome(None, (error("T460", route, "there is no Topology among Kueue's objects", hint=hint),))
+        hint = "also include the Topology: `kubectl get topologies.kueue.x-k8s.io,resourceflavors -o yaml`"
+        return Outcome(None, (error("T460", route, "the file has Kueue's objects without a Topology", hint=hint),))
     faults = [
         *(d for each in topologies for d in _faults(each)),
         *(d for each in flavors for d in _flavor_faults(each)),
@@ -216,34 +216,35 @@ def _read(objects: Sequence[Object]) -> Outcome[ClusterTopology]:
 
 
 def _faults(topology: Object) -> Iterator[Diagnostic]:
-    """What Kueue's CRD refuses, and levels without a label."""
+    """Faults that Kueue's CRD refuses, and levels without a label."""
     labels = _labels(topology)
     fault = wrong_order(labels) if labels and all(labels) else "every level needs a nodeLabel"
     if fault:
-        message = f'Topology "{name(topology)}" is none that Kueue takes: {fault}'
-        yield error("T461", (*topology.route, "spec", "levels"), message)
+        message = f'Kueue does not accept Topology "{name(topology)}": {fault}'
+        hint = "list different node labels, coarse to fine"
+        yield error("T461", (*topology.route, "spec", "levels"), message, hint=hint)
 
 
 def wrong_order(labels: Sequence[str]) -> str:
-    """Why no scheduler takes these labels as its levels; empty where it does."""
+    """Why schedulers do not accept these labels as levels; empty if they do."""
     if len(set(labels)) < len(labels):
         return "its levels repeat a node label"
     return f'"{HOSTNAME_LABEL}" can only be its lowest level' if HOSTNAME_LABEL in labels[:-1] else ""
 
 
 def _flavor_faults(flavor: Object) -> Iterator[Diagnostic]:
-    """Labels, taints and tolerations that are none."""
-    wrong = f'ResourceFlavor "{name(flavor)}" is none that Kueue takes'
+    """Invalid labels, taints and tolerations."""
+    wrong = f'Kueue does not accept ResourceFlavor "{name(flavor)}"'
     for key in ("nodeTaints", "tolerations"):
         for number, each in enumerate(items(flavor.data, "spec", key)):
             if not _of_texts(each):
-                yield error("T461", (*flavor.route, "spec", key, number), f"{wrong}: an entry of {key} is not one")
+                yield error("T461", (*flavor.route, "spec", key, number), f"{wrong}: an entry of {key} is not valid")
     if not _of_texts(get(flavor.data, "spec", "nodeLabels") or {}):
-        yield error("T461", (*flavor.route, "spec", "nodeLabels"), f"{wrong}: nodeLabels are a mapping of strings")
+        yield error("T461", (*flavor.route, "spec", "nodeLabels"), f"{wrong}: nodeLabels must be a mapping of strings")
 
 
 def _of_texts(data: Any) -> bool:
-    """Whether it is a mapping of strings; a toleration has a number of seconds too."""
+    """Whether the data is a mapping of strings. A toleration can also have a number of seconds."""
     return isinstance(data, dict) and all(
         isinstance(each, str) or (key == "tolerationSeconds" and isinstance(each, int)) for key, each in data.items()
     )
@@ -254,7 +255,7 @@ def _labels(topology: Object) -> list[str]:
 
 
 def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list[Diagnostic]) -> Iterator[Pool]:
-    """One pool for each flavor with a topology; a Topology that no flavor names is a pool of its own."""
+    """One pool for each flavor with a topology. A Topology without a flavor becomes a separate pool."""
     by_name = {name(each): each for each in topologies}
     used, names = set(), set[str]()
     for flavor in flavors:
@@ -264,9 +265,9 @@ def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list
             pool = label_pool(dns_label(name(flavor)) or "pool", _labels(by_name[wanted]), names)
             yield pool._replace(node=_node(flavor.data))
         elif wanted:
-            message = f'ResourceFlavor "{name(flavor)}" names the Topology "{wanted}", which is not among the objects'
+            message = f'ResourceFlavor "{name(flavor)}" names the unknown Topology "{wanted}"'
             route = (*flavor.route, "spec", "topologyName")
-            faults.append(error("T462", route, message, hint=suggest(wanted, by_name)))
+            faults.append(error("T460", route, message, hint=suggest(wanted, by_name)))
     for each in topologies:
         if name(each) not in used:
             pool = label_pool(dns_label(name(each)) or "pool", _labels(each), names)
@@ -274,7 +275,7 @@ def _pools(topologies: Sequence[Object], flavors: Sequence[Object], faults: list
 
 
 def label_pool(title: str, labels: Iterable[str], taken: set[str], aliases: Mapping[str, str] = {}) -> Pool:
-    """A pool without nodes, of which a scheduler's object lists the labels of levels, coarse to fine."""
+    """A pool without nodes from a scheduler's object that lists the labels of levels, coarse to fine."""
     used = {HOST_LEVEL}
     levels = tuple(
         Level(free(aliases.get(label) or level_name(label), used), label, label == CLIQUE)
@@ -285,14 +286,14 @@ def label_pool(title: str, labels: Iterable[str], taken: set[str], aliases: Mapp
 
 
 def level_name(label: str) -> str:
-    """`cloud.provider.com/topology-rack` -> `rack`; NVIDIA's clique label names what is a rack."""
+    """`cloud.provider.com/topology-rack` -> `rack`. NVIDIA's clique label becomes `rack` too."""
     if label == CLIQUE:
         return "rack"
     return dns_label(label.rpartition("/")[2].lower().removeprefix("topology-")) or "level"
 
 
 def _node(flavor: Any) -> NodeShape:
-    """Which nodes the flavor selects, and the taints that its pods must bear."""
+    """The nodes that the flavor selects, and the taints that its pods must tolerate."""
     selector = mapping(flavor, "spec", "nodeLabels")
     taints = (
         toleration(text(each, "key"), text(each, "value"), text(each, "effect"))

@@ -1,8 +1,8 @@
 """The cluster configuration of NVIDIA's Kubernetes Launch Kit: `l8k discover` writes it, `l8k generate` reads it.
 
-k8s-launch-kit for Network Operator 26.1 to 26.7 (docs/reference/configuration.md, profiles/). A group of nodes has one
-kind of machine; a rail is a network port for traffic between nodes (`traffic: east-west`). Networks and resources have
-the names that its profiles give them.
+`k8s-launch-kit` for Network Operator 26.1 to 26.7 (docs/reference/configuration.md, profiles/). A group of nodes has
+one kind of machine; a rail is a network port for traffic between nodes (`traffic: east-west`). Its profiles give the
+names of networks and resources.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESOURCES: Mapping[str, tuple[str, str, str, str]] = {
     "macvlan": ("macvlan", "macvlan-network", "rdmaShared", "rdma/rdma_shared_resource"),
     "ipoib": ("ipoib", "ipoib-network", "rdmaShared", "rdma/rdma_shared_resource"),
 }
-"""How pods are attached -> section of `networkName` and its default, section of `resourceName` and its default."""
+"""Kind of fabric -> section of `networkName` and its default, section of `resourceName` and its default."""
 
 
 def sniff(source: SourceFile) -> bool:
@@ -39,11 +39,11 @@ def _groups(data: Any) -> Sequence[Any]:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """A pool for each group, with its node selector, its nodes and what a rail of its fabric asks for."""
+    """A pool for each group with its node selector and nodes, and the fabric of the profile."""
     documents = [(number, each.data) for number, each in enumerate(source.documents) if _groups(each.data)]
     if not documents:
-        message = "there is no `clusterConfig` with groups of machines in it"
-        return Outcome(None, (error("T569", source.at(), message, hint=HINT),))
+        message = "the file has no `clusterConfig` with groups of machines"
+        return Outcome(None, (error("T530", source.at(), message, hint=HINT),))
     place, data = documents[0]
     at: Route = (*source.at(place), WORD)
     issues: list[Diagnostic] = []
@@ -57,44 +57,45 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     return Outcome(Part(topology, places, source=source.name), tuple(issues))
 
 
-HINT = "give the cluster-config.yaml that `l8k discover` writes"
+HINT = "use the cluster-config.yaml of `l8k discover`"
 
 
 def _pool(data: Any, at: Route, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     if not isinstance(data, dict):
-        issues.append(error("T569", at, "a group of machines is a mapping", hint=HINT))
+        issues.append(error("T530", at, "a group of machines must be a mapping", hint=HINT))
         return
     selector = {str(key): _label(value) for key, value in mapping(data, "nodeSelector").items()}
     name = grouping.dns_label(text(data, "identifier") or text(data, "machineType")) or "nodes"
     nodes = tuple(dict.fromkeys(each for each in items(data, "workerNodes") if isinstance(each, str) and each))
     if text(data, "gpuType"):
-        message = f'pool "{name}" has {text(data, "gpuType")[:80]}, and how many of them a node has is not said'
-        issues.append(info("T569", at, message, hint="give the nodes beside, or write `accelerator` and `count`"))
+        message = f'pool "{name}" has {text(data, "gpuType")[:80]}, but no number of GPUs per node'
+        issues.append(info("T617", at, message, hint="also import the nodes, or write `accelerator` and `count`"))
     yield Pool(grouping.free(name, taken), NodeShape(node_selector=selector), (), (Domain((), nodes),) if nodes else ())
 
 
 def _label(value: Any) -> str:
-    """A label's value: those who write `true` without quotes mean the word."""
+    """A label's value. `true` without quotes is the string."""
     return str(value).lower() if isinstance(value, bool) else grouping.text_of(value)
 
 
 def _fabrics(data: Any, at: Route, issues: list[Diagnostic]) -> dict[str, Fabric]:
-    """The one fabric of the profile. Groups with the same GPUs and number of rails share its networks; what networks of
-    others are called depends on what is generated together (docs/user/heterogeneous-clusters.md)."""
+    """The one fabric of the profile. Groups with the same GPUs and number of rails share its networks. The names of
+    other networks depend on what the kit generates together (docs/user/heterogeneous-clusters.md)."""
     groups = _groups(data)
     links = {text(each, "linkType").lower() for each in groups} - {""}
     link = text(data, "profile", "fabric") or (links.pop() if len(links) == 1 else "")
     kind = _kind(data, link)
     rails = [sorted(_rails(each), key=lambda pair: pair[0]) for each in groups]
     if not kind or not any(rails):
-        what = "no profile says how pods are attached" if not kind else "no port is for traffic between nodes"
+        what = "no profile gives a deployment" if not kind else "no port is for traffic between nodes"
         message = f"{what}, so the topology has no fabric"
-        issues.append(info("T569", at, message, hint="write `profile: {fabric: ..., deployment: ...}` into the file"))
+        issues.append(info("T617", at, message, hint="add `profile: {fabric: ..., deployment: ...}` to the file"))
         return {}
     buckets = {(text(each, "gpuType") or n, len(own)) for n, (each, own) in enumerate(zip(groups, rails, strict=True))}
     if len(buckets) > 1:
-        message = f"{len(buckets)} groups of machines differ in GPUs or rails; networks may have their names at the end"
-        issues.append(warning("T569", at, message, hint="compare with `kubectl get network-attachment-definitions -A`"))
+        message = f"{len(buckets)} groups of machines differ in GPUs or rails, so network names may have suffixes"
+        hint = "compare the networks with `kubectl get network-attachment-definitions -A`"
+        issues.append(warning("T617", at, message, hint=hint))
     longest = max(rails, key=len)
     most = dict(longest)
     multirail = get(data, "profile", "multirail")
@@ -114,14 +115,14 @@ def _fabrics(data: Any, at: Route, issues: list[Diagnostic]) -> dict[str, Fabric
 
 
 def _versions(data: Any) -> dict[str, str]:
-    """The operator's release, where the file says one."""
+    """The operator's release, if the file has one."""
     release = text(data, "networkOperator", "selectedRelease") or text(data, "networkOperator", "version")
     match = re.match(r"v?(\d{1,4}\.\d{1,4})(\.\d{1,4})?", release)
     return {"networkOperator": match[1]} if match else {}
 
 
 def _ipam(data: Any) -> Ipam:
-    """The kit's networks take addresses from nv-ipam; how many a node gets, it works out by itself."""
+    """The kit's networks get addresses from nv-ipam. The kit computes the number of addresses per node itself."""
     if not mapping(data, "nvIpam"):
         return Ipam()
     space = text(data, "networkOperator", "namespace")
@@ -129,7 +130,7 @@ def _ipam(data: Any) -> Ipam:
 
 
 def _addressed(data: Any, rails: Sequence[Rail]) -> Iterator[Rail]:
-    """The rails with their subnets, where the file lists one for each."""
+    """The rails with their subnets, if the file lists one for each."""
     listed = items(data, "nvIpam", "subnets")
     for place, rail in enumerate(rails):
         subnet = text(listed[place], "subnet") if len(listed) == len(rails) else ""
@@ -143,7 +144,7 @@ LINKS = ("infiniband", "ethernet")
 
 
 def _kind(data: Any, link: str) -> str:
-    """How pods are attached: by the profile's deployment."""
+    """The kind of fabric, from the profile's deployment."""
     if get(data, "profile", "spectrumX", "enable") is True:
         return "spectrumx"
     shared = "ipoib" if link == "infiniband" else "macvlan"
@@ -152,7 +153,7 @@ def _kind(data: Any, link: str) -> str:
 
 
 def _rails(group: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rail and port, of each port for traffic between nodes."""
+    """Rail and port of each port for traffic between nodes."""
     for place, port in enumerate(items(group, "pfs")):
         if text(port, "traffic") == "east-west":
             rail = number_in(port, "rail")
@@ -160,7 +161,7 @@ def _rails(group: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _rail(data: Any, kind: str, rail: int | None, port: Mapping[str, Any]) -> Rail:
-    """What a pod asks for on one rail; with one network for all ports, on that."""
+    """The network and resource of one rail, or of the one network for all ports."""
     space = next((each for each in items(data, "networkNamespaces") if isinstance(each, str) and each), "default")
     if kind == "spectrumx":
         name = f"rail{rail or 0}"
@@ -184,7 +185,7 @@ NAMES = {"rdma": ("rdmaDevice", "rdma_r%rail%"), "netdev": ("networkInterface", 
 
 
 def _called(data: Any, what: str, rail: int, port: Mapping[str, Any]) -> str:
-    """What a device is called: as it was found, or as the NIC Configuration Operator names it anew."""
+    """The name of a device: the discovered name, or the new name from the NIC Configuration Operator."""
     key, usual = NAMES[what]
     if get(data, "nicConfigurationOperator", "deployNicInterfaceNameTemplate") is not True:
         return text(port, key)

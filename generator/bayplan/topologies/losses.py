@@ -1,9 +1,9 @@
-"""What each format of `topology export` cannot hold: declared here, reported on every export, and proven by tests.
+"""What each format of `topology export` cannot represent: declared here, reported on every export, proven by tests.
 
-A loss is a function that takes something out of a topology. What comes back from a format is the topology less all of
-the format's losses: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table says what
-the documentation promises, what a user is told of the file at hand, and what the tests forgive. A loss is the same on
-what was written and on what came back, so it may put something known in the place of what is lost.
+A loss is a function that removes something from a topology. Export and import give the topology without all losses of
+the format: `minus(word, read(write(t))) == minus(word, t)` (tests/test_round_trips.py). So one table gives the
+documentation, the messages for users, and the differences that tests allow. The tests apply a loss to both sides, so a
+loss can also replace something by a known value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Drop = Callable[[ClusterTopology, Target], ClusterTopology]
 
 
 class Loss(NamedTuple):
-    """Something that a format cannot hold."""
+    """Something that a format cannot represent."""
 
     title: str
     drop: Drop
@@ -87,7 +87,7 @@ CLOUD = ("efa", "gke", "hostnetwork")
 
 
 def _default_queue(topology: ClusterTopology) -> ClusterTopology:
-    """Of a default queue alone an object is written, and read back as the only one."""
+    """The export writes an object for a single default queue, and the import reads it as the only queue."""
     own = topology.defaults.get("queue")
     return topology._replace(queues=topology.queues or ((own,) if own else None))
 
@@ -122,7 +122,7 @@ def _usable(pool: Pool) -> Pool:
 
 
 def _one_tree(topology: ClusterTopology) -> ClusterTopology:
-    """One pool of all, where all have as many levels: else there is no reading them back as one."""
+    """All pools as one, if they have the same number of levels. Otherwise an import cannot join them."""
     if len({len(pool.levels) for pool in topology.pools}) != 1:
         return topology
     rows: dict[tuple[tuple[str, str], ...], Path] = {}
@@ -135,7 +135,7 @@ def _one_tree(topology: ClusterTopology) -> ClusterTopology:
 
 
 def _lists(topology: ClusterTopology) -> ClusterTopology:
-    """Of pools with the same labels the first, sorted by levels."""
+    """The first of the pools with the same labels, sorted by levels."""
     kept = {tuple(level.label for level in pool.levels): pool for pool in reversed(topology.pools)}
     pools = [pool for pool in topology.pools if kept[tuple(level.label for level in pool.levels)] is pool]
     return topology._replace(pools=tuple(sorted(pools, key=lambda pool: pool.levels)))
@@ -180,11 +180,11 @@ def _base_as_plan(topology: ClusterTopology, pool: Pool, target: Target) -> Pool
 
 
 CONF = "default"
-"""What the one topology of a topology.conf is called."""
+"""The name of the one topology of a topology.conf."""
 
 
 def _slurm_one(topology: ClusterTopology, target: Target) -> ClusterTopology:
-    """A topology.conf of one pool knows its levels; of several, the units by which it stands for them."""
+    """A topology.conf of one pool has its levels. For several pools it has only their units."""
     if [plugin_of(topology, pool) != FLAT for pool in topology.pools] == [True]:
         return topology
     layout = one_layout(topology, target)
@@ -198,7 +198,7 @@ def _of_blocks(layout: SlurmLayout) -> Pool:
 
 
 def _of_switches(layout: SlurmLayout) -> Pool:
-    """A leaf less deep than others repeats its name."""
+    """A leaf at a smaller depth than others repeats its name."""
     names_of = {unit.name: label_value((unit.original or unit.name).rpartition("/")[2]) for unit in layout.units}
     above = {child: unit.name for unit in layout.units for child in unit.children}
     paths = [(upwards(unit.name, above), unit.nodes) for unit in layout.units if unit.nodes]
@@ -284,15 +284,15 @@ LOSSES: Mapping[str, Loss] = {
     "slurm_nodes": _topology("names of nodes (Slurm has others)", _slurm_nodes),
     "slurm_plan": Loss("`plan` (the base size of blocks)", _slurm_plan),
 }
-"""By the names that rows of `SOURCES` use."""
+"""By their names in `SOURCES`."""
 
 DISCOVERED = "volcano-discovery"
-"""What `--to volcano` writes where Volcano finds its HyperNodes by labels."""
+"""The format of `--to volcano` if Volcano discovers its HyperNodes by labels."""
 
 LOST: Mapping[str, tuple[Loss, ...]] = {
     each.to: tuple(LOSSES[name] for name in each.losses.split()) for each in SOURCES if each.to
 }
-"""Word after --to -> what that format lacks, in the order in which it is taken out."""
+"""Word after --to -> the losses of that format, in the order of their removal."""
 
 
 def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ...]:
@@ -305,26 +305,26 @@ def lost(word: str, topology: ClusterTopology, target: Target) -> tuple[Loss, ..
 
 
 def minus(word: str, topology: ClusterTopology, target: Target) -> ClusterTopology:
-    """The topology without what the format cannot hold."""
+    """The topology without the losses of the format."""
     for loss in lost(word, topology, target):
         topology = loss.drop(topology, target)
     return topology
 
 
 def report(word: str, topology: ClusterTopology, target: Target, written: bool) -> Iterator[Diagnostic]:
-    """T580: what of this file the format cannot hold; T581: that is all of it; T582: labels that others may set."""
+    """T580: losses of this file; T581: nothing to write; T582: labels that other software may set."""
     route: Route = ("topology", "metadata", "name")
     titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
     if not written:
-        message = f"there is nothing in this file that {word} can hold, so nothing is written"
-        what = "fabrics of networks" if word == "network-operator" else "nodes, in pools that have levels"
-        yield warning("T581", route, message, hint=f"it takes {what}")
+        message = f"wrote nothing, because {word} cannot represent anything in this file"
+        what = "fabrics with networks" if word == "network-operator" else "nodes in pools with levels"
+        yield warning("T581", route, message, hint=f"add {what}")
     elif titles:
-        message = f"{word} does not hold all of this file. Lost: {'; '.join(titles)}"
-        yield info("T580", route, message, hint="keep this file and export from it; the rest comes back by an import")
+        message = f"{word} cannot represent all of this file; lost: {'; '.join(titles)}"
+        yield info("T580", route, message, hint="keep this file as the source; an import restores the other facts")
     levels = [level for pool in topology.pools for level in pool.levels]
     if written and word == "node-labels" and not any(level.apply for level in levels):
         labels = listing(dict.fromkeys(level.label for level in levels), "and", most=5)
-        message = f"no level is marked `apply`, so the labels of all levels are written: {labels}"
-        hint = "write `apply: true` on levels whose labels no node carries yet, and only these are written"
+        message = f"no level has `apply: true`, so bayplan writes the labels of all levels: {labels}"
+        hint = "set `apply: true` on levels whose labels nodes do not have yet, to write only these"
         yield info("T582", ("topology", "spec", "pools", 0), message, hint=hint)

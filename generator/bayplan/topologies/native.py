@@ -18,28 +18,28 @@ API_VERSION = "bayplan.dev/v1alpha1"
 KIND = SCHEMA = "ClusterTopology"
 
 PODS = 110
-"""Pods that a kubelet takes by default (kubernetes pkg/kubelet/apis/config/v1beta1/defaults.go)."""
+"""Default limit of pods of a kubelet (`kubernetes/pkg/kubelet/apis/config/v1beta1/defaults.go`)."""
 
 UNDESCRIBED = NodeShape(resources={"pods": PODS * 1000})
-"""Nodes of which a source says nothing."""
+"""Nodes that a source does not describe."""
 
 ORDER = (
     *("read", "platform", "versions", "defaults", "queues", "images", "schedulers"),
     *("pools", "accelerators", "fabrics", "namespaces"),
 )
-"""The keys of `spec` as they are written: the pools before what they refer to."""
+"""The order of the keys of `spec`: pools first, then what they refer to."""
 
 OWN_KEYS = ("cpu", "memory", "pods")
-"""Resources that are keys of a node; all others stand under its `resources`."""
+"""Resources that are keys of a node; all others are under its `resources`."""
 
 
 def sniff(data: Any) -> bool:
-    """Whether the data claims to be one of our documents. Which one, the schema judges."""
+    """Whether the data has bayplan's apiVersion. The schema checks the kind."""
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
 def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopology]]:  # noqa: B008
-    """The topology, or every hostlist and quantity in it that cannot be read."""
+    """The topology, or diagnostics for every invalid hostlist and quantity."""
     spec = data["spec"]
     issues: list[Diagnostic] = []
     pools = tuple(_pool(each, ("topology", "spec", "pools", index), issues) for index, each in enumerate(spec["pools"]))
@@ -49,7 +49,7 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopolo
 
 
 def part(read: Outcome[ClusterTopology], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """What a source without labels says of a cluster, as its part of it."""
+    """The topology of a source without labels, as a part of a cluster."""
     topology = read.value
     if topology is None:
         return Outcome(None, read.diagnostics)
@@ -61,7 +61,7 @@ def part(read: Outcome[ClusterTopology], source: SourceFile, options: ReadOption
 
 
 def _repeating(pool: Pool) -> Pool:
-    """The pool with `unique: parent` on levels whose values repeat: such a source tells domains by its tree."""
+    """The pool with `unique: parent` on levels with repeated values: the tree of such a source identifies domains."""
     levels = []
     for depth, level in enumerate(pool.levels):
         paths = {domain.path[: depth + 1] for domain in pool.domains}
@@ -71,7 +71,7 @@ def _repeating(pool: Pool) -> Pool:
 
 
 def planned(topology: ClusterTopology, plan: int) -> ClusterTopology:
-    """The topology with `plan` nodes of each finest domain to be planned, where that is asked for."""
+    """The topology with `plan` on each finest level, if `plan` is not 0."""
     if not plan:
         return topology
     finest = (tuple(level._replace(plan=plan) for level in pool.levels[-1:]) for pool in topology.pools)
@@ -118,7 +118,7 @@ def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...
         return hostlist.expand(text)
     except ValueError as reason:
         hint = 'write it like "gb-n[01-18],login2"'
-        issues.append(error("T414", route, f"the hostlist cannot be read: {reason}", hint=hint))
+        issues.append(error("T414", route, f"cannot read the hostlist: {reason}", hint=hint))
         return ()
 
 
@@ -126,7 +126,7 @@ def _node(data: Any, route: Route, issues: list[Diagnostic]) -> NodeShape:
     own = {key: ((*route, key), data[key]) for key in OWN_KEYS if key in data}
     more = {key: ((*route, "resources", key), value) for key, value in data.get("resources", {}).items()}
     for key in [key for key in more if key in OWN_KEYS]:
-        message = f'the resource "{key}" has a key of its own'
+        message = f'"{key}" is not a key of "resources"'
         issues.append(error("T426", more[key][0], message, hint=f'write "{key}" directly under "node"'))
     amounts = {"pods": ((*route, "pods"), PODS), **more, **own}
     resources = {key: _amount(value, place, issues) for key, (place, value) in sorted(amounts.items())}
@@ -140,12 +140,12 @@ def _amount(value: Any, route: Route, issues: list[Diagnostic]) -> int:
         issues.append(error("T426", route, str(reason), hint='write it like "140", "500m" or "900Gi"'))
         return 0
     if amount < 0:
-        issues.append(error("T426", route, f'"{value}" is less than nothing', hint="give what pods can use"))
+        issues.append(error("T426", route, f'"{value}" is negative', hint="write the amount that pods can use"))
     return amount
 
 
 def pool_document(pool: Pool) -> dict[str, Any]:
-    """A pool as the native format holds it."""
+    """A pool in the native format."""
     return {
         "name": pool.name,
         "node": node_document(pool.node),
@@ -156,7 +156,7 @@ def pool_document(pool: Pool) -> dict[str, Any]:
 
 
 def domain_document(domain: Domain) -> dict[str, Any]:
-    """A domain as the native format holds it."""
+    """A domain in the native format."""
     return {
         **non_empty(path="/".join(domain.path)),
         "nodes": hostlist.compress(domain.nodes),
@@ -165,7 +165,7 @@ def domain_document(domain: Domain) -> dict[str, Any]:
 
 
 def node_document(node: NodeShape) -> dict[str, Any]:
-    """What nodes offer, as the native format holds it."""
+    """What nodes offer, in the native format."""
     fields = encode(node)
     amounts = {name: quantity.show(amount) for name, amount in node.resources.items()}
     own: dict[str, Any] = {key: amounts.pop(key) for key in ("cpu", "memory") if key in amounts}

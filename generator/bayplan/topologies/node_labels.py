@@ -1,7 +1,7 @@
-"""Labels for the nodes that do not carry them yet: what schedulers read, where a topology came from elsewhere.
+"""Labels that schedulers read and nodes do not have yet, for a topology from another source.
 
-Each document is a Node with nothing but labels, as `kubectl apply --server-side` takes it: labels of others stay, and
-those written before and now gone are removed (Kubernetes 1.22 and later, field managers).
+Each document is a Node with only labels, for `kubectl apply --server-side`. It keeps the labels of others, and removes
+labels that an earlier version of the file had (Kubernetes 1.22 and later, field managers).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from bayplan.model.topology import ClusterTopology, Domain, Pool
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
-    """The labels of the levels that are marked `apply`; without such a mark anywhere, all that the file says of nodes.
+    """The labels of the levels with `apply`, or all labels of nodes if no level has it.
 
-    A file without marks describes labels that are there, and is exported to make nodes like them: a simulated cluster.
+    A file without `apply` describes existing labels, and its export makes equal nodes for a simulated cluster.
     """
     marked = any(level.apply for pool in topology.pools for level in pool.levels)
     result = (_nodes(pool, domain, marked) for pool in topology.pools for domain in pool.domains if domain.nodes)

@@ -24,7 +24,7 @@ TOLERATION = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
 def new(document: Document) -> Outcome[ClusterTopology]:
-    """The pools in a file, one for each platform, their domains still empty: W497, W478 and W498. None where a pool has
+    """The pools in a file, one for each platform, with empty domains: W497, W478 and W498. None if a pool has
     errors."""
     configs, diagnostics = read_all(document)
     if not configs or has_errors(diagnostics):
@@ -52,7 +52,7 @@ def _pool(config: PoolConfig, platform: Platform, shared_name: bool) -> Pool:
     name = label(f"{config.name}-{platform.name}" if shared_name else platform.name)
     tolerated = tuple(map(ordered, tolerations(platform)))
     node = native.UNDESCRIBED._replace(node_selector=ordered(selector(platform)), tolerations=tolerated)
-    keys = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # the level that every pool ends in by itself
+    keys = [key for key in config.keys if key.label != HOSTNAME_LABEL]  # every pool ends in this level anyway
     levels = ((label(key.key), MISTAKEN.get(key.label, key.label)) for key in keys)
     return Pool(name, node, tuple(Level(level, node_label, node_label == CLIQUE) for level, node_label in levels))
 
@@ -65,25 +65,25 @@ def tolerations(platform: Platform) -> list[dict[str, Any]]:
 
 
 def _depends(value: Any) -> bool:
-    """Whether a value holds a template: what it comes to hangs on the task."""
+    """Whether a value has a template, which depends on the task."""
     return "{{" in str(value) or "{%" in str(value)
 
 
 def _defaults(configs: Sequence[PoolConfig]) -> dict[str, str]:
-    """KAI is the only scheduler that OSMO 6.4 takes; the queue is named after the backend's namespace and the pool."""
+    """OSMO 6.4 supports only KAI. The name of the queue comes from the backend's namespace and the pool."""
     namespaces = {config.namespace for config in configs}
     namespace = namespaces.pop() if len(namespaces) == 1 else ""
     return non_empty(scheduler="kai", namespace=namespace, queue=_queue(configs[0]) if len(configs) == 1 else "")
 
 
 def _queue(config: PoolConfig) -> str:
-    """The queue that OSMO makes for a pool (src/utils/job/kb_objects.py); empty where the namespace is not known."""
+    """The queue that OSMO creates for a pool (src/utils/job/kb_objects.py); empty if the namespace is unknown."""
     name = f"osmo-pool-{config.namespace}-{config.name}"
     return name if config.namespace and label(name) == name and len(name) <= 63 else ""
 
 
 def _schedulers(configs: Sequence[PoolConfig]) -> dict[str, Any]:
-    """The KAI Topology that OSMO makes for the only pool, and the scheduler's name where it is another."""
+    """The KAI Topology that OSMO creates for the only pool, and the scheduler's name if it differs."""
     config = configs[0] if len(configs) == 1 else PoolConfig("")
     topology = f"{_queue(config)}-topology" if config.keys and _queue(config) else ""
     scheduler_name = config.scheduler if config.scheduler != "kai-scheduler" else ""
@@ -91,27 +91,27 @@ def _schedulers(configs: Sequence[PoolConfig]) -> dict[str, Any]:
 
 
 def _nodeless(config: PoolConfig) -> Iterator[Diagnostic]:
-    message = f'OSMO knows no nodes, so the pools made of "{config.name or "the pool"}" have none'
-    hint = "list each domain's nodes under `domains`, or lay the pools over a topology that has them: --update TOPOLOGY"
+    message = f'the pools from "{config.name or "the pool"}" have no nodes, because OSMO does not know nodes'
+    hint = "list the nodes of each domain under `domains`, or merge the pools into a topology: --update TOPOLOGY"
     yield warning("W497", config.route, message, hint=hint)
 
 
 def _mistaken(config: PoolConfig) -> Iterator[Diagnostic]:
     for key in config.keys:
         if key.label in MISTAKEN:
-            message = f'no driver sets the node label "{key.label}"; "{MISTAKEN[key.label]}" is written, which they set'
-            hint = "correct it in the pool configuration too: pods with this label would wait forever under OSMO"
+            message = f'no driver sets the node label "{key.label}"; bayplan writes "{MISTAKEN[key.label]}" instead'
+            hint = "also correct it in the pool configuration: pods with this label would wait forever in OSMO"
             yield warning("W478", (*key.route, "label"), message, hint=hint)
 
 
 def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
-    """W498 for what a platform says with variables: a topology has no tasks to fill them in."""
+    """W498 for settings of a platform with variables: a topology has no tasks that define them."""
     for platform in config.platforms.values():
         spec = platform.pod_template.get("spec") or {}
         for key in ("nodeSelector", "tolerations"):
             if _depends(spec.get(key)):
-                message = f'a part of the {key} of platform "{platform.name}" depends on the task, and is left out'
-                yield warning("W498", platform.route, message, hint="write it into the topology if all tasks share it")
+                message = f'left out the part of the {key} of platform "{platform.name}" that depends on the task'
+                yield warning("W498", platform.route, message, hint="add it to the topology if all tasks share it")
 
 
 def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:
@@ -143,7 +143,7 @@ def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit,
 
 
 def _place(platform: Platform, topology: ClusterTopology) -> int | None:
-    """The pool of the platform's name, else the only one that shares a label with it and contradicts none."""
+    """The pool with the platform's name, or the only pool that shares a label with it and contradicts none."""
     named = [n for n, pool in enumerate(topology.pools) if pool.name in (platform.name, label(platform.name))]
     alike = [n for n, pool in enumerate(topology.pools) if _agree(selector(platform), pool.node.node_selector)]
     if named:
@@ -180,22 +180,22 @@ def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], 
 
 
 def _renamed_levels(config: PoolConfig, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """An info for each key whose level has another name: workflows go on using the key."""
+    """An info for each key whose level has another name. Workflows keep using the key."""
     for key in config.keys:
         name = (levels(config, topology).value or {}).get(key.key)
         if name and name != key.key:
-            message = f'what OSMO calls "{key.key}" is level "{name}" of the topology, which keeps its name'
-            hint = "OSMO workflows find it by its label: --osmo-pool FILE"
+            message = f'level "{name}" of the topology keeps its name; OSMO calls it "{key.key}"'
+            hint = "no action needed: OSMO workflows find it by its label with --osmo-pool FILE"
             yield info("W498", (*key.route, "key"), message, hint=hint)
 
 
 def _no_pool(platform: Platform, topology: ClusterTopology) -> Diagnostic:
     names = listing([pool.name for pool in topology.pools], "and")
-    message = f'platform "{platform.name}" is no pool of the topology, which has {names}'
-    hint = "call a pool so, or give a pool the labels that the platform selects; or add a pool"
+    message = f'platform "{platform.name}" does not match any pool of the topology, which has {names}'
+    hint = f'rename a pool to "{platform.name}", give it the labels that the platform selects, or add a pool'
     return warning("W498", platform.route, message, hint=hint)
 
 
 def _pool_taken(platform: Platform, other: Platform, pool: Pool) -> Diagnostic:
-    message = f'pool "{pool.name}" is platform "{other.name}" already, so nothing of "{platform.name}" is added'
-    return warning("W498", platform.route, message, hint="make a pool of the nodes that only one of them selects")
+    message = f'ignored platform "{platform.name}", because pool "{pool.name}" already belongs to "{other.name}"'
+    return warning("W498", platform.route, message, hint="make a separate pool for the nodes of each platform")

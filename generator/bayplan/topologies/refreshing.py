@@ -1,7 +1,7 @@
-"""`topology import --update`: the edits that bring a topology file up to date, and the findings that explain them.
+"""`topology import --update`: the edits that bring a topology file up to date, and the diagnostics about them.
 
-Domains are added, changed and removed, and node states that the sources know are replaced. Levels, node shapes,
-templates, spares, reservations, and everything that does not concern nodes stay as the user wrote them.
+It adds, changes and removes domains, and replaces node states that the sources know. Levels, node shapes, templates,
+spares, reservations, and everything that does not concern nodes stay as the user wrote them.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from bayplan.topologies.alignment import Path, Units
 from bayplan.topologies.comparing import Comparison, Group, Pair, Place, Renamed, compare
 
 POOLS: Route = ("topology", "spec", "pools")
-FATAL = (
-    "slurmctld does not start with a saved node whose unit is gone: see that none has the old name before it restarts"
-)
+FATAL = "before slurmctld restarts, make sure that no saved node has an old name: it does not start otherwise"
 MOST = 50
 """Lines of a table in a diagnostic; `bayplan topology diff` shows all."""
 
@@ -30,7 +28,7 @@ MOST = 50
 def report(
     old: ClusterTopology, new: ClusterTopology, compared: Comparison, known: frozenset[int]
 ) -> tuple[Diagnostic, ...]:
-    """T570 to T573, T575 to T577. `known`: the pools of the file that sources know, by number."""
+    """T445, T570, T571, T575, T576. `known`: the pools of the file that sources know, by number."""
     issues: list[Diagnostic] = []
     pools = {new.pools[pair.after].name: pair.before for pair in compared.pairs if pair.before in known}
     for name, index in pools.items():
@@ -61,15 +59,14 @@ def _report_renamed(pool: Pool, renamed: Sequence[Renamed], route: Route) -> Ite
     for level in dict.fromkeys(each.level for each in renamed):
         table = [each for each in renamed if each.level == level]
         lines = [
-            (f'"{"/".join(each.before)}" is "{"/".join(each.after)}" now', rows.get(each.before)) for each in table
+            (f'"{"/".join(each.before)}" is now "{"/".join(each.after)}"', rows.get(each.before)) for each in table
         ]
-        have = "has another name" if len(table) == 1 else "have other names"
-        message = f'{count(len(table), "domain")} of level "{level}" in pool "{pool.name}" {have} now'
+        message = f'renamed {count(len(table), "domain")} of level "{level}" in pool "{pool.name}"'
         yield warning("T570", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
 
 
 def _first_rows(pool: Pool) -> dict[Path, int]:
-    """Unit -> the number of its first row. Only where the file's levels are all known do paths agree."""
+    """Unit -> the number of its first row. Paths agree only if the sources know all levels of the file."""
     rows: dict[Path, int] = {}
     for index, domain in enumerate(pool.domains):
         for depth in range(1, len(domain.path) + 1):
@@ -79,14 +76,14 @@ def _first_rows(pool: Pool) -> dict[Path, int]:
 
 def _notes(lines: Sequence[tuple[str, int | None]], route: Route) -> tuple[Note, ...]:
     shown = [Note(text, (*route, "domains") if row is None else (*route, "domains", row)) for text, row in lines[:MOST]]
-    rest = [Note(f"and {len(lines) - MOST} more: bayplan topology diff shows all")] if len(lines) > MOST else []
+    rest = [Note(f"and {len(lines) - MOST} more; `bayplan topology diff` shows all")] if len(lines) > MOST else []
     return (*shown, *rest)
 
 
 def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Iterator[Diagnostic]:
     """T571."""
     if paths:
-        message = f'{count(len(paths), "domain")} of pool "{pool.name}" {"is" if len(paths) == 1 else "are"} gone'
+        message = f'removed {count(len(paths), "domain")} of pool "{pool.name}"'
         rows = _first_rows(pool)
         lines = [(f'"{"/".join(path)}" is in no source', rows.get(path)) for path in paths]
         yield warning("T571", (*route, "domains"), message, hint=FATAL, notes=_notes(lines, route))
@@ -95,27 +92,27 @@ def _report_gone_units(pool: Pool, paths: Sequence[Path], route: Route) -> Itera
 def _report_nodes(
     pool: Pool, gone: Sequence[Group], moved: Sequence[Group], new: Sequence[Group], route: Route
 ) -> Iterator[Diagnostic]:
-    """T572, T577 and T576."""
+    """T571 and T576."""
     place = (*route, "domains")
     if gone:
-        message = f"{_count_nodes(gone, pool)} in no source, and taken out: {_node_names(gone)}"
-        hint = "a node that was left out of a source is taken for gone; read the difference before you keep it"
-        yield warning("T572", place, message, hint=hint)
+        message = f"removed {_count_nodes(gone, pool)}, which no source has: {_node_names(gone)}"
+        hint = "check the difference before you keep it: a truncated source looks the same"
+        yield warning("T571", place, message, hint=hint)
     if moved:
         lines = [
             (f"{_listed(each.nodes)}: from {_place_name(each.before)} to {_place_name(each.after)}", None)
             for each in moved
         ]
-        message = f"{_count_nodes(moved, pool)} in another place now: {_node_names(moved)}"
-        yield info("T577", place, message, notes=_notes(lines, route))
+        message = f"moved {_count_nodes(moved, pool)} to another place: {_node_names(moved)}"
+        yield info("T576", place, message, notes=_notes(lines, route))
     if new:
-        yield info("T576", place, f"{_count_nodes(new, pool)} new: {_node_names(new)}")
+        yield info("T576", place, f"added {_count_nodes(new, pool)}: {_node_names(new)}")
 
 
 def _count_nodes(groups: Iterable[Group], pool: Pool) -> str:
-    """`2 nodes of pool "gb200" are`."""
+    """`2 nodes of pool "gb200"`."""
     number = sum(len(each.nodes) for each in groups)
-    return f'{count(number, "node")} of pool "{pool.name}" {"is" if number == 1 else "are"}'
+    return f'{count(number, "node")} of pool "{pool.name}"'
 
 
 def _node_names(groups: Iterable[Group]) -> str:
@@ -132,11 +129,11 @@ def _place_name(place: Place | None) -> str:
 
 
 def _report_unknown(old: ClusterTopology, known: frozenset[int]) -> Iterator[Diagnostic]:
-    """T573."""
+    """T445."""
     for index, pool in enumerate(old.pools):
         if index not in known:
-            message = f'no source knows a node of pool "{pool.name}"; it stays as it is'
-            yield warning("T573", (*POOLS, index, "name"), message, hint="remove it if its nodes are gone")
+            message = f'kept pool "{pool.name}", although no source knows any of its nodes'
+            yield warning("T445", (*POOLS, index, "name"), message, hint="remove it by hand if its nodes are gone")
 
 
 def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagnostic]:
@@ -145,45 +142,45 @@ def _report_pools(new: ClusterTopology, compared: Comparison) -> Iterator[Diagno
         pool = new.pool(name)
         nodes = sum(len(domain.nodes) for domain in pool.domains) if pool else 0
         if nodes:
-            yield info("T576", POOLS, f'pool "{name}" with {count(nodes, "node")} is new; it is put at the end')
+            yield info("T576", POOLS, f'added pool "{name}" with {count(nodes, "node")} at the end')
 
 
 def _report_shape(pool: Pool, actual: NodeShape, route: Route) -> Iterator[Diagnostic]:
-    """T575: where the file promises more than nodes have. Less is a decision."""
+    """T575: the file promises more than nodes have. A smaller amount is the user's decision."""
     own = pool.node
     if own.described and actual.accelerators and own.accelerators != actual.accelerators:
-        message = f'pool "{pool.name}" says {own.accelerators} cards a node, and the sources say {actual.accelerators}'
+        message = f'pool "{pool.name}" has {own.accelerators} GPUs per node, and the sources {actual.accelerators}'
         yield warning("T575", (*route, "count"), message, hint=KEPT)
     for name, amount in own.resources.items():
         there = actual.resources.get(name)
         if there is not None and there < amount:
-            have = f"{quantity.show(amount)} of {name} a node, and the sources say {quantity.show(there)}"
+            have = f"{quantity.show(amount)} of {name} per node, and the sources {quantity.show(there)}"
             place = (*route, name) if name in ("cpu", "memory", "pods") else (*route, "resources", name)
-            yield warning("T575", place, f'pool "{pool.name}" says {have}', hint=KEPT)
+            yield warning("T575", place, f'pool "{pool.name}" has {have}', hint=KEPT)
 
 
-KEPT = "the file is left as it is: a node's shape is written by hand; correct it if it is wrong"
+KEPT = "correct the file if it is wrong: --update never changes what nodes offer"
 
 
-# The domains of a pool as the sources report them, each at the position that it had in the file.
+# The domains of a pool from the sources, each at its position in the file.
 
 
 class Rows(NamedTuple):
-    """`kept`: what becomes of each row of the file, None where it goes. `inserted`: new ones, each before a row."""
+    """`kept`: the new form of each row of the file, or None to remove it. `inserted`: new rows, each before a row."""
 
     kept: tuple[Domain | None, ...]
     inserted: tuple[tuple[int, Domain], ...] = ()
 
     @property
     def all(self) -> tuple[Domain, ...]:
-        """The rows of the file to be."""
+        """The rows of the new file."""
         before = grouped(self.inserted)
         kept = ((*before.get(index, ()), row) for index, row in enumerate((*self.kept, None)))
         return tuple(row for each in kept for row in each if row is not None)
 
 
 def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, issues: list[Diagnostic]) -> Rows:
-    """The rows of `old` brought up to date. T574: nodes that a level is missing for, which only the file has."""
+    """The up-to-date rows of `old`. T440 for nodes without a value of a level that only the file has."""
     by_unit = _by_unit(new, units)
     paths = ((units.paths.get(units.old(domain.path)), index) for index, domain in enumerate(old.domains))
     owners = grouped((now, index) for now, index in paths if now is not None)
@@ -196,7 +193,7 @@ def refresh_rows(old: Pool, new: Pool, units: Units, route: Route, issues: list[
 
 
 class _Unit(NamedTuple):
-    """A unit as the sources have it."""
+    """A unit in the sources."""
 
     path: Path
     domain: Domain
@@ -262,7 +259,7 @@ def _new_rows(
     route: Route,
     issues: list[Diagnostic],
 ) -> Iterator[tuple[int, Domain]]:
-    """Rows for units that the file lacks, beside those that share most of their parents."""
+    """Rows for units that the file lacks, next to rows that share most of their parents."""
     if not missing:
         return
     row_index = _row_index(kept)
@@ -277,7 +274,7 @@ def _new_rows(
 
 
 RowIndex = Mapping[Path, tuple[list[str], list[int], bool]]
-"""Parent, of any level -> the values below it, where the last row of each stands, and whether they are in order."""
+"""Parent, of any level -> the values below it, the position of the last row of each, and whether they are in order."""
 
 
 def _row_index(kept: Sequence[Domain | None]) -> RowIndex:
@@ -290,7 +287,7 @@ def _row_index(kept: Sequence[Domain | None]) -> RowIndex:
 
 
 def _insert_at(path: Path, row_index: RowIndex) -> int:
-    """The number of the row before which a new one stands: in order where there is one, else behind its like."""
+    """The number of the row after a new row: in order if the rows are in order, otherwise after similar rows."""
     depth = next(depth for depth in range(len(path) - 1, -1, -1) if path[:depth] in row_index) if path else 0
     values, ends, in_order = row_index[path[:depth]]
     after = bisect(values, path[depth]) if path and in_order else len(values)
@@ -300,7 +297,7 @@ def _insert_at(path: Path, row_index: RowIndex) -> int:
 
 
 def _before_parent(parent: Path, row_index: RowIndex) -> int:
-    """The row in front of all of a parent: behind the one before that, if there is one."""
+    """The position of the first row of a parent: after the parent before it, if there is one."""
     while parent:
         parent, value = parent[:-1], parent[-1]
         values, ends, _ = row_index[parent]
@@ -310,7 +307,7 @@ def _before_parent(parent: Path, row_index: RowIndex) -> int:
 
 
 def _full_path(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]) -> Path | None:
-    """The full path of a unit: levels whose values the sources lack have the one that all its like have."""
+    """The full path of a unit. For levels that the sources lack, it has the value of all similar rows."""
     values = {
         depth: value for (depth, _), value in zip(units.levels, now, strict=False) if depth not in units.own_names
     }
@@ -325,7 +322,7 @@ def _full_path(old: Pool, now: Path, units: Units, kept: Sequence[Domain | None]
 
 
 def _common_value(depth: int, now: Path, units: Units, old: Pool, kept: Sequence[Domain | None]) -> str | None:
-    """The one value that the nearest rows have at a depth."""
+    """The one value of the nearest rows at a depth."""
     pairs = [(units.paths.get(units.old(row.path)), row.path) for row in old.domains if len(row.path) > depth]
     there = [(where, path) for (where, path), row in zip(pairs, kept, strict=False) if where is not None and row]
     inside = sum(1 for i, _ in units.levels if i <= depth) if depth in units.own_names else 0
@@ -340,18 +337,18 @@ def _unplaceable(old: Pool, units: Units, nodes: Sequence[str], route: Route) ->
     depths = {depth for depth, _ in units.levels} - units.own_names
     names = " and ".join(f'"{level.name}"' for depth, level in enumerate(old.levels) if depth not in depths)
     shown = hostlist.compress(nodes)
-    message = f'nothing says in which {names} of pool "{old.name}" the new nodes {shown[:200]} are'
-    return error("T574", route, message, hint="add a source that knows the level, or put the nodes in by hand")
+    message = f'no source gives the {names} of the new nodes {shown[:200]} in pool "{old.name}"'
+    return error("T440", route, message, hint="add a source that knows the level, or add the nodes by hand first")
 
 
 STATES = ("cordoned", "notReady", "unhealthy")
-"""Reasons why a node is unusable that a source can know. The others are decisions."""
+"""Reasons why a node is unusable that a source can know. Other reasons are decisions of users."""
 
 
 def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str] = STATES) -> Outcome[tuple[Edit, ...]]:
-    """What makes the file say what the sources say. `states`: those that the sources speak of at all.
+    """The edits that bring the file up to date. `states`: the states that the sources know.
 
-    T574 where new nodes cannot be placed; T570 to T577 say what becomes of the file. Routes are the file's.
+    T440 if new nodes have no place; T570 to T576 report the changes. Routes are routes of the file.
     """
     compared = compare(old, new)
     issues: list[Diagnostic] = []
@@ -370,7 +367,7 @@ def edits(old: ClusterTopology, new: ClusterTopology, *, states: Collection[str]
 
 
 def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], issues: list[Diagnostic]) -> Iterator[Edit]:
-    """The rows and the states of a pool that the sources know; what nobody had said of it is filled in."""
+    """The rows and states of a pool that the sources know, and what nodes offer if the file does not have it."""
     route: Route = ("spec", "pools", pair.before)
     yield from _shape_edits(route, pool, new)
     if _has_real_labels(pool, new):
@@ -386,7 +383,7 @@ def _pool_edits(pair: Pair, pool: Pool, new: Pool, states: Collection[str], issu
 
 
 def _shape_edits(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterator[Edit]:
-    """What nodes offer, where the file says nothing of that."""
+    """What nodes offer, if the file does not describe it."""
     if new.node.described and not pool.node.described:
         tolerations = pool.node.tolerations or new.node.tolerations
         data = native.node_document(new.node._replace(tolerations=tolerations))
@@ -394,14 +391,14 @@ def _shape_edits(route: tuple[str | int, ...], pool: Pool, new: Pool) -> Iterato
 
 
 def _has_real_labels(pool: Pool, new: Pool) -> bool:
-    """Whether the sources know the labels of levels that the file could only promise."""
+    """Whether the sources know the labels of levels that the file only has placeholders for."""
     promised = {level.label for level in pool.levels if level.apply}
     as_many = len(new.levels) >= len(pool.levels)
     return bool(promised) and as_many and not promised & {level.label for level in new.levels}
 
 
 def _relabel_edits(route: tuple[str | int, ...], pool: Pool, new: Pool, states: Collection[str]) -> Iterator[Edit]:
-    """Levels and rows as the sources have them: the file's had no labels, so nothing can refer to their values yet."""
+    """Levels and rows of the sources. The file's levels had placeholder labels, so nothing refers to their values."""
     data = native.pool_document(new)
     yield Edit((*route, "levels"), data["levels"])
     yield Edit((*route, "domains"), data["domains"])
@@ -410,7 +407,7 @@ def _relabel_edits(route: tuple[str | int, ...], pool: Pool, new: Pool, states: 
 
 
 def _row_edits(path: tuple[str | int, ...], domain: Domain, row: Domain | None) -> Iterator[Edit]:
-    """What changes in a row: its path, its nodes, its partition or switches where a source says them."""
+    """The changes of a row: its path, its nodes, and its partition or switches if a source has them."""
     if row is None:
         yield Edit(path, remove=True)
     elif row != domain:
@@ -419,9 +416,9 @@ def _row_edits(path: tuple[str | int, ...], domain: Domain, row: Domain | None) 
 
 
 def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collection[str]) -> dict[str, list[str]]:
-    """Reason -> nodes, in the order of the rows. What somebody decided comes before what a source found.
+    """Reason -> nodes, in the order of the rows. A user's decision wins over a state in a source.
 
-    A source that does not know all states of its nodes can only add to what the file says.
+    A source that does not know all states of its nodes only adds to the file.
     """
     place = {node: number for number, node in enumerate(nodes)}
     decided = {reason: place.keys() & names for reason, names in pool.unusable.items() if reason not in STATES}
@@ -437,14 +434,14 @@ def _refreshed_states(pool: Pool, new: Pool, nodes: list[str], states: Collectio
 def _state_edits(
     path: tuple[str | int, ...], old: Mapping[str, tuple[str, ...]], new: Mapping[str, list[str]]
 ) -> Iterator[Edit]:
-    """A reason that is written stays, with an empty list where it holds for no node any more."""
+    """The edits of `unusable`. An existing reason stays, with an empty list if it no longer applies to any node."""
     for reason, names in new.items():
         if set(names) != set(old.get(reason, ())):
             yield Edit((*path, reason), hostlist.compress(names))
 
 
 def _unknown_pool_edits(index: int, pool: Pool, placed: Collection[str]) -> Iterator[Edit]:
-    """A pool that no source knows stays, without the nodes that are in another one now."""
+    """A pool that no source knows stays, without nodes that are now in another pool."""
     route: tuple[str | int, ...] = ("spec", "pools", index)
     for number, domain in enumerate(pool.domains):
         staying = [node for node in domain.nodes if node not in placed]
@@ -457,7 +454,7 @@ def _unknown_pool_edits(index: int, pool: Pool, placed: Collection[str]) -> Iter
 
 
 def _new_pool_edits(old: ClusterTopology, new: ClusterTopology, compared: Comparison) -> Iterator[Edit]:
-    """Pools that the file lacks, at its end, and the accelerators that they name."""
+    """Pools that the file lacks, at its end, and their accelerators."""
     pools = tuple(pool for pool in new.pools if pool.name in compared.pools_new and pool.domains)
     spec = native.write(new._replace(pools=pools))["spec"]
     for pool in spec["pools"]:

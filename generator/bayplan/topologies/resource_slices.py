@@ -1,4 +1,4 @@
-"""Nodes, GPUs and fabrics from ResourceSlices (resource.k8s.io v1alpha3 to v1), which DRA drivers publish.
+"""Nodes, GPUs and fabrics from ResourceSlices (`resource.k8s.io` v1alpha3 to v1), which DRA drivers publish.
 
 NVIDIA's driver lists the GPUs of a node, and not its place (dra-driver-nvidia-gpu 25.12). dranet lists network cards,
 and on CoreWeave their fabric, superpod and leaf group (dranet 1.4, pkg/apis/attributes.go,
@@ -36,12 +36,12 @@ class Card(NamedTuple):
 
 
 def attributes(device: Any) -> Mapping[str, Any]:
-    """Those of a device, in every dialect of the API."""
+    """The attributes of a device, in every version of the API."""
     return mapping(device, "attributes") or mapping(device, "basic", "attributes")
 
 
 def card_of(device: Any) -> Card | None:
-    """The card, if it is one that carries a job's traffic."""
+    """The network card, if it can carry a job's traffic."""
     held = attributes(device)
 
     def string(key: str) -> Any:
@@ -65,7 +65,7 @@ NAMED = re.compile(r"[A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 
 
 def gpu_of(device: Any) -> tuple[str, int] | None:
-    """The PCIe root of a GPU and its number, where its name tells it: `gpu-3`."""
+    """The PCIe root of a GPU and its number, if its name has one: `gpu-3`."""
     match = re.fullmatch(r"gpu-(\d{1,3})", text(device, "name"))
     root = text(attributes(device).get(ROOT), "string")
     return (root, int(match[1])) if match and root else None
@@ -89,8 +89,8 @@ def fabrics(nodes: Mapping[str, tuple[Route, tuple[Rail, ...], str]], issues: li
     issues += _others(having, usual)
     links = {each for _, rails_, each in having.values() if rails_ == usual}
     here = next(route for route, rails_, _ in having.values() if rails_ == usual)
-    message = "which DeviceClass stands for the network cards is not said; claims name the class dranet"
-    issues.append(info("T617", here, message, hint="add `deviceClass:` if yours is called otherwise"))
+    message = "the source does not name the DeviceClass of the network cards; claims use the class dranet"
+    issues.append(info("T617", here, message, hint="add `deviceClass:` if your class has another name"))
     return {FABRIC: Fabric(FABRIC, "dranet", links.pop() if len(links) == 1 else "", rails=usual)}
 
 
@@ -99,9 +99,9 @@ def _others(having: Mapping[str, tuple[Route, tuple[Rail, ...], str]], usual: tu
     others = [name for name, (_, rails_, _) in having.items() if rails_ != usual]
     if others:
         message = (
-            f"network cards of {len(others)} of {len(having)} nodes differ from the others: {listing(others, 'and', 3)}"
+            f"{len(others)} of {len(having)} nodes have other network cards than the rest: {listing(others, 'and', 3)}"
         )
-        hint = "a fabric has the same rails on all its nodes: describe theirs as another fabric, with `node.fabrics`"
+        hint = "describe their cards as another fabric, and set `node.fabrics`: a fabric has equal rails on all nodes"
         yield warning("T619", having[others[0]][0], message, hint=hint)
 
 
@@ -125,36 +125,36 @@ class Slice(NamedTuple):
     node: str
     pool: str
     generation: int
-    wanted: int  # slices of the pool
+    wanted: int  # number of slices of the pool
     devices: Sequence[Any]
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds ResourceSlices."""
+    """Whether the file has ResourceSlices."""
     return KIND in source.head and any(is_kind(data, GROUP, KIND) for _, data in kube_objects(source))
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The nodes by the GPUs that they have, and by their place where the network's driver tells it."""
+    """The nodes by their GPUs, and by their place if the network's driver gives it."""
     issues: list[Diagnostic] = []
     slices = list(_newest([_slice(route, data) for route, data in kube_objects(source) if is_kind(data, GROUP, KIND)]))
     issues += _partial(slices)
     nodes = list(_nodes([each for each in slices if each.node], issues))
     fabrics = _fabrics([each for each in slices if each.node], issues) if nodes else {}
     if not nodes and not issues:
-        message = "no slice names a node and a GPU, or a place in a network"
-        issues.append(error("T560", slices[0].route if slices else source.at(), message, hint=HINT))
+        message = "no slice has a node with a GPU or a place in a network"
+        issues.append(error("T530", slices[0].route if slices else source.at(), message, hint=HINT))
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     part = grouping.part("cluster", grouping.in_order(nodes), source, options)
     return Outcome(part._replace(topology=_claimed(part.topology)._replace(fabrics=fabrics)), tuple(issues))
 
 
-HINT = "give what `kubectl get resourceslices -o json` prints"
+HINT = "use the complete output of `kubectl get resourceslices -o json`"
 
 
 def _claimed(topology: Any) -> Any:
-    """Its accelerators are what DRA allocates."""
+    """The topology with accelerators that DRA allocates."""
     kinds = topology.accelerators.items()
     return topology._replace(
         accelerators={name: kind._replace(allocators=("dra",), device_class=CLASS) for name, kind in kinds}
@@ -162,7 +162,7 @@ def _claimed(topology: Any) -> Any:
 
 
 def _fabrics(slices: Sequence[Slice], issues: list[Diagnostic]) -> dict[str, Fabric]:
-    """The rails that dranet's cards make, with the GPUs next to them."""
+    """The rails of dranet's cards, with the GPUs next to them."""
     held: dict[str, tuple[Route, list[Card], list[tuple[str, int]]]] = {}
     for each in slices:
         _, nics, gpus = held.setdefault(each.node, (each.route, [], []))
@@ -190,7 +190,7 @@ def _slice(route: Route, data: Any) -> Slice:
 
 
 def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:
-    """Those of the newest generation of each pool: older ones wait to be deleted."""
+    """The slices of the newest generation of each pool. Kubernetes deletes older ones."""
     newest: dict[tuple[str, str], int] = {}
     for each in slices:
         key = each.driver, each.pool
@@ -199,19 +199,19 @@ def _newest(slices: Sequence[Slice]) -> Iterator[Slice]:
 
 
 def _partial(slices: Sequence[Slice]) -> Iterator[Diagnostic]:
-    """T561: pools of which slices are missing hold too few devices."""
+    """T529: pools with missing slices have too few devices."""
     for (driver, pool), held in grouped(((each.driver, each.pool), each) for each in slices).items():
         if len(held) < held[0].wanted and driver in (GPUS, CARDS):
-            message = f'{len(held)} of {held[0].wanted} slices of pool "{pool}" of {driver} are here'
-            yield error("T561", held[0].route, message, hint=HINT)
+            message = f'the file has only {len(held)} of {held[0].wanted} slices of pool "{pool}" of {driver}'
+            yield error("T529", held[0].route, message, hint=HINT)
 
 
 class Node(NamedTuple):
-    """What the slices say of one node."""
+    """The content of the slices of one node."""
 
     route: Route
     products: dict[str, None]
-    gpus: dict[str, None]  # names of whole cards, and of those that are cut up
+    gpus: dict[str, None]  # names of whole GPUs, and of partitioned GPUs
     unhealthy: list[str]
     places: dict[tuple[str, ...], Route]
     cards: list[str]  # network cards with RDMA
@@ -251,7 +251,7 @@ def _device(node: Node, each: Slice, device: Any, route: Route) -> None:
 
 
 def _value(attributes: Mapping[str, Any], name: str) -> str:
-    """An attribute; drivers may leave their own domain out of its name."""
+    """An attribute. Drivers can omit their own domain in its name."""
     content = attributes.get(name, attributes.get(f"{GPUS}/{name}"))
     return grouping.text_of(get(content, "string") or get(content, "version") or get(content, "int"))
 
@@ -259,15 +259,15 @@ def _value(attributes: Mapping[str, Any], name: str) -> str:
 def _report(name: str, node: Node) -> Iterator[Diagnostic]:
     if len(node.places) > 1:
         (one, _), (other, route) = list(node.places.items())[:2]
-        message = f'network cards of node "{name}" are at {"/".join(one)} and at {"/".join(other)}'
-        notes = (Note("one of the first is here", node.places[one]),)
-        yield error("T564", route, message, notes=notes, hint="a node has one place; correct its labels")
+        message = f'network cards of node "{name}" report two places, {"/".join(one)} and {"/".join(other)}'
+        notes = (Note("a card with the first place is here", node.places[one]),)
+        yield error("T474", route, message, notes=notes, hint="correct the labels of the node: it has one place")
     if len(node.products) > 1:
         message = f'node "{name}" has {len(node.products)} kinds of GPU: {", ".join(sorted(node.products))}'
-        yield warning("T553", node.route, message, hint="a pool has one kind; describe such nodes by hand")
+        yield warning("T553", node.route, message, hint="describe such nodes by hand: a pool has one kind")
     if node.unhealthy:
-        message = f'node "{name}" has tainted GPUs, such as {node.unhealthy[0]}, and is taken for unhealthy'
-        yield info("T562", node.route, message, hint="import again when the taints are gone")
+        message = f'listed node "{name}" as unhealthy, because GPUs such as {node.unhealthy[0]} have taints'
+        yield info("T513", node.route, message, hint="import again when the driver has removed the taints")
 
 
 def _node(name: str, node: Node) -> SourceNode:

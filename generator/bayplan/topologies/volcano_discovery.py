@@ -1,7 +1,7 @@
-"""The ConfigMap by which Volcano's controller finds HyperNodes: lists of node labels, read as pools without nodes.
+"""The ConfigMap with Volcano's discovery of HyperNodes: lists of node labels, which become pools without nodes.
 
-Volcano 1.14 and 1.15, pkg/controllers/hypernode/discovery/label/label.go: one list for each type of network, the labels
-coarse to fine; the last one is left out, so that it should be the host's.
+Volcano 1.14 and 1.15, pkg/controllers/hypernode/discovery/label/label.go: one list for each type of network, with
+labels from coarse to fine. Volcano ignores the last label, so it should be the label of the host.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from bayplan.topologies.native import planned
 
 WORD = "networkTopologyDiscovery"
 LONGEST = 20
-"""Of the name of a type: discovery leaves out what is longer."""
+"""Characters of the name of a type. Discovery ignores types with longer names."""
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds such a ConfigMap."""
+    """Whether the file has such a ConfigMap."""
     return WORD in source.head and any(True for _ in _texts(source))
 
 
@@ -39,13 +39,13 @@ def _texts(source: SourceFile) -> Iterator[tuple[Route, str]]:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """One pool for each type of network that labels tell."""
+    """One pool for each type of network with labels."""
     issues: list[Diagnostic] = []
     taken: set[str] = set()
     pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, issues)]
     if not pools and not has_errors(tuple(issues)):
-        message = "no type of network is told by labels in it"
-        issues.append(error("T568", source.at(), message, hint="give a configuration with `source: label`"))
+        message = "the configuration has no type of network with labels"
+        issues.append(error("T568", source.at(), message, hint="use a configuration with `source: label`"))
     if has_errors(tuple(issues)):
         return Outcome(None, tuple(issues))
     volcano = {"volcano": {"hyperNodes": "discovered"}}
@@ -56,8 +56,8 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 def _pools(route: Route, content: str, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     outcome = read("volcano-controller.conf", content.encode("utf-8", "replace"), str(route[0]), own=False)
     if outcome.value is None:
-        message = f"the configuration is no YAML: {outcome.diagnostics[0].message}"
-        issues.append(error("T568", route, message, hint="it is a text with YAML in it: indent it evenly"))
+        message = f"the configuration is not valid YAML: {outcome.diagnostics[0].message}"
+        issues.append(error("T568", route, message, hint="correct the YAML in this string"))
         return
     for each in items(outcome.value[0].data if outcome.value else None, WORD):
         kind = text(each, "source")
@@ -65,22 +65,22 @@ def _pools(route: Route, content: str, taken: set[str], issues: list[Diagnostic]
             for name, labels in mapping(each, "config", "networkTopologyTypes").items():
                 yield from _pool(str(name), labels, route, taken, issues)
         else:
-            message = f'networks that are told by "{kind[:40]}" are left out'
-            issues.append(info("T568", route, message, hint="import what that source says beside"))
+            message = f'left out the networks that Volcano gets from "{kind[:40]}"'
+            issues.append(info("T568", route, message, hint="also import the output of that system"))
 
 
 def _pool(name: str, labels: Any, route: Route, taken: set[str], issues: list[Diagnostic]) -> Iterator[Pool]:
     keys = [text(each, "nodeLabel") for each in labels] if isinstance(labels, list) else []
     wrong = next((key for key in keys if not is_label_key(key)), None)
     if not keys or wrong is not None or len(set(keys)) < len(keys):
-        fault = f'"{wrong[:80]}" is no label key' if wrong is not None else "it lists no labels, or one twice"
-        message = f'type "{name[:80]}" is none that Volcano takes: {fault}'
+        fault = f'"{wrong[:80]}" is not a label key' if wrong is not None else "it has no labels, or one label twice"
+        message = f'Volcano does not accept type "{name[:80]}": {fault}'
         issues.append(error("T568", route, message, hint="list `nodeLabel`s, coarse to fine"))
         return
     if len(name) > LONGEST:
-        message = f'the name of type "{name[:80]}" is longer than {LONGEST} characters, so Volcano leaves it out'
-        issues.append(warning("T568", route, message, hint="shorten it"))
+        message = f'the name of type "{name[:80]}" has more than {LONGEST} characters, so Volcano ignores it'
+        issues.append(warning("T568", route, message, hint="shorten the name"))
     if keys[-1] != HOSTNAME_LABEL:
-        message = f'type "{name[:80]}" ends in "{keys[-1]}", which Volcano leaves out'
-        issues.append(warning("T568", route, message, hint=f"list {HOSTNAME_LABEL} as the last label"))
+        message = f'type "{name[:80]}" ends in "{keys[-1]}", and Volcano ignores the last label'
+        issues.append(warning("T568", route, message, hint=f"add {HOSTNAME_LABEL} as the last label"))
     yield label_pool(name, keys[:-1], taken)

@@ -1,6 +1,6 @@
-"""Pools from the switches above nodes: nodes at equal depth are one pool, and each tier of switches is one level.
+"""Pools from the switches above nodes: nodes at the same depth are one pool, and each tier of switches is one level.
 
-Kueue drops nodes that lack a level's label and Volcano takes no uneven trees, so a pool is even by construction.
+Kueue drops nodes that lack a level's label, and Volcano accepts no uneven trees. So nodes of a pool have equal depth.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info, warning
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import SourceFile
 from bayplan.model.topology import Domain, Level, NodeShape, Pool
@@ -23,13 +24,13 @@ _BASIS, _PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 
 def node_name(text: str) -> str:
-    """The Kubernetes node of a host: its name in lower case. Empty where that is no node's name."""
+    """The Kubernetes node of a host: its name in lower case. Empty if it is not a valid name of a node."""
     lower = text.lower()
     return lower if len(lower) <= LONGEST_NAME and _NODE.fullmatch(lower) else ""
 
 
 def value(text: str) -> str:
-    """A text as label value. What is too long gets the hash that Topograph writes in its place."""
+    """The string as a valid label value. A hash replaces a value that is too long, as in Topograph."""
     if len(text) > LONGEST_VALUE:
         return f"x{fnv64a(text):x}"
     if _VALUE.fullmatch(text):
@@ -38,7 +39,7 @@ def value(text: str) -> str:
 
 
 def fnv64a(text: str) -> int:
-    """The hash of Topograph's long label values (Topograph 1.0, pkg/engines/k8s/labeler.go)."""
+    """The hash of Topograph's long label values (Topograph 1.0, `pkg/engines/k8s/labeler.go`)."""
     digest = _BASIS
     for byte in text.encode("utf-8", "surrogatepass"):
         digest = (digest ^ byte) * _PRIME & 0xFFFFFFFFFFFFFFFF
@@ -46,42 +47,34 @@ def fnv64a(text: str) -> int:
 
 
 def stem(path: str) -> str:
-    """A file's name without folder and ending, as the name of a topology."""
+    """A file's name without folder and extension, as the name of a topology."""
     return dns_label(re.sub(r"\.[A-Za-z]+$", "", path.replace("\\", "/").rpartition("/")[2])) or "fabric"
 
 
 class RenamedNames(NamedTuple):
-    """Names that could not be kept: (as it stands in the source, as it is written)."""
+    """Names that bayplan changed: (name in the source, new name)."""
 
     what: str
     pairs: list[tuple[str, str]]
 
     def note(self, old: str, new: str) -> str:
-        """The new name, noted where it is another one."""
+        """The new name. Records the pair if it differs."""
         if old != new:
             self.pairs.append((old, new))
         return new
 
     def reported(self, route: Route) -> Iterator[Diagnostic]:
-        """T536, once for all of them."""
+        """T536, once for all names."""
         pairs = list(dict.fromkeys(self.pairs))
         if pairs:
-            message = f"{count(len(pairs), self.what)} changed to what Kubernetes takes: "
-            shown = some([f"{old} is {new}" for old, new in pairs])
-            hint = "other sources may go on calling them as this one does" if self.what == "node name" else ""
-            yield info("T536", route, message + shown, hint=hint)
-
-
-def count(number: int, what: str) -> str:
-    """`1 node name is`, `2 node names are`."""
-    if number == 1:
-        return f"1 {what} is"
-    plural = f"{what}es" if what.endswith(("ch", "sh", "s")) else f"{what}s"
-    return f"{number} {plural} are"
+            changed = some([f"{old} to {new}" for old, new in pairs])
+            message = f"changed {count(len(pairs), self.what)} to fit Kubernetes: {changed}"
+            hint = "no action needed: other sources can use the old names" if self.what == "node name" else ""
+            yield info("T536", route, message, hint=hint)
 
 
 def some(names: Sequence[str], most: int = 4) -> str:
-    """The first few of many names."""
+    """The first few names, and the number of the others."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
@@ -89,10 +82,10 @@ POOL = "nodes"
 
 
 class Row(NamedTuple):
-    """Nodes that hang on the same switches: coarse to fine, each name unique in the fabric.
+    """Nodes below the same switches: coarse to fine, each name unique in the fabric.
 
-    `groups`: what else holds them by the name of that level (`domain`, `sub-domain`). `pool`, `levels` with their label
-    values, and the NVLink `partition`: where the source knows them.
+    `groups`: their domains of other levels (`domain`, `sub-domain`). `pool`, `levels` with their label values, and the
+    NVLink `partition` are set if the source knows them.
     """
 
     switches: tuple[str, ...]
@@ -107,22 +100,22 @@ class Row(NamedTuple):
 
 
 class Tier(NamedTuple):
-    """A level to be: how it is called, and the value of each row, unique among the rows."""
+    """A level of a pool, and its value for each row, unique among the rows."""
 
     level: Level
     values: tuple[str, ...]
-    shown: tuple[str, ...] = ()  # the label values, where they are others
+    shown: tuple[str, ...] = ()  # the label values, if they differ
 
 
 class LevelNames(NamedTuple):
-    """How a source calls its levels. `tiers`: finest first; `groups`: by their key in `Row.groups`."""
+    """The levels of a source. `tiers`: finest first; `groups`: by their key in `Row.groups`."""
 
     tiers: tuple[Level, ...]
     groups: Mapping[str, Level] = {}
 
 
 def document(source: SourceFile, issues: list[Diagnostic]) -> Any:
-    """The data of the file's first document; where there is none, found says why."""
+    """The data of the file's first document, or None and its faults in `issues`."""
     if source.documents:
         return source.documents[0].data
     issues += source.faults
@@ -130,13 +123,13 @@ def document(source: SourceFile, issues: list[Diagnostic]) -> Any:
 
 
 def listed(source: SourceFile, what: str, hint: str, issues: list[Diagnostic]) -> list[dict[str, Any]]:
-    """The data as a list of mappings; T530 where it is none: no list of `what`."""
+    """The data as a list of mappings. T530 if it is not a list of `what`."""
     data = document(source, issues)
     if has_errors(issues):
         return []
     if isinstance(data, list) and all(isinstance(each, dict) for each in data):
         return data
-    issues.append(error("T530", source.at(), f"this is no list of {what}", hint=hint))
+    issues.append(error("T530", source.at(), f"the file is not a list of {what}", hint=hint))
     return []
 
 
@@ -158,8 +151,8 @@ def pools(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
 
 
 def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagnostic]) -> Iterator[Row]:
-    """Rows of one depth: a leaf less deep than others repeats its name, as in a tree of Slurm. So a switch is on one
-    level, whatever hangs below it. Nodes on a switch above others are left to a pool of their own, with its level."""
+    """Rows of one depth: a leaf at a smaller depth repeats its name, as in a tree of Slurm, so that each switch is on
+    one level. Nodes on a switch above other switches become a separate pool with the level of that switch."""
     inner = {switch for row in rows for switch in row.switches[:-1]}
     deepest: dict[tuple[str, ...], int] = {}
     for row in rows:
@@ -169,8 +162,8 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
     shallow = [row for row, lacks in zip(rows, missing, strict=True) if lacks and row.switches[-1] not in inner]
     if shallow:
         leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
-        message = f'{len(leaves)} leaf switches stand less deep than others, such as "{leaves[0]}"'
-        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
+        message = f"leaf switches have fewer switches above them than others: {some(leaves)}"
+        hint = "bayplan repeats the leaf's name for the missing levels; check that the source is complete"
         issues.append(warning("T534", shallow[0].route or at, message, hint=hint))
     for row, lacks in zip(rows, missing, strict=True):
         if lacks and row.switches[-1] in inner:
@@ -186,12 +179,10 @@ def _uneven(kinds: Sequence[Sequence[Row]], at: Route) -> Iterator[Diagnostic]:
     for rows in kinds[1:]:
         most, row = kinds[0][0], rows[0]
         lacks = sorted(set(most.groups) - set(row.groups))
-        why = (
-            f"lacks the {' and the '.join(lacks)}" if lacks else f"hangs below {_switches(row)}, not {_switches(most)}"
-        )
+        why = f"without {' and '.join(lacks)}" if lacks else f"below {_switches(row)}, not {_switches(most)}"
         names = [node for each in rows for node in each.nodes]
-        message = f'"{some(names)}" {why} that most nodes have: a pool of its own'
-        hint = "complete the source, or describe what these nodes are under `node`"
+        message = f"bayplan makes a separate pool of nodes {why}, unlike most nodes: {some(names)}"
+        hint = "complete the source if these nodes are equal to the others"
         yield warning("T534", row.route or at, message, hint=hint)
 
 
@@ -220,7 +211,7 @@ def _tier(rows: Sequence[Row], naming: LevelNames, number: int) -> Tier:
 
 
 def _word(naming: LevelNames, height: int) -> Level:
-    """Higher tiers than the source has words for are called after the highest, with a number."""
+    """The level at a height. Higher tiers than the source names get the highest name with a number."""
     if height < len(naming.tiers):
         return naming.tiers[height]
     last = naming.tiers[-1]
@@ -228,7 +219,7 @@ def _word(naming: LevelNames, height: int) -> Level:
 
 
 def _once(levels: Iterable[Level]) -> Iterator[Level]:
-    """Each name and label once: a source may have called two tiers alike."""
+    """Levels with unique names and labels, even if a source gives two tiers one name."""
     names: set[str] = set()
     labels: set[str] = set()
     for number, level in enumerate(levels):
@@ -240,9 +231,9 @@ def _once(levels: Iterable[Level]) -> Iterator[Level]:
 
 
 def placed(tiers: Sequence[Tier], new: Tier, route: Route, issues: list[Diagnostic]) -> list[Tier]:
-    """The tiers with another partition of the same rows where it nests: an equal tier becomes NVLink's, if it is that.
+    """The tiers with another partition of the same rows where it nests. An equal tier becomes the NVLink level.
 
-    A partition that no place is right for stands below the last tier that holds it whole, in place of what it crosses.
+    A partition that does not nest goes below the last tier that contains it whole, and replaces the tiers it crosses.
     """
     above = 0
     while above < len(tiers) and refines(new, tiers[above]):
@@ -253,14 +244,14 @@ def placed(tiers: Sequence[Tier], new: Tier, route: Route, issues: list[Diagnost
         return [*tiers[: above - 1], own._replace(level=level), *tiers[above:]]
     crossed = [tier.level.name for tier in tiers[above:] if not refines(tier, new)]
     if crossed:
-        message = f'level "{new.level.name}" does not nest with {" and ".join(crossed)}, which it takes the place of'
-        hint = "schedulers hold nested levels alone; take it out of the source where the switches matter more"
-        issues.append(warning("T543", route, message, hint=hint))
+        message = f'level "{new.level.name}" replaces {" and ".join(crossed)}, because they do not nest with it'
+        hint = f"schedulers support only nested levels; to keep the switches, remove {new.level.name} from the source"
+        issues.append(warning("T510", route, message, hint=hint))
     return [*tiers[:above], new, *(tier for tier in tiers[above:] if tier.level.name not in crossed)]
 
 
 def refines(fine: Tier, coarse: Tier) -> bool:
-    """Whether all rows of one value of the first have one value of the second."""
+    """Whether all rows with one value of `fine` have one value of `coarse`."""
     held: dict[str, str] = {}
     return all(held.setdefault(a, b) == b for a, b in zip(fine.values, coarse.values, strict=True))
 
@@ -268,7 +259,7 @@ def refines(fine: Tier, coarse: Tier) -> bool:
 def _domains(
     rows: Sequence[Row], tiers: Sequence[Tier], partition: Sequence[str], renamed: RenamedNames
 ) -> Iterator[Domain]:
-    """One domain for each path, its rows together, in the order of the first."""
+    """One domain for each path with all its rows, in the order of the first row."""
     columns = [_values(tier, renamed) for tier in tiers]
     nvlink = next((n for n, tier in enumerate(tiers) if tier.level.nvlink), None)
     result = grouped((tuple(column[number] for column in columns), number) for number in range(len(rows)))
@@ -282,12 +273,12 @@ def _domains(
 
 
 def _visible(text: str) -> str:
-    """An NVLink partition as our schema takes it."""
+    """An NVLink partition with only the characters that bayplan's schema allows."""
     return "".join(c if "!" <= c <= "~" else "-" for c in text)[:128]
 
 
 def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
-    """Label values, unique like the names that they are made of."""
+    """Label values, as unique as the names that they come from."""
     if tier.shown:
         return tier.shown
     result: dict[str, str] = {}
@@ -301,7 +292,7 @@ def _values(tier: Tier, renamed: RenamedNames) -> tuple[str, ...]:
 
 
 def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
-    """T540: no link leads from one part of the fabric to another."""
+    """T540: no link connects parts of the fabric."""
     sizes: dict[str, int] = {}
     for row in rows:
         if row.switches:
@@ -310,15 +301,15 @@ def roots(rows: Sequence[Row], at: Route) -> Iterator[Diagnostic]:
 
 
 def apart(parts: Sequence[tuple[str, int]], at: Route) -> Iterator[Diagnostic]:
-    """The same, for the top of each part and its number of nodes."""
+    """T540 for parts, each with its top switch and its number of nodes."""
     if len(parts) > 1:
         shown = some([f"{name} with {size} nodes" for name, size in parts])
-        message = f"nothing links {len(parts)} parts of the fabric: {shown}"
-        hint = "a gang cannot span them; if it can, the source lacks the switches above"
+        message = f"no link connects {len(parts)} parts of the fabric: {shown}"
+        hint = "a gang cannot span them; if it can, add the switches above them to the source"
         yield warning("T540", at, message, hint=hint)
 
 
-def left_out(code: str, names: Sequence[str], why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
-    """A warning that names the first of what is not in the result, and counts all."""
+def left_out(code: str, names: Sequence[str], noun: str, why: str, at: Route, hint: str = "") -> Iterator[Diagnostic]:
+    """A warning that counts what bayplan leaves out, and names the first few."""
     if names:
-        yield warning(code, at, f"left out: {len(names)} {why}: {some(names)}", hint=hint)
+        yield warning(code, at, f"left out {count(len(names), noun)} {why}: {some(names)}", hint=hint)

@@ -1,4 +1,4 @@
-"""The graph of a fabric, reduced to nested domains: hosts are linked to switches, and switches to switches."""
+"""Reduces the graph of a fabric, with links from hosts to switches and between switches, to nested domains."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.topologies.fabric_managers import LevelNames, Row, apart, some, value
 from bayplan.topologies.grouping import natural, placeholder, upwards
 
 
 class Fabric(NamedTuple):
-    """`hosts`: the switch that each of a host's adapters hangs on. `links`: the switches that each switch is linked to.
+    """`hosts`: the switch of each adapter of a host. `links`: the switches that each switch has links to.
 
-    `names`: what switches are called; those that are not in it are called by their identifiers. `places` of hosts.
+    `names`: the names of switches; switches without one have their identifier as name. `places` of hosts.
     """
 
     hosts: Mapping[str, Mapping[str, str]]
@@ -25,13 +26,13 @@ class Fabric(NamedTuple):
 
 
 class Groups:
-    """Sets that grow together (union-find)."""
+    """Disjoint sets that can be joined (union-find)."""
 
     def __init__(self) -> None:
         self._parent: dict[str, str] = {}
 
     def top(self, member: str) -> str:
-        """What stands for the set of a member."""
+        """The representative of a member's set."""
         parent = self._parent
         root = parent.setdefault(member, member)
         while parent[root] != root:
@@ -41,7 +42,7 @@ class Groups:
         return root
 
     def join(self, members: Iterable[str]) -> None:
-        """Makes one set of all these."""
+        """Joins the sets of all members."""
         first = ""
         for each in members:
             top = self.top(each)
@@ -50,18 +51,18 @@ class Groups:
             first = self.top(first)
 
     def sets(self) -> dict[str, list[str]]:
-        """What stands for each set -> its members."""
+        """Representative of each set -> its members."""
         return grouped((self.top(member), member) for member in self._parent)
 
 
-# A few hosts may be cabled to leaf switches that no other host shares, most likely by mistake. Leaf switches that share
-# a host are one domain, so one such host would join two domains.
+# A few hosts can have cables to leaf switches that no other host shares, most likely by mistake. Leaf switches that
+# share a host are one domain, so one such host would join two domains.
 
 Hosts = Mapping[str, Mapping[str, str]]
 
 
 def without_bridging_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
-    """The fabric without the links of these hosts that lead out of the group of leaf switches that they stay in."""
+    """The fabric without the links of these hosts to other groups of leaf switches than their own."""
     groups = _rail_groups(fabric.hosts)
     unexpected = [host for host, own in fabric.hosts.items() if len({groups.top(each) for each in own.values()}) > 1]
     kept = _minority(unexpected, fabric.hosts)
@@ -78,7 +79,7 @@ def without_bridging_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) 
 
 
 def _rail_groups(hosts: Hosts) -> Groups:
-    """Leaf switches that share more than half of the hosts of the smaller one: the rails of one group."""
+    """The rails of one group: leaf switches that share more than half of the hosts of the smaller one."""
     groups = Groups()
     sizes: Counter[str] = Counter()
     shared: Counter[tuple[str, str]] = Counter()
@@ -93,7 +94,7 @@ def _rail_groups(hosts: Hosts) -> Groups:
 
 
 def _minority(unexpected: list[str], hosts: Hosts) -> list[str]:
-    """Those of them that are the minority of what they join: where most hosts do it, it is how the fabric is built."""
+    """The hosts that are a minority of the domain they join. If most hosts do the same, it is the fabric's design."""
     whole = Groups()
     for own in hosts.values():
         whole.join(own.values())
@@ -104,7 +105,7 @@ def _minority(unexpected: list[str], hosts: Hosts) -> list[str]:
 
 
 def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
-    """The switch of the group with most of a host's adapters; of two equal ones that of the adapter most hosts have."""
+    """The switch of the group with most of a host's adapters. Between equal groups, the most common adapter decides."""
     reach = Counter(groups.top(switch) for switch in own.values())
     best = min(own, key=lambda device: (-reach[groups.top(own[device])], -usual[device], natural(device)))
     return own[best]
@@ -112,40 +113,41 @@ def _home(own: Mapping[str, str], groups: Groups, usual: Counter[str]) -> str:
 
 def _report_bridges(homes: Mapping[str, str], groups: Groups, fabric: Fabric, at: Route) -> Diagnostic:
     shown = [f"{host} ({', '.join(_cables(fabric, groups, host, home))})" for host, home in homes.items()]
-    message = f"{len(homes)} hosts hang on leaf switches of several groups that no other host joins: {some(shown)}"
-    hint = "look at these cables; the hosts are kept below the switches with most of their adapters, without the others"
-    return warning("T549", fabric.places.get(next(iter(homes)), at), message, hint=hint)
+    hosts = count(len(homes), "host")
+    message = f"links of {hosts} join groups of leaf switches that other hosts keep apart: {some(shown)}"
+    hint = "check these cables; bayplan keeps each host below the switches with most of its adapters"
+    return warning("T545", fabric.places.get(next(iter(homes)), at), message, hint=hint)
 
 
 def _cables(fabric: Fabric, groups: Groups, host: str, home: str) -> Iterator[str]:
-    """The adapters that are elsewhere, and the one by which the host was placed."""
+    """The adapters on other groups of switches, each with the group that the host stays in."""
     for device, switch in fabric.hosts[host].items():
         if groups.top(switch) != groups.top(home):
             name, own = fabric.names.get(switch, switch), fabric.names.get(home, home)
-            yield f'{device} on "{name}", not with "{own}"'
+            yield f'{device} on "{name}", the others on "{own}"'
 
 
-# A rail-optimised fabric has one leaf switch for each rail, and every host is linked to several of them. A scheduler
+# A rail-optimized fabric has one leaf switch for each rail, and every host has links to several of them. A scheduler
 # cannot distinguish leaf switches that share a host, so the connected components of that relation are the finest
-# domains. Switches above are merged where one domain below is linked to several of them. (Volcano 1.15 does the first
-# for UFM, pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the same children,
+# domains. bayplan merges the switches above if one domain below has links to several of them. (Volcano 1.15 does the
+# first for UFM, pkg/controllers/hypernode/discovery/ufm; Topograph 1.0 merges switches with the same children,
 # pkg/topology/merger.go.)
 
 LEVELS = ("leaf", "spine", "core")
 WORDS = LevelNames(tuple(map(placeholder, LEVELS)))
 UPPER = 4
-"""A switch above others may have hosts of its own: that many times fewer than the switches below it."""
+"""A switch above others can have hosts. It has at least so many times fewer than the switches below it."""
 
 
 class Stage(NamedTuple):
-    """One tier: the group of each switch in it, and the switches of each group, sorted by name."""
+    """One tier: the group of each of its switches, and the switches of each group, sorted by name."""
 
     group: Mapping[str, str]
     members: Mapping[str, Sequence[str]]
 
 
 def rows(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> list[Row]:
-    """The hosts by the merged switches above them. Tiers that tell nothing apart are left out, and reported."""
+    """The hosts by the merged switches above them. Leaves out and reports tiers that do not separate nodes."""
     fabric = without_bridging_hosts(_without_bridges(_without_upper_hosts(fabric, at, issues), at, issues), at, issues)
     stages = list(_stages(fabric))
     if not stages:
@@ -169,7 +171,7 @@ def _row(fabric: Fabric, leaves: Stage, path: Sequence[str], hosts: Sequence[str
 
 
 class _Names:
-    """A group is called like the first of its switches; two switches of one name by their identifiers."""
+    """A group has the name of its first switch. Two switches with one name have their identifiers as names."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self._names, self._often = names, Counter(names.values())
@@ -180,7 +182,7 @@ class _Names:
 
 
 def _stages(fabric: Fabric) -> Iterator[Stage]:
-    """The leaf switches, then each tier above: a switch belongs to the lowest tier that it can."""
+    """The leaf switches, then each tier above. A switch belongs to the lowest possible tier."""
     groups = Groups()
     for switches in fabric.hosts.values():
         groups.join(switches.values())
@@ -202,7 +204,7 @@ def _stage(groups: Groups, names: Mapping[str, str]) -> Stage | None:
 
 
 def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Group -> the one group of the next tier that it is linked to."""
+    """Group -> the one group of the next tier that it has links to."""
     parent: dict[str, str] = {}
     for stage, upper in pairwise(stages):
         for top, members in stage.members.items():
@@ -216,7 +218,7 @@ def _below(stages: Sequence[Stage], links: Mapping[str, Iterable[str]]) -> dict[
 def _kept(
     paths: Mapping[str, tuple[str, ...]], stages: Sequence[Stage], at: Route, issues: list[Diagnostic]
 ) -> Mapping[str, tuple[str, ...]]:
-    """The paths without tiers that hold the same nodes as the tier below, or all nodes there are."""
+    """The paths without tiers whose domains have the same nodes as the tier below, or all nodes."""
     tier = {top: n for n, stage in enumerate(stages) for top in stage.members}
     columns: list[dict[str, set[str]]] = [{} for _ in stages]
     for path in paths.values():
@@ -227,15 +229,15 @@ def _kept(
     useless |= {n for n, groups in enumerate(columns) if even and n and len(groups) == 1}
     if useless:
         switches = sum(len(stages[n].group) for n in useless)
-        message = f"switches above the leaves that make no level: {switches}; the nodes below hang on them alike"
-        issues.append(info("T539", at, message, hint="a level must tell nodes apart"))
+        message = f"{switches} switches above the leaves make no level, because they do not separate any nodes"
+        issues.append(info("T539", at, message, hint="no action needed"))
     return {leaf: tuple(top for top in path if tier[top] not in useless) for leaf, path in paths.items()}
 
 
 def _parts(
     fabric: Fabric, paths: Mapping[str, tuple[str, ...]], hosts: Mapping[str, Sequence[str]], at: Route
 ) -> Iterator[Diagnostic]:
-    """T540: parts of the fabric that nothing links."""
+    """T540: parts of the fabric without links between them."""
     tops: dict[str, int] = {}
     for leaf, path in paths.items():
         tops[path[0]] = tops.get(path[0], 0) + len(hosts[leaf])
@@ -244,22 +246,22 @@ def _parts(
 
 
 def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
-    """T539: what was merged."""
+    """T539: the merged switches."""
     merged = [members for members in stages[0].members.values() if len(members) > 1]
     if merged:
         switches = len(stages[0].group)
         sizes = sorted(map(len, hosts.values()))
         most = f"{sizes[0]} to {sizes[-1]}" if sizes[0] != sizes[-1] else str(sizes[0])
         message = (
-            f"rail-optimised: {switches} leaf switches that share hosts are merged into {len(stages[0].members)}"
-            f" domains of {most} hosts"
+            f"rail-optimized fabric: merged {switches} leaf switches that share hosts into {len(stages[0].members)}"
+            f" domains with {most} hosts each"
         )
-        hint = "each domain is called like the first of its switches, and lists all of them under `leaves`"
+        hint = "no action needed: a domain has the name of its first switch, and `leaves` lists all of them"
         yield info("T539", at, message, hint=hint)
     for tier, stage in enumerate(stages[1:], 2):
         if len(stage.members) not in (1, len(stage.group)):
-            message = f"{len(stage.group)} switches of tier {tier} are merged into {len(stage.members)} domains"
-            yield info("T539", at, message, hint="switches that one domain below is linked to are one domain")
+            message = f"merged {len(stage.group)} switches of tier {tier} into {len(stage.members)} domains"
+            yield info("T539", at, message, hint="no action needed: a domain below has links to all switches of one")
 
 
 def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:
@@ -270,12 +272,14 @@ def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[st
         usual = Counter(reach.values()).most_common(1)[0][0]
         short += [f"{host} ({number} of {usual})" for host, number in reach.items() if number < usual]
     if short:
-        message = f"{len(short)} hosts hang on fewer leaf switches than their neighbours: {some(short)}"
-        yield warning("T545", at, message, hint="look at their cables and adapters before they are planned on")
+        message = (
+            f"links to some leaf switches of the neighbors are missing on {count(len(short), 'host')}: {some(short)}"
+        )
+        yield warning("T545", at, message, hint="check the cables and adapters of these hosts")
 
 
 def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
-    """Hosts on a switch above the leaves (storage, management) would make one group of all that is below it."""
+    """The fabric without hosts on switches above the leaves (storage, management), which would join all leaves."""
     sizes = Counter(switch for adapters in fabric.hosts.values() for switch in set(adapters.values()))
     upper: dict[str, int] = {}
     for switch, number in sizes.items():
@@ -288,17 +292,16 @@ def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) ->
     if unexpected:
         one = next(switch for switch in fabric.hosts[unexpected[0]].values() if switch in upper)
         name = fabric.names.get(one, one)
-        message = (
-            f'left out: {len(unexpected)} hosts on switches above the leaves, such as "{name}": {some(unexpected)}'
-        )
-        hint = "storage and management hang there; describe them in a pool of their own if pods run on them"
-        issues.append(warning("T538", fabric.places.get(unexpected[0], at), message, hint=hint))
+        hosts = count(len(unexpected), "host")
+        message = f'left out {hosts} on switches above the leaves, such as "{name}": {some(unexpected)}'
+        hint = "these are usually storage and management; if pods run on them, add a pool for them by hand"
+        issues.append(warning("T515", fabric.places.get(unexpected[0], at), message, hint=hint))
     gone = set(unexpected)
     return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})
 
 
 def _without_bridges(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fabric:
-    """Without an adapter that alone makes one group of many, as that of a storage network does."""
+    """The fabric without an adapter that by itself joins many groups, such as the adapter of a storage network."""
     devices = Counter(device for adapters in fabric.hosts.values() for device in adapters)
     whole = _number(fabric.hosts)
     best: tuple[int, str] = (whole, "")
@@ -309,8 +312,11 @@ def _without_bridges(fabric: Fabric, at: Route, issues: list[Diagnostic]) -> Fab
     groups, device = best
     if not device or groups < 2 * whole:
         return fabric
-    message = f'the adapter "{device}" of {devices[device]} hosts joins {groups} groups of leaf switches into {whole}'
-    hint = "it is taken for that of a storage network and left out; if it is a rail, the fabric is one domain"
+    message = (
+        f'ignored the adapter "{device}" of {devices[device]} hosts, which joins {groups} groups of leaf switches'
+        f" into {whole}"
+    )
+    hint = "it looks like a storage network; if it is a rail, the fabric is one domain"
     issues.append(warning("T544", at, message, hint=hint))
     return fabric._replace(hosts=_less(fabric.hosts, device))
 

@@ -1,4 +1,4 @@
-"""Adapters as fabric managers list them, sorted by the hosts that they are in: what is no compute node is left out."""
+"""Sorts the adapters of fabric managers by host, and leaves out hosts that are not compute nodes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, warning
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
@@ -15,13 +16,13 @@ from bayplan.topologies.fabric_managers import RenamedNames, graph, left_out, no
 from bayplan.topologies.fabric_managers.graph import Fabric
 
 SYSTEMS = frozenset({"localhost", "ubuntu", "debian", "centos", "rocky", "redhat", "linux", "node", "host", "(none)"})
-"""What hosts are called before anybody names them: several machines may be."""
+"""Default names of hosts, which several machines can have."""
 USUAL = 4
-"""Adapters of most hosts from which on one that has half of them or fewer is taken for no compute node."""
+"""If most hosts have at least so many adapters, a host with half of them or fewer is not a compute node."""
 
 
 class Adapter(NamedTuple):
-    """A port of an adapter, and the switch that it is linked to. `host` is empty where nothing names it."""
+    """A port of an adapter, and the switch at the other end. `host` is empty if the source does not name it."""
 
     host: str
     device: str
@@ -32,7 +33,7 @@ class Adapter(NamedTuple):
 
 
 class FabricHosts(NamedTuple):
-    """Hosts by node name, as `Fabric` wants them."""
+    """Hosts by node name, in the form that `Fabric` needs."""
 
     hosts: dict[str, dict[str, str]]
     places: dict[str, Route]
@@ -70,43 +71,42 @@ def sort(adapters: Iterable[Adapter], options: ReadOptions, at: Route, issues: l
 
 
 def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, issues: list[Diagnostic]) -> None:
-    """T545: hosts of which no adapter is linked to a switch."""
+    """T545: hosts without any link from an adapter to a switch."""
     linked = {each.host for each in adapters}
     alone = [name for name in dict.fromkeys(names) if name not in linked]
-    hint = "look at their cables, or import them from another source"
-    issues += left_out("T545", alone, "hosts without a link to a switch", at, hint)
+    hint = "check their cables, or import them from another source"
+    issues += left_out("T545", alone, "host", "without a link to a switch", at, hint)
 
 
 def _report_unnamed(unnamed: list[Adapter], at: Route, issues: list[Diagnostic]) -> None:
-    """T537: adapters of which nothing says whose they are."""
+    """T537: adapters without the name of their host."""
     if unnamed:
         descriptions = Counter(each.host or each.description for each in unnamed)
         names = [f'{number} x "{text}"' for text, number in descriptions.most_common()]
-        hint = "name the hosts (the description of each adapter), or take them from another source"
-        why = "adapters that name no host of their own"
-        issues.append(
-            warning("T537", unnamed[0].route or at, f"left out: {len(unnamed)} {why}: {some(names)}", hint=hint)
-        )
+        hint = "set the host name in the description of each adapter, or import the hosts from another source"
+        message = f"left out {count(len(unnamed), 'adapter')} without the name of a host: {some(names)}"
+        issues.append(warning("T537", unnamed[0].route or at, message, hint=hint))
 
 
 def _report_twice(twice: Mapping[str, Adapter], result: FabricHosts, issues: list[Diagnostic]) -> None:
-    """T531: a name that two machines have would tie their switches together."""
+    """T502: a name of two machines would join their switches."""
     for name, each in twice.items():
-        message = f'left out: two adapters call themselves "{each.device}" of host "{name}"'
-        issues.append(warning("T531", each.route, message, hint="name each host differently"))
+        message = f'left out host "{name}": two adapters report to be its "{each.device}"'
+        issues.append(warning("T502", each.route, message, hint="give each host its own name"))
         del result.hosts[name], result.places[name]
 
 
 def _keep(result: FabricHosts, node_names: Container[str], at: Route, issues: list[Diagnostic]) -> None:
-    """T538: hosts that another source does not know as nodes."""
+    """T515: hosts that are not nodes in another source."""
     strange = [name for name in result.hosts if name not in node_names]
-    issues += left_out("T538", strange, "hosts of the fabric that are no nodes of the other source", at)
+    hint = "no action needed, unless another source should list them as nodes"
+    issues += left_out("T515", strange, "host", "outside of the nodes of the other source", at, hint)
     _remove(result, strange)
 
 
 def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
-    """T538: hosts that nobody knows as nodes, and that look like none. One that is called like its neighbours has lost
-    its links, which T545 tells."""
+    """T515: hosts that no source knows as nodes, and that do not look like compute nodes. A host with a name like its
+    neighbors has lost its links, and T545 reports it."""
     sizes = Counter(map(len, result.hosts.values()))
     usual = max(sizes.items(), key=lambda each: (each[1], each[0]))[0] if sizes else 0
     few = usual // 2 if usual >= USUAL else 0
@@ -119,18 +119,18 @@ def _drop(result: FabricHosts, at: Route, issues: list[Diagnostic]) -> None:
         if "ufm" in name or (len(adapters) <= few and _series(name) not in ours)
     ]
     shown = [f"{name} ({len(result.hosts[name])} of {usual})" for name in strange]
-    why = "hosts that look like no compute nodes, by their name or their number of adapters"
-    issues += left_out("T538", shown, why, result.places[strange[0]] if strange else at, KEEP)
+    why = "unlike compute nodes by name or number of adapters"
+    issues += left_out("T515", shown, "host", why, result.places[strange[0]] if strange else at, KEEP)
     _remove(result, strange)
 
 
 def _series(name: str) -> str:
-    """What names of one row of hosts have in common: `dgx-00` and `dgx-17` are of one."""
+    """The common part of the names of similar hosts: `dgx-00` and `dgx-17` belong to one series."""
     return _NUMBER.sub("0", name)
 
 
 _NUMBER = re.compile(r"[0-9]+")
-KEEP = "storage and management look like this; import the Kubernetes nodes too, and hosts that are nodes stay"
+KEEP = "these look like storage or management; to keep hosts that are nodes, also import the Kubernetes nodes"
 
 
 def _remove(result: FabricHosts, names: Iterable[str]) -> None:
@@ -144,8 +144,8 @@ def part(
     """The reduced fabric as a part of a cluster."""
     rows = graph.rows(fabric, at, issues)
     if not rows:
-        hint = "give the whole output of the fabric that the compute nodes hang on"
-        issues.append(error("T530", at, "no host of it can be a node", hint=hint))
+        hint = "use the complete output for the fabric of the compute nodes"
+        issues.append(error("T530", at, "no host of this fabric can be a compute node", hint=hint))
         return Outcome(None, tuple(issues))
     topology = ClusterTopology(stem(source.name), pools(rows, graph.WORDS, at, issues))
     kept = {node for row in rows for node in row.nodes}

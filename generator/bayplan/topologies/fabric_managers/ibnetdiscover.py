@@ -1,7 +1,7 @@
-"""What `ibnetdiscover` prints of an InfiniBand fabric (rdma-core 50 to 60, infiniband-diags/ibnetdiscover.c).
+"""The output of `ibnetdiscover` for an InfiniBand fabric (rdma-core 50 to 60, infiniband-diags/ibnetdiscover.c).
 
-A block for each switch and each channel adapter, with a line for each port that is linked. Adapters describe themselves
-as `host device`, as Topograph reads them too (Topograph 1.0, pkg/ib/ib.go).
+It has a block for each switch and each channel adapter, with a line for each port that has a link. Adapters describe
+themselves as `host device`, and Topograph reads this too (Topograph 1.0, pkg/ib/ib.go).
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _QUIET = re.compile(r"#|\s*$|\w+=\S|Chassis |Non-Chassis ")
 _SNIFF = re.compile(r'^(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-[0-9a-fA-F]+"', re.MULTILINE)
 _SWITCH_NAME = re.compile(r"[^;:]+;([^;:]+):[^;:/]*(.*)")
 AGGREGATION = "Mellanox Technologies Aggregation Node"
-"""SHARP's part of a switch: an adapter that is in no host."""
+"""SHARP's part of a switch, which is an adapter outside of hosts."""
 
 
 class Read(NamedTuple):
     """Switches and adapters by their identifiers.
 
-    `names`: how each calls itself. `ports`: of switches, what is at the other end, and the line. `ends`: what a port
-    anywhere leads to, how it is called there first, and the line.
+    `names`: their own names. `ports`: for each port of a switch, the other end and the line. `ends`: for each other end
+    of a port, its first name there and the line.
     """
 
     names: dict[str, str]
@@ -46,7 +46,7 @@ class Read(NamedTuple):
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether a block begins somewhere at its beginning."""
+    """Whether the head of the file has the start of a block."""
     return bool(_SNIFF.search(source.head))
 
 
@@ -66,7 +66,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 
 def switch_name(text: str) -> str:
-    """`sw1` of `MF0;sw1:MQM9700/U1`; the part of a modular switch is kept: `MF0;sw1:CS8500/L2/U1` is `sw1-L2-U1`."""
+    """`MF0;sw1:MQM9700/U1` -> `sw1`. Keeps the part of a modular switch: `MF0;sw1:CS8500/L2/U1` -> `sw1-L2-U1`."""
     match = _SWITCH_NAME.fullmatch(text)
     if not match:
         return text
@@ -75,7 +75,7 @@ def switch_name(text: str) -> str:
 
 
 def lines(source: SourceFile) -> Iterator[str]:
-    """The lines of a file that is never whole in memory; of a very long one the beginning."""
+    """The lines of a file that is never completely in memory. Truncates very long lines."""
     rest = ""
     for chunk in chain(source.chunks(), ("\n",)):
         if "\n" not in chunk:
@@ -112,25 +112,27 @@ def _read(source: SourceFile, issues: list[Diagnostic]) -> Read:
 def _unread(number: int, line: str, last: bool, at: Route) -> Diagnostic:
     shown = line if len(line) < 60 else f"{line[:57]}..."
     if last:
-        return error("T541", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
-    message = f'a line that ibnetdiscover does not print: "{shown}"'
-    return error("T542", (*at, AT, number, 1), message, hint="give what it prints, unchanged and in English")
+        return error("T529", (*at, AT, number, 1), f'the output ends within a line: "{shown}"', hint=WHOLE)
+    message = f'ibnetdiscover does not print such a line: "{shown}"'
+    return error("T530", (*at, AT, number, 1), message, hint="use its unchanged output in English")
 
 
-WHOLE = "run `ibnetdiscover` again, and keep all that it prints"
+WHOLE = "run `ibnetdiscover` again, and keep its complete output"
 
 
 def _missing(read: Read, at: Route) -> Iterator[Diagnostic]:
-    """T541: the other end of a link has no block."""
+    """T529: the other end of a link has no block."""
     missing = [seen for end, seen in read.ends.items() if end not in read.names]
     if missing:
         names = some([f'"{name}"' for name, _ in missing])
-        message = f"the output is cut off: ports lead to {len(missing)} switches or adapters without a block: {names}"
-        yield error("T541", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
+        message = (
+            f"the output is truncated: {len(missing)} switches or adapters at the end of links have no block: {names}"
+        )
+        yield error("T529", (*at, AT, missing[0][1], 1), message, hint=WHOLE)
 
 
 def _adapters(read: Read, at: Route) -> Iterator[Adapter]:
-    """The ports of switches that lead to adapters."""
+    """The ports of switches with an adapter at the other end."""
     for switch, ports in read.ports.items():
         for end, number in ports:
             own = "" if end in read.ports else read.names[end] or read.ends[end][0]

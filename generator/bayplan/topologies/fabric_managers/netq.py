@@ -1,7 +1,7 @@
 """The topology graph of NetQ: `POST /api/netq/telemetry/v1/object/topologygraph/fetch-topology` (NetQ 4.14, 5.0).
 
-One entry with links (`id`: two nodes joined by `-*-`) and nodes, of which tier -1 are hosts; read as Topograph 1.0 does
-(pkg/providers/netq/netq.go), which takes one entry only, too.
+It is one entry with links (`id`: two nodes joined by `-*-`) and nodes. Nodes of tier -1 are hosts. Topograph 1.0 reads
+it in the same way (pkg/providers/netq/netq.go), and also accepts only one entry.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import items, number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
@@ -34,7 +35,7 @@ class Node(NamedTuple):
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is a list that begins with links or nodes of NetQ's."""
+    """Whether the file is a list that starts with links or nodes of NetQ."""
     return bool(_SNIFF.match(source.head) and _WORDS.search(source.head))
 
 
@@ -46,8 +47,8 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     if not isinstance(data, list) or len(data) != 1 or not items(data, 0, "nodes"):
-        message = "this is no list with one topology graph"
-        hint = "give the answer for one premises: `[{links: [...], nodes: [...]}]`"
+        message = "the file is not a list with one topology graph"
+        hint = "use the answer for one premises: `[{links: [...], nodes: [...]}]`"
         return Outcome(None, (error("T530", at, message, hint=hint),))
     nodes = dict(_nodes(data[0], (*at, 0)))
     links = list(_links(data[0], nodes, (*at, 0), issues))
@@ -75,7 +76,7 @@ Link = tuple[str, str, Mapping[str, Any], Route]
 
 
 def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnostic]) -> Iterator[Link]:
-    """The two ends of every link; T541 where one is not among the nodes."""
+    """The two ends of every link. T529 if an end is not among the nodes."""
     strange: dict[str, Route] = {}
     for n, each in enumerate(items(data, "links")):
         low, _, high = text(each, "id").partition(BETWEEN)
@@ -87,12 +88,12 @@ def _links(data: Any, nodes: Mapping[str, Node], at: Route, issues: list[Diagnos
             yield low, high, each, (*at, "links", n)
     if strange:
         shown = some([f'"{each}"' for each in strange])
-        message = f"links lead to {len(strange)} nodes that are not listed: {shown}"
-        issues.append(error("T541", next(iter(strange.values())), message, hint="give the whole answer of NetQ"))
+        message = f"links lead to {count(len(strange), 'node')} that the file does not list: {shown}"
+        issues.append(error("T529", next(iter(strange.values())), message, hint="use the complete answer of NetQ"))
 
 
 def _adapters(links: list[Link], nodes: Mapping[str, Node]) -> Iterator[Adapter]:
-    """A link between a host and a switch, once for each interface of the host where they are listed."""
+    """The links between hosts and switches, once for each listed interface of the host."""
     for low, high, link, _ in links:
         host, switch = (low, high) if nodes[low].tier == HOST_TIER else (high, low)
         if nodes[host].tier != HOST_TIER or nodes[switch].tier == HOST_TIER:

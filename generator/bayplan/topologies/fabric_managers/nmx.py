@@ -1,4 +1,4 @@
-"""The compute nodes of NMX: `GET /nmx/v1/compute-nodes` (NMX Manager 85.1): NVLink domain, tray and health of each."""
+"""The compute nodes of NMX with their NVLink domain, tray and health: `GET /nmx/v1/compute-nodes` (Manager 85.1)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.kube.objects import number_in, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
@@ -33,7 +34,7 @@ _SNIFF = re.compile(r"\s*\[\s*\{")
 
 
 class Tray(NamedTuple):
-    """A compute node where it stands. `place` sorts: chassis, tray."""
+    """A compute node and its place. `place` sorts: chassis, tray."""
 
     node: str
     name: str
@@ -44,7 +45,7 @@ class Tray(NamedTuple):
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is a list of entries with an NVLink domain."""
+    """Whether the file is a list of entries with an NVLink domain."""
     head = source.head
     return bool(_SNIFF.match(head)) and '"DomainUUID"' in head and '"Name"' in head
 
@@ -53,7 +54,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One domain for each NVLink domain, its nodes by tray."""
     issues: list[Diagnostic] = []
     at = source.at()
-    data = listed(source, "compute nodes", "give what `/nmx/v1/compute-nodes` answers", issues)
+    data = listed(source, "compute nodes", "use the answer of `/nmx/v1/compute-nodes`", issues)
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     trays = list(_trays(data, at, issues))
@@ -62,8 +63,8 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     if not rows:
-        hint = "NMX knows the domain of a node once its NVLink fabric is up"
-        issues.append(error("T530", at, "no compute node of it has an NVLink domain", hint=hint))
+        hint = "import again when the NVLink fabric is up: NMX then knows the domain of each node"
+        issues.append(error("T530", at, "no compute node has an NVLink domain", hint=hint))
         return Outcome(None, tuple(issues))
     result = pools(rows, WORDS, at, issues)
     unhealthy = [each for each in trays if each.health not in HEALTHY and not NOWHERE.fullmatch(each.domain)]
@@ -88,7 +89,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
             continue
         if node in seen:
             message = f'compute node "{name}" is listed twice'
-            issues.append(error("T531", (*at, n, "Name"), message, hint="a node is in one tray: remove one of them"))
+            issues.append(error("T502", (*at, n, "Name"), message, hint="remove one of them: a node is in one tray"))
             continue
         seen[node] = (*at, n)
         renamed.note(name, node)
@@ -97,13 +98,14 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
         chassis, tray = number_in(each, "LocationInfo", "ChassisID"), number_in(each, "LocationInfo", "TrayIndex")
         yield Tray(node, name, domain, text(each, "Health").upper(), (chassis or 0, tray or 0), (*at, n))
     issues += renamed.reported(at)
-    issues += left_out("T537", nameless, "compute nodes whose name is no node's", at)
-    hint = "their NVLink fabric is not up; import the Kubernetes nodes too where pods may run on them all the same"
-    issues += left_out("T547", homeless, "compute nodes without an NVLink domain", at, hint)
+    hint = "give them valid names of Kubernetes nodes"
+    issues += left_out("T537", nameless, "compute node", "without a valid node name", at, hint)
+    hint = "their NVLink fabric is down; if pods can run on them anyway, also import the Kubernetes nodes"
+    issues += left_out("T557", homeless, "compute node", "without an NVLink domain", at, hint)
 
 
 def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
-    """`named`: rows say their domain too, in case another source calls the same nodes otherwise."""
+    """`named`: rows also have their domain, in case another source has other names for the same nodes."""
     by_place = sorted(trays, key=lambda tray: (tray.place, natural(tray.node)))
     domains = grouped((each.domain, each) for each in by_place if not NOWHERE.fullmatch(each.domain))
     for domain, own in sorted(domains.items()):
@@ -111,10 +113,8 @@ def _rows(trays: list[Tray], named: bool) -> Iterator[Row]:
 
 
 def _report_unhealthy(unhealthy: list[Tray], at: Route) -> Iterator[Diagnostic]:
-    """T546."""
+    """T513."""
     if unhealthy:
         names = some([f"{each.name} ({each.health})" for each in unhealthy])
-        hint = "import again when they are healthy"
-        yield info(
-            "T546", unhealthy[0].route or at, f"{len(unhealthy)} compute nodes are not healthy: {names}", hint=hint
-        )
+        message = f"listed {count(len(unhealthy), 'compute node')} as unhealthy: {names}"
+        yield info("T513", unhealthy[0].route or at, message, hint="import again when they are healthy")

@@ -1,7 +1,7 @@
-"""The ports that UFM lists: `GET /ufmRest/resources/ports` (UFM Enterprise 6.15 to 6.20).
+"""The list of ports of UFM: `GET /ufmRest/resources/ports` (UFM Enterprise 6.15 to 6.20).
 
 Volcano reads the same list for its HyperNodes (Volcano 1.15, pkg/controllers/hypernode/discovery/ufm/ufm.go): a port
-whose description speaks of a computer is a host's, and its peer is the leaf switch.
+with "computer" in its description belongs to a host, and its peer is the leaf switch.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bayplan.topologies.fabric_managers.ibnetdiscover import AGGREGATION, switch
 
 _SNIFF = re.compile(r"\s*\[\s*\{")
 DEFAULT = "Mellanox Technologies"
-"""Part of what adapters say of themselves before their host is up: UFM then calls the system by a number."""
+"""Part of the description of an adapter before its host is up. UFM then has a number as name of the system."""
 NO_PEER = frozenset({"", "N/A", "n/a", "None"})
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is a list whose entries have a peer."""
+    """Whether the file is a list whose entries have a peer."""
     head = source.head
     return bool(_SNIFF.match(head)) and '"peer_node_name"' in head and '"system_name"' in head
 
@@ -36,7 +36,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The hosts below merged leaf switches."""
     issues: list[Diagnostic] = []
     at = source.at()
-    data = listed(source, "ports", "give what `/ufmRest/resources/ports` answers", issues)
+    data = listed(source, "ports", "use the answer of `/ufmRest/resources/ports`", issues)
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     computers = [(n, each) for n, each in enumerate(data) if "computer" in text(each, "description").lower()]

@@ -1,8 +1,8 @@
-"""HyperNodes that users wrote: their fields, and what is wrong with them as a tree.
+"""HyperNodes that users wrote: their fields, and the faults of their tree.
 
-Volcano's admission looks at one object at a time; the scheduler notices some of this, and then says so in its log alone
-(Volcano 1.15, pkg/scheduler/api/hyper_node_info.go). While one HyperNode is in a cycle or has a second parent, no
-workload with a topology is scheduled at all (`HyperNodesReadyToSchedule`, actions/allocate).
+Volcano's admission checks one object at a time. The scheduler finds some of these faults and only logs them (Volcano
+1.15, pkg/scheduler/api/hyper_node_info.go). While one HyperNode is in a cycle or has a second parent, Volcano schedules
+no workload with a topology (`HyperNodesReadyToSchedule`, actions/allocate).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Labels = Mapping[str, str]
 
 
 class Member(NamedTuple):
-    """One member. `name`: what an exact match names, else empty."""
+    """One member. `name`: the name of an exact match, otherwise empty."""
 
     kind: str
     name: str
@@ -46,7 +46,7 @@ class ReadHyperNode(NamedTuple):
     route: Route
 
     def of(self, kind: str) -> Iterator[Member]:
-        """Its members of a kind that are named exactly."""
+        """Its members of a kind with an exact name."""
         return (each for each in self.members if each.kind == kind and each.name)
 
 
@@ -54,7 +54,7 @@ Tree = Mapping[str, ReadHyperNode]
 
 
 def read_hyper_node(each: Object) -> ReadHyperNode:
-    """What stands in a HyperNode."""
+    """The content of a HyperNode object."""
     data, members = each.data, (*each.route, "spec", "members")
     return ReadHyperNode(
         name=text(data, "metadata", "name"),
@@ -72,7 +72,7 @@ def _member(data: Any, route: Route) -> Member:
 
 
 def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """Everything wrong with the HyperNodes as a whole. `nodes`: their labels by name; None where nobody knows them."""
+    """All faults of the HyperNodes together. `nodes`: labels of the nodes by name, or None if they are unknown."""
     tree: Tree = {each.name: each for each in hyper_nodes}
     for each in hyper_nodes:
         yield from _members(each, nodes)
@@ -85,15 +85,15 @@ def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | N
 
 
 def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """M725, M726, M728, M730: each member in itself."""
+    """M725, M726, M728, M730: faults of each member."""
     if not each.members:
         at = (*each.route, "spec")
-        yield error("M730", at, f'HyperNode "{each.name}" has no members', hint="name its nodes or HyperNodes")
+        yield error("M730", at, f'HyperNode "{each.name}" has no members', hint="add its nodes or HyperNodes")
     for member in each.members:
         yield from _selector(each, member, nodes)
     if {NODE, HYPER_NODE} <= {member.kind for member in each.members}:
-        message = f'HyperNode "{each.name}" has both nodes and HyperNodes as members, so those nodes skip a tier'
-        yield warning("M728", (*each.route, "spec", "members"), message, hint="put the nodes in a HyperNode below it")
+        message = f'HyperNode "{each.name}" has both nodes and HyperNodes as members, so these nodes skip a tier'
+        yield warning("M728", (*each.route, "spec", "members"), message, hint="move the nodes to a HyperNode below it")
 
 
 def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
@@ -104,12 +104,14 @@ def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] |
         )
         yield error("M730", member.route, message, hint="write one selector for each member")
     elif member.kind == HYPER_NODE and not member.name:
-        message = f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano links those named exactly alone'
+        message = (
+            f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano supports only `exactMatch` for them'
+        )
         yield error("M726", member.route, message, hint="write a member with `exactMatch` for each of them")
     elif member.kind == NODE and member.name:
         if nodes is not None and member.name not in nodes:
-            message = f'HyperNode "{each.name}" names the node "{member.name}", which the topology does not have'
-            yield warning("M730", member.route, message, hint="correct the name, or leave the node out")
+            message = f'HyperNode "{each.name}" names the node "{member.name}", which is not in the topology'
+            yield warning("M730", member.route, message, hint="correct the name, or remove the member")
     elif member.kind == NODE:
         yield from _pattern(each, member, used[0], nodes)
 
@@ -127,25 +129,25 @@ def _pattern(
 
 
 def unreadable(pattern: str) -> str:
-    """Why Go cannot compile a pattern; empty when it can, as far as Python knows."""
+    """Why Go cannot compile a pattern; empty if Python finds no reason."""
     if re.search(r"\(\?<?[=!]|\\[1-9]", pattern):
-        return "looks around or back, which Go's regular expressions cannot"
+        return "has a lookaround or a back reference, which Go does not support"
     try:
         _compiled(pattern)
     except (re.error, RecursionError, OverflowError):
-        return "is no regular expression"
+        return "is not a regular expression"
     return ""
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """In Python's words (Go ends with `\\z`), without its warnings of what it may read otherwise one day."""
+    """The pattern in Python's syntax (Go ends with `\\z`), without Python's warnings about future changes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return re.compile(re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern))
 
 
 def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
-    """The nodes that a member selects; None where that would take too long to find out."""
+    """The nodes that a member selects; None if the match would take too long."""
     pattern = text(member.selector, "regexMatch", "pattern")
     if pattern:
         if _endless(pattern):
@@ -161,11 +163,11 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
 
 
 MOST_SIGNS = (("+*{", 2), ("?", 8), ("|", 50))
-"""How many of these a pattern may have to be tried on names of 253 characters."""
+"""The most such characters in a pattern that bayplan matches with names of 253 characters."""
 
 
 def _endless(pattern: str) -> bool:
-    """Whether Python, unlike Go, might never be done with it: repeats of repeats or of choices, or too many of them."""
+    """Whether Python, unlike Go, could take forever: repeats of repeats or of choices, or too many of them."""
     if len(pattern) > 1000 or any(sum(map(pattern.count, signs)) > most for signs, most in MOST_SIGNS):
         return True
     return re.search(r"[+*}?|].*\)[+*{]", pattern) is not None
@@ -186,23 +188,24 @@ def _holds(own: Labels, rule: Any) -> bool:
 
 
 def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
-    """M722, M723: each child exists and is of a lower tier."""
+    """M722, M723: each child exists and has a lower tier."""
     for member in each.of(HYPER_NODE):
         child = tree.get(member.name)
         if child is None:
-            message = f'HyperNode "{each.name}" holds "{member.name}", which is not there; Volcano only logs that'
-            yield error("M722", member.route, message, hint="write that HyperNode, or remove the member")
+            message = f'HyperNode "{each.name}" has the unknown member "{member.name}"; Volcano only logs that'
+            yield error("M722", member.route, message, hint="add that HyperNode, or remove the member")
         elif each.tier is not None and child.tier is not None and child.tier >= each.tier:
             message = (
-                f'HyperNode "{each.name}" of tier {each.tier} holds "{child.name}" of tier {child.tier};'
-                " tiers must grow from the nodes up"
+                f'HyperNode "{each.name}" of tier {each.tier} has the member "{child.name}" of tier {child.tier};'
+                " tiers must increase from the nodes up"
             )
             notes = (Note("the tier of the member", (*child.route, "spec", "tier")),)
-            yield error("M723", (*each.route, "spec", "tier"), message, hint="raise the outer tier", notes=notes)
+            hint = f'raise the tier of "{each.name}"'
+            yield error("M723", (*each.route, "spec", "tier"), message, hint=hint, notes=notes)
 
 
 def _in_two(hyper_nodes: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[Member, str, str, Route]]:
-    """Members of a kind that another HyperNode has too, with both HyperNodes and the place of the other member."""
+    """Members of a kind that two HyperNodes have, with both HyperNodes and the place of the other member."""
     first: dict[str, tuple[ReadHyperNode, Member]] = {}
     for each in hyper_nodes:
         for member in each.of(kind):
@@ -215,27 +218,28 @@ def _parents(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M721: no HyperNode is a member of two."""
     for member, one, other, route in _in_two(hyper_nodes, HYPER_NODE):
         message = (
-            f'HyperNode "{member.name}" is a member of "{one}" and of "{other}"; until that ends,'
-            " Volcano schedules no workload with a topology"
+            f'HyperNode "{member.name}" is a member of "{one}" and of "{other}", so Volcano schedules no workload'
+            " with a topology"
         )
         notes = (Note("the other parent", route),)
         yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
 
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
-    """M720: no HyperNode holds itself. Each cycle once, at its first name."""
+    """M720: no HyperNode contains itself. Reports each cycle once, at its first name."""
     done: set[str] = set()
     for start in sorted(tree):
         way: list[str] = []
         stack = [(start, 0)]
         while stack:
             name, depth = stack.pop()
-            done.update(way[depth:])  # all below these has been walked
+            done.update(way[depth:])  # everything below these is complete
             del way[depth:]
             if name in way:
                 cycle = way[way.index(name) :]
-                message = f"HyperNodes hold each other: {' > '.join([*cycle, name])}"
-                hint = "remove one of these members; until then, Volcano schedules no workload with a topology"
+                shown = " > ".join([*cycle, name])
+                message = f"HyperNodes contain each other, so Volcano schedules no workload with a topology: {shown}"
+                hint = "remove one of these members"
                 yield error("M720", (*tree[name].route, "spec", "members"), message, hint=hint)
             elif name in tree and name not in done:
                 way.append(name)
@@ -244,7 +248,7 @@ def _cycles(tree: Tree) -> Iterator[Diagnostic]:
 
 
 def _below(name: str, tree: Tree) -> Iterator[str]:
-    """A HyperNode and all that it holds, each once."""
+    """A HyperNode and everything below it, each once."""
     met, stack = {name}, [name]
     while stack:
         here = stack.pop()
@@ -258,34 +262,36 @@ def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     """M724: a node is a member of one HyperNode."""
     for member, one, other, route in _in_two(hyper_nodes, NODE):
         message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
-        hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
+        hint = "remove it from one of them: a node is in one HyperNode of the lowest tier"
         yield error("M724", member.route, message, hint=hint, notes=(Note("the other one", route),))
 
 
 def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M727: a tier name stands for one tier."""
+    """M727: a tier name has one tier."""
     first: dict[str, ReadHyperNode] = {}
     for each in hyper_nodes:
         other = first.setdefault(each.tier_name, each) if each.tier_name else each
         if other.tier != each.tier:
             message = (
-                f'the tier name "{each.tier_name}" stands for tier {each.tier} here and for {other.tier} in HyperNode'
-                f' "{other.name}"; Volcano takes the one that it reads last'
+                f'the tier name "{each.tier_name}" means tier {each.tier} here and tier {other.tier} in HyperNode'
+                f' "{other.name}"; Volcano uses the one that it reads last'
             )
             notes = (Note("the other tier", (*other.route, "spec", "tier")),)
-            yield warning("M727", (*each.route, "spec", "tierName"), message, hint="use a name a tier", notes=notes)
+            yield warning(
+                "M727", (*each.route, "spec", "tierName"), message, hint="use one name for each tier", notes=notes
+            )
 
 
 def _uneven(tree: Tree) -> Iterator[Diagnostic]:
-    """M729: all leaves below one HyperNode are of one tier."""
+    """M729: all leaves below one HyperNode have one tier."""
     held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
     for name in sorted(set(tree) - held):
         tiers = {each.tier: each for each in map(tree.get, _below(name, tree)) if each and not any(each.of(HYPER_NODE))}
         if len(tiers) > 1:
             each, other = list(tiers.values())[:2]
             message = (
-                f'below HyperNode "{name}" nodes hang at tier {each.tier} ("{each.name}") and at {other.tier}'
-                f' ("{other.name}"), so a tier means different levels'
+                f'below HyperNode "{name}", nodes are at tier {each.tier} ("{each.name}") and at tier {other.tier}'
+                f' ("{other.name}"), so one tier means different levels'
             )
             hint = "give all branches the same number of tiers (volcano#5877)"
             yield warning("M729", (*tree[name].route, "spec", "members"), message, hint=hint)

@@ -35,7 +35,7 @@ from bayplan.topologies.hypernodes import (
 
 
 def keys(hyper_nodes: Iterable[ReadHyperNode]) -> frozenset[str]:
-    """The labels that members are selected by; that of the host name where any are, so that all nodes are told."""
+    """The labels that members select by, and the hostname label if there are any, so that all nodes are known."""
     unnamed = [member for each in hyper_nodes for member in each.members if member.kind == NODE and not member.name]
     labels = {key for member in unnamed for key in _of(member)}
     return frozenset((*labels, HOSTNAME_LABEL) if unnamed else ())
@@ -48,25 +48,25 @@ def _of(member: Member) -> Iterator[str]:
 
 
 class NodeIndex(NamedTuple):
-    """The nodes, ways to look them up, and how many more may be tried on patterns."""
+    """The nodes, indexes of them, and the remaining number of pattern matches."""
 
     nodes: Mapping[str, Labels]
     names: Sequence[str]  # sorted
-    holders: Mapping[tuple[str, str], Mapping[str, Labels]]  # (label, value) -> the nodes that carry it
+    holders: Mapping[tuple[str, str], Mapping[str, Labels]]  # (label, value) -> the nodes that have it
     tries: list[int]
 
 
 MOST_REPORTED = 20
-"""Members that are told of one by one."""
+"""Members that bayplan reports one by one."""
 
 MOST_TRIES = 20_000_000
-"""Names that patterns are tried on: some ten seconds. Patterns that begin with `^` and plain letters try few names."""
+"""Pattern matches, about ten seconds. Patterns that start with `^` and plain letters need few of them."""
 
 
 def expanded(
     hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels]
 ) -> tuple[list[ReadHyperNode], list[Diagnostic]]:
-    """The HyperNodes with a member for each node that they select; T567 for members that select none."""
+    """The HyperNodes with a member for each selected node. T437 for members that select no node."""
     if not nodes or not keys(hyper_nodes):
         return list(hyper_nodes), []
     index: dict[tuple[str, str], dict[str, Labels]] = {}
@@ -77,9 +77,9 @@ def expanded(
     reported: list[Diagnostic] = []
     result = [each._replace(members=tuple(_members(each, known, reported))) for each in hyper_nodes]
     if len(reported) > MOST_REPORTED:
-        message = f"none of the {len(nodes)} nodes is one that {len(reported) - MOST_REPORTED} more members select"
+        message = f"{len(reported) - MOST_REPORTED} more members match none of the {len(nodes)} nodes"
         reported[MOST_REPORTED:] = [
-            warning("T567", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
+            warning("T437", reported[MOST_REPORTED].route, message, hint=reported[MOST_REPORTED].hint)
         ]
     return result, reported
 
@@ -91,13 +91,13 @@ def _members(each: ReadHyperNode, index: NodeIndex, reported: list[Diagnostic]) 
             yield member
             continue
         if not chosen:
-            message = f'none of the {len(index.nodes)} nodes is one that HyperNode "{each.name}" selects here'
-            reported.append(warning("T567", member.route, message, hint="correct the selector, or give all nodes"))
+            message = f'a member of HyperNode "{each.name}" matches none of the {len(index.nodes)} nodes'
+            reported.append(warning("T437", member.route, message, hint="correct the selector, or import all nodes"))
         yield from (member._replace(name=name) for name in sorted(chosen, key=natural))
 
 
 def _selected_nodes(member: Member, index: NodeIndex) -> list[str] | None:
-    """The nodes; None where they cannot be told."""
+    """The selected nodes; None if they are unknown."""
     pattern = text(member.selector, "regexMatch", "pattern")
     if pattern and (unreadable(pattern) or _OTHERWISE.search(pattern)):
         return None
@@ -113,14 +113,14 @@ def _selected_nodes(member: Member, index: NodeIndex) -> list[str] | None:
 
 
 _OTHERWISE = re.compile(r"\[:|\\[pPQEC]|\(\?[a-zA-Z]*[sUm-]")
-"""Words of Go's patterns that Python reads otherwise, or not at all."""
+"""Syntax of Go's patterns that Python reads differently or does not support."""
 
 _PLAIN = re.compile(r"\^((?:[a-z0-9-](?![?*+{|]))*)(?![^|]*\|)")
-"""The letters that every name begins with that a pattern matches: what follows them may not be left out."""
+"""The literal prefix of every match of a pattern. The character after it must not make it optional."""
 
 
 def _beginning(match: re.Match[str] | None, names: Sequence[str]) -> Sequence[str]:
-    """The names that begin with some letters."""
+    """The names with the literal prefix."""
     if match is None or not match[1]:
         return names
     return names[bisect_left(names, match[1]) : bisect_right(names, f"{match[1]}\U0010ffff")]
@@ -133,12 +133,12 @@ Chain = tuple[ReadHyperNode, ...]
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds HyperNodes, alone or in a list as `kubectl get -o yaml` gives them."""
+    """Whether the file has HyperNodes, single or in a list as `kubectl get -o yaml` prints them."""
     return any(True for _ in _hyper_nodes(source))
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The topology, or why the HyperNodes are none."""
+    """The topology of the HyperNodes, or their faults."""
     objects = list(_hyper_nodes(source))
     written = [read_hyper_node(each) for each in objects]
     hyper_nodes, reported = expanded(written, options.nodes)
@@ -154,7 +154,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 
 def needed_labels(source: SourceFile) -> frozenset[str]:
-    """The labels that must be known of every node, so that it is clear which nodes are selected by them."""
+    """The node labels that the import needs to find the selected nodes."""
     return keys(read_hyper_node(each) for each in _hyper_nodes(source))
 
 
@@ -171,24 +171,28 @@ def _read(
 
 
 def _broken(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """T454: what the API server would refuse, or would take for one object."""
+    """T461: objects that the API server would refuse, or that have one name."""
     first: dict[str, ReadHyperNode] = {}
     for each in hyper_nodes:
         if not each.name or each.tier is None or each.tier < 0:
-            message = "a HyperNode needs a name, and a tier that is a whole number from 0 on"
-            yield error("T454", each.route, message, hint="give what `kubectl get hypernodes -o yaml` prints")
+            message = "a HyperNode needs a name, and an integer tier of at least 0"
+            yield error("T461", each.route, message, hint="use the output of `kubectl get hypernodes -o yaml`")
         elif not is_dns_subdomain(each.name):
-            message = f'"{each.name[:80]}" is no name of a HyperNode'
-            yield error("T454", (*each.route, "metadata", "name"), message, hint="names are lower-case, as of hosts")
+            message = f'"{each.name[:80]}" is not a valid name of a HyperNode'
+            yield error("T461", (*each.route, "metadata", "name"), message, hint=NAMES)
         elif each.name in first:
-            notes = (Note("the first is here", first[each.name].route),)
-            message = f'HyperNode "{each.name}" is there twice'
-            yield error("T454", (*each.route, "metadata", "name"), message, notes=notes, hint="remove or rename one")
+            notes = (Note("the first one is here", first[each.name].route),)
+            message = f'HyperNode "{each.name}" is in the file twice'
+            hint = "remove or rename one of them"
+            yield error("T461", (*each.route, "metadata", "name"), message, notes=notes, hint=hint)
         first.setdefault(each.name, each)
         for member in each.of(NODE):
             if not is_dns_subdomain(member.name):
-                message = f'"{member.name[:80]}" is no name of a node'
-                yield error("T454", member.route, message, hint="names are lower-case, as of hosts")
+                message = f'"{member.name[:80]}" is not a valid name of a node'
+                yield error("T461", member.route, message, hint=NAMES)
+
+
+NAMES = "use lower-case letters, digits, dashes and dots"
 
 
 def _hyper_nodes(source: SourceFile) -> Iterator[Object]:
@@ -213,10 +217,10 @@ def _uneven(chains: Sequence[Chain]) -> Iterator[Diagnostic]:
     if len(tiers) > 1:
         one, other = list(tiers.values())[:2]
         message = (
-            f'HyperNode "{one[-1].name}" stands below tiers {_tiers(one)} and "{other[-1].name}" below {_tiers(other)};'
-            " one list of levels cannot say both"
+            f'HyperNode "{one[-1].name}" is below tiers {_tiers(one)}, and "{other[-1].name}" is below'
+            f" {_tiers(other)}; a pool has one list of levels"
         )
-        hint = "split the file by trees, and copy the pools of each into one topology"
+        hint = "split the file into trees, import each one, and copy their pools into one topology"
         yield error("T453", (*other[-1].route, "spec", "tier"), message, hint=hint)
 
 
@@ -224,35 +228,33 @@ def _tiers(chain: Chain) -> str:
     return ", ".join(str(each.tier) for each in chain[:-1]) or "none"
 
 
-ONE_BY_ONE = (
-    "its pattern could take for ever to try here: name the nodes with `exactMatch`, or write it without repeats"
-)
+ONE_BY_ONE = "name the nodes with `exactMatch`, or write the pattern without repeats: to match it could take forever"
 
 
 def _unnamed(hyper_nodes: Sequence[ReadHyperNode], nodes_known: bool) -> Iterator[Diagnostic]:
-    """Members that only the cluster can tell. `given`: the nodes are known, and a pattern is not one to try on them."""
+    """T452: members whose nodes are unknown. `nodes_known`: the nodes are known, but the pattern takes too long."""
     unnamed = [
         (each, one)
         for each in hyper_nodes
         for one in each.members
         if one.kind == NODE and not one.name and not unreadable(text(one.selector, "regexMatch", "pattern"))
     ]
-    hint = ONE_BY_ONE if nodes_known else "give the nodes beside: `kubectl get nodes -o json`"
+    hint = ONE_BY_ONE if nodes_known else "also import the nodes: `kubectl get nodes -o json`"
     for each, member in unnamed[:MOST_REPORTED]:
-        message = f'which nodes HyperNode "{each.name}" selects, only the cluster knows; they are left out'
+        message = f'left out the nodes that HyperNode "{each.name}" selects, because the file does not list them'
         yield warning("T452", member.route, message, hint=hint)
     if len(unnamed) > MOST_REPORTED:
-        message = f"which nodes {len(unnamed) - MOST_REPORTED} more members select, only the cluster knows too"
+        message = f"left out the nodes that {len(unnamed) - MOST_REPORTED} more members select"
         yield warning("T452", unnamed[MOST_REPORTED][1].route, message, hint=hint)
 
 
 def _no_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """T537: members that no node can be."""
+    """T537: members with an invalid name of a node."""
     for each in hyper_nodes:
         for member in each.of(NODE):
             if not is_dns_subdomain(member.name):
-                message = f'HyperNode "{each.name}" names {shorten(member.name)}, which no node can be called'
-                yield error("T537", member.route, message, hint="write the name that `kubectl get nodes` prints")
+                message = f'HyperNode "{each.name}" names the node {shorten(member.name)}, which is not a valid name'
+                yield error("T537", member.route, message, hint="use the name that `kubectl get nodes` prints")
 
 
 def _topology(name: str, chains: Sequence[Chain]) -> ClusterTopology:
@@ -263,13 +265,13 @@ def _topology(name: str, chains: Sequence[Chain]) -> ClusterTopology:
 
 
 def _values(chain: Chain) -> tuple[str, ...]:
-    """The original level values where bayplan wrote them down, else the HyperNodes' own names."""
+    """The original level values from bayplan's annotation, or the HyperNodes' names."""
     noted = tuple(text(chain[-1].annotations, PATH).split("/"))
     return noted if len(noted) == len(chain) and all(noted) else tuple(each.name for each in chain)
 
 
 def _levels(chain: Chain) -> Iterator[Level]:
-    """Levels by what their tiers are called: discovery puts the label's key there, and so does bayplan."""
+    """Levels by the names of their tiers, which are keys of labels with discovery and with bayplan."""
     taken: set[str] = set()
     for each in chain:
         label = each.tier_name if re.fullmatch(r"([a-z0-9.-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*", each.tier_name) else ""

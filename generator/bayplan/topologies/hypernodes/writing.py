@@ -1,8 +1,8 @@
 """HyperNodes (topology.volcano.sh/v1alpha1): one object for each domain, from the finest level up.
 
 Volcano 1.14 and 1.15, staging/.../topology/v1alpha1/hypernode_types.go and pkg/scheduler/api/hyper_node_info.go. Tier 1
-is the finest level. Members are named exactly: of HyperNodes the scheduler knows no other way, of nodes each other way
-depends on what else is in the cluster.
+is the finest level. Members have exact names: for HyperNodes the scheduler supports no other selector, and other
+selectors of nodes depend on the rest of the cluster.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ API_VERSION = f"{GROUP}/v1alpha1"
 LONGEST, LONGEST_LABEL = 253, 63
 DISCOVERY = "volcano-controller-configmap"
 LONGEST_TYPE = 20
-"""Of the name of a topology type; discovery leaves out what is longer (Volcano 1.15, discovery/label/label.go)."""
+"""Characters of the name of a topology type. Discovery ignores longer ones (Volcano 1.15, discovery/label/label.go)."""
 
 Key = tuple[tuple[str, str], ...]
-"""A domain: label and value of each level from the coarsest one down. Pools share the domains that agree in all."""
+"""A domain: label and value of each level from the coarsest one down. Pools share domains with equal keys."""
 
 
 class HyperNode(NamedTuple):
-    """One domain: its rank, and the domains or nodes right below it."""
+    """One domain: its tier, and the domains or nodes directly below it."""
 
     level: str
     tier: int
@@ -40,7 +40,7 @@ class HyperNode(NamedTuple):
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """The HyperNodes of a topology, coarse ones first; or how Volcano is to discover them."""
+    """The HyperNodes of a topology, coarse ones first, or the configuration of Volcano's discovery."""
     if topology.schedulers.get("volcano", {}).get("hyperNodes") == "discovered":
         return (_discovery(topology),)
     domains = tree(topology)
@@ -49,7 +49,7 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
 
 
 def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
-    """Every domain that has usable nodes, in the order of names. All pools with levels have the same number of them."""
+    """Every domain with usable nodes, in the order of names. All pools with levels have the same number of levels."""
     domains: dict[Key, HyperNode] = {}
     for pool in topology.pools:
         unusable = {name for names in pool.unusable.values() for name in names}
@@ -66,12 +66,12 @@ def tree(topology: ClusterTopology) -> Mapping[Key, HyperNode]:
 
 
 def place(domain: Domain) -> tuple[Any, ...]:
-    """Sorts domains by their names, r2 before r10: how rows stand in a file shall not show in what is written."""
+    """A sort key for domains by name, r2 before r10, so that the output does not depend on the order of rows."""
     return tuple(natural(value) for value in domain.path)
 
 
 def names(domains: Mapping[Key, Any]) -> dict[Key, str]:
-    """A DNS-1123 name for each domain, made of its values. Where two would meet, both end in a hash of the original."""
+    """A DNS-1123 name for each domain, made of its values. Names that would be equal end in a hash of the original."""
     plain = {
         key: ".".join(re.sub("[^a-z0-9]+", "-", value.lower()).strip("-") or "x" for _, value in key) for key in domains
     }
@@ -111,8 +111,8 @@ def _member(kind: str, name: str) -> dict[str, Any]:
 
 
 def _discovery(topology: ClusterTopology) -> Manifest:
-    """The configuration of Volcano's controller, which knows this one key. The host's label must stand last: discovery
-    leaves the last one out, whatever it is."""
+    """The configuration of Volcano's controller, which has only this key. The host's label must be last, because
+    discovery always ignores the last label."""
     types = "".join(_type(name, labels) for name, labels in _types(topology))
     head = "networkTopologyDiscovery:\n- source: label\n  enabled: true\n  config:\n    networkTopologyTypes:\n"
     return {

@@ -1,7 +1,7 @@
-"""Equal nodes are counted as one group: 100,000 nodes are some thousand groups, and later stages read only groups.
+"""Counts equal nodes as one group: 100,000 nodes are some thousand groups, and later stages read only groups.
 
-A node says two things: what it offers (allocatable amounts, taints, state) and its labels. Of the labels only those
-are kept that somebody asks for; which of them a node has is told by its *form*, the keys of all its labels.
+A node has an offer (allocatable amounts, taints, state) and labels. bayplan keeps only the labels that the import
+needs. The *form* of a node, the keys of all its labels, tells which of them it has.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ Taint = tuple[str, str, str]
 
 
 class Offer(NamedTuple):
-    """What a node offers. Amounts are thousandths; `capacity` has only what devices count."""
+    """What a node offers. Amounts are thousandths; `capacity` has only devices."""
 
     cordoned: bool = False
-    ready: str = ""  # True, False, Unknown; empty: nothing is said
+    ready: str = ""  # True, False, Unknown; empty: the node has no such condition
     amounts: Mapping[str, int] = {}
     capacity: Mapping[str, int] = {}
     taints: tuple[Taint, ...] = ()
 
     @property
     def kind(self) -> Hashable:
-        """What tells nodes apart. Two equal machines differ by some KiB of memory, so CPU and memory do not."""
+        """The key by which nodes are equal. It ignores CPU and memory: equal machines differ by some KiB of memory."""
         return self.cordoned, self.ready, _devices(self.amounts), _devices(self.capacity), self.taints
 
 
 class NodeGroup(NamedTuple):
-    """Nodes that are the same in all that is asked of them; `amounts` of the offer are the least of theirs."""
+    """Equal nodes. The amounts of the offer are the smallest of the nodes."""
 
     offer: Offer
     labels: Mapping[str, str]
@@ -44,7 +44,7 @@ class NodeGroup(NamedTuple):
 
 
 class AllNodes(NamedTuple):
-    """All nodes of a source. `hosts`: hostname labels that are not the node's name; `keys`: all label keys seen."""
+    """All nodes of a source. `hosts`: hostname labels that differ from the node's name; `keys`: all label keys."""
 
     groups: tuple[NodeGroup, ...]
     places: Mapping[str, Route]
@@ -55,23 +55,23 @@ class AllNodes(NamedTuple):
 
 
 class LabelKeys(NamedTuple):
-    """The label keys of some nodes: how the wanted ones are picked from the values, and where the hostname is."""
+    """The label keys of some nodes: how to pick the needed values, and the position of the hostname."""
 
-    kind: int  # a number for each set of keys that are picked
+    kind: int  # a number for each set of picked keys
     wanted: tuple[str, ...]
     pick: Callable[[Sequence[str]], tuple[str, ...]]
     host: int
 
 
 class NumberedOffer(NamedTuple):
-    """An offer that was met before, by number."""
+    """A known offer, by number."""
 
     number: int
     kind: int
 
 
 class OpenGroup(NamedTuple):
-    """Alike nodes while they are counted."""
+    """Equal nodes during the count."""
 
     wanted: tuple[str, ...]
     values: tuple[str, ...]
@@ -80,7 +80,7 @@ class OpenGroup(NamedTuple):
 
 
 class NodeCounter:
-    """A census in the making. Its methods are called once a node, so they do little."""
+    """Counts nodes. bayplan calls its methods for every node, so they do little."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
         self.wanted = wanted - {HOSTNAME_LABEL}
@@ -92,7 +92,7 @@ class NodeCounter:
         self.groups: dict[tuple[int, int, tuple[str, ...]], OpenGroup] = {}
         self.places: dict[str, Route] = {}
         self.hosts: dict[str, str] = {}
-        self.called: list[tuple[str, ...]] = []  # a node's name, its provider's id, further names
+        self.called: list[tuple[str, ...]] = []  # a node's name, its provider ID, and its other names
         self.twice: list[tuple[str, Route]] = []
 
     def form(self, keys: tuple[str, ...]) -> LabelKeys:
@@ -107,7 +107,7 @@ class NodeCounter:
         return found
 
     def offer(self, spelled: Hashable, make: Callable[[], Offer]) -> NumberedOffer:
-        """The offer that was said in these words; made where they are new."""
+        """The offer with this spelling. A new spelling makes a new offer."""
         found = self.known.get(spelled)
         if found is None:
             result = make()
@@ -117,7 +117,7 @@ class NodeCounter:
         return found
 
     def add(self, name: str, place: Route, offer: NumberedOffer, form: LabelKeys, values: Sequence[str]) -> None:
-        """One node. ValueError: it has no name. How names are spelled is checked with the topology."""
+        """Counts one node. ValueError if it has no name. `checks/` validates names with the topology."""
         if not name:
             raise ValueError("it has no name")
         if name in self.places:
@@ -136,7 +136,7 @@ class NodeCounter:
         group[3].add(number)
 
     def all_nodes(self) -> AllNodes:
-        """What was counted."""
+        """All nodes that were added."""
         alike = tuple(map(self._group, self.groups.values()))
         keys = frozenset(key for form in self.forms for key in form)
         aliases = Aliases(self.called, self.places, self.hosts)
@@ -149,35 +149,35 @@ class NodeCounter:
 
 
 class Report(NamedTuple):
-    """What is wrong with nodes: each finding stands at the place of the first node that it names."""
+    """Diagnostics about nodes. The place of each one is the first node that it names."""
 
     places: Mapping[str, Route]
     diagnostics: list[Diagnostic]
 
     def error(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
-        """Reports what must be corrected."""
+        """Reports an error."""
         self.diagnostics.append(error(code, self.places[names[0]], message, hint=hint))
 
     def warning(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
-        """Reports what may be wrong."""
+        """Reports a warning."""
         self.diagnostics.append(warning(code, self.places[names[0]], message, hint=hint))
 
     def info(self, code: str, names: Sequence[str], message: str, hint: str = "") -> None:
-        """Reports what the user may not expect."""
+        """Reports an info."""
         self.diagnostics.append(info(code, self.places[names[0]], message, hint=hint))
 
     def has_errors(self, since: int = 0) -> bool:
-        """Whether there are errors, those before a number of findings not counted."""
+        """Whether there are errors after the first `since` diagnostics."""
         return has_errors(self.diagnostics[since:])
 
 
 def nodes_of(groups: Iterable[NodeGroup]) -> list[str]:
-    """Their names, sorted."""
+    """The names of the nodes, sorted."""
     return sorted(name for each in groups for name in each.names)
 
 
 def size(groups: Iterable[NodeGroup]) -> int:
-    """How many nodes they are."""
+    """The number of nodes."""
     return sum(len(each.names) for each in groups)
 
 
@@ -192,10 +192,10 @@ def _picker(places: list[int]) -> Callable[[Sequence[str]], tuple[str, ...]]:
 
 
 class Aliases(Mapping[str, str]):
-    """Other names of nodes -> their names: the short host name, the provider's id and its last part, what is told.
+    """Other names of nodes -> their names: the short host name, the provider ID and its last part, and `called`.
 
-    Names that two nodes share, or that are the name of one, are none. Made when somebody asks, which is only where
-    several sources are put together.
+    It leaves out names that two nodes share, and names of nodes. bayplan computes it on first use, because only a merge
+    needs it.
     """
 
     def __init__(self, called: Sequence[tuple[str, ...]], nodes: Mapping[str, Any], hosts: Mapping[str, str]) -> None:

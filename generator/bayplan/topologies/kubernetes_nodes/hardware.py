@@ -1,4 +1,4 @@
-"""What nodes are: the kind and number of their GPUs, their network cards, what tells them from others."""
+"""The hardware of nodes: kind and number of their GPUs, their network devices, and labels that identify them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CARDS: Mapping[str, str] = {
     "metax-tech.com/gpu": "metax",
     "mthreads.com/gpu": "mthreads",
 }
-"""What device plugins call whole GPUs -> who makes them."""
+"""Resource of whole GPUs -> vendor."""
 UNMODELLED = (
     "google.com/tpu",
     "habana.ai/gaudi",
@@ -39,16 +39,16 @@ UNMODELLED = (
     "rebellions.ai/ATOM",
     "tenstorrent.com/n150",
 )
-"""Other accelerators: workloads can ask for them by resource, and there is no accelerator kind of them."""
+"""Resources of other accelerators, which bayplan has no accelerator kind for. Workloads can request the resource."""
 TPU = "cloud.google.com/gke-tpu-accelerator"
 
 NVIDIA = "nvidia.com/gpu"
 MIG = "nvidia.com/mig-"
-"""Begins what the device plugin calls slices of GPUs where it has the strategy "mixed" (NVIDIA/k8s-device-plugin)."""
+"""Prefix of the resources of GPU slices with the strategy "mixed" of NVIDIA's device plugin."""
 SHARES = "nvidia.com/gpu.shared"
-"""What it calls shares where its `renameByDefault` is on."""
+"""The resource of GPU shares with `renameByDefault`."""
 COUNT = "nvidia.com/gpu.count"
-"""GPUs that are built in, of GPU feature discovery; those that can be allocated may be fewer, or shares of them."""
+"""Physical GPUs by GPU feature discovery. Allocatable GPUs can be fewer, or shares of these."""
 PRODUCTS = (
     "nvidia.com/gpu.product",
     "amd.com/gpu.product-name",
@@ -58,7 +58,7 @@ PRODUCTS = (
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"
 VOLUMES = "attachable-volumes-"
-"""Begins resources that no pod asks for."""
+"""Prefix of resources that no pod requests."""
 SELECTORS = (
     *PRODUCTS,
     TPU,
@@ -75,19 +75,19 @@ SELECTORS = (
     "nvidia.com/mig.strategy",
     ARCH,
 )
-"""Labels that may tell the nodes of a pool from all others, the best first."""
+"""Labels that can separate the nodes of a pool from all others, the best first."""
 CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
 _NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
 _PART = re.compile(r"-(SHARED|MIG-.*)$", re.I)
-"""Ends a product that is not a whole GPU: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
+"""Suffix of products that are parts of GPUs: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeleted", "DeletionCandidate")
-"""Taints that speak of a state rather than of who may run there."""
+"""Prefixes of taints that describe a state, and not which pods can run there."""
 _HOLDING = ("NoSchedule", "NoExecute")
 
 
 class Machine(NamedTuple):
-    """What nodes of one pool have in common. A node without GPUs is told apart by its instance type."""
+    """What nodes of one pool have in common. `product` of a node without GPUs is its instance type."""
 
     product: str
     resource: str
@@ -102,14 +102,14 @@ def machine_of(group: NodeGroup) -> Machine:
 
 
 def _plain(group: NodeGroup) -> str:
-    """What nodes without GPUs are called: after what else they compute with, or their instance type."""
+    """The product of nodes without GPUs: their other accelerator, or their instance type."""
     if strange := unmodelled(group):
         return group.labels.get(TPU) or strange.rpartition("/")[2]
     return group.labels.get(INSTANCE_TYPE, "")
 
 
 def unmodelled(group: NodeGroup) -> str:
-    """What other accelerators of a node without GPUs are called; empty without any."""
+    """The resource of other accelerators of a node without GPUs; empty without any."""
     if resource_of(group):
         return ""
     amounts, capacity = group.offer.amounts, group.offer.capacity
@@ -117,7 +117,7 @@ def unmodelled(group: NodeGroup) -> str:
 
 
 def resource_of(group: NodeGroup) -> str:
-    """What its GPUs are called; empty without any."""
+    """The resource of its GPUs; empty without any."""
     amounts, capacity = group.offer.amounts, group.offer.capacity
     if amounts.get(NVIDIA) or capacity.get(NVIDIA):
         return NVIDIA
@@ -127,7 +127,7 @@ def resource_of(group: NodeGroup) -> str:
 
 
 def _parts(group: NodeGroup) -> dict[str, int]:
-    """Slices and shares of GPUs that have names of their own, by resource."""
+    """Slices and shares of GPUs with their own resource, by resource."""
     amounts, capacity = group.offer.amounts, group.offer.capacity
     named = {key for held in (amounts, capacity) for key in held if key.startswith((MIG, SHARES))}
     sizes = {key: max(amounts.get(key, 0), capacity.get(key, 0)) // 1000 for key in sorted(named)}
@@ -140,17 +140,17 @@ def _labelled(group: NodeGroup) -> int:
 
 
 def label_of(group: NodeGroup) -> str:
-    """The label that tells what its GPUs are; empty where none does."""
+    """The key of the label with its GPU product; empty without any."""
     return next((key for key in PRODUCTS if group.labels.get(key)), "")
 
 
 def labelled(group: NodeGroup) -> str:
-    """What labels call its GPUs."""
+    """The GPU product in its labels."""
     return group.labels.get(label_of(group), "")
 
 
 def product_of(group: NodeGroup) -> str:
-    """What its GPUs are called, with an end that tells parts of GPUs from whole ones, whether or not labels do."""
+    """The GPU product, with a suffix for parts of GPUs even if the label lacks it."""
     declared = labelled(group)
     if is_part(declared):
         return declared
@@ -161,12 +161,12 @@ def product_of(group: NodeGroup) -> str:
 
 
 def is_part(product: str) -> bool:
-    """Whether it is a slice or a share of a GPU."""
+    """Whether the product is a slice or share of a GPU."""
     return bool(_PART.search(product))
 
 
 def kind_of(product: str) -> str:
-    """`NVIDIA-H100-80GB-HBM3` -> `h100`: the words up to the first with a digit. Parts of GPUs are a kind of their own:
+    """`NVIDIA-H100-80GB-HBM3` -> `h100`: the words up to the first with a digit. Parts of GPUs are a separate kind:
     with `-MIG-1g.10gb` it is `h100-mig-1g-10gb`."""
     if part := _PART.search(product):
         return f"{kind_of(product[: part.start()])[:40]}-{grouping.dns_label(part[0])}"[:63].strip("-")
@@ -174,7 +174,7 @@ def kind_of(product: str) -> str:
 
 
 def kinds_of(products: Iterable[str]) -> dict[str, str]:
-    """Product -> kind; two products of one kind go by their whole names."""
+    """Product -> kind. Two products with one short kind get kinds from their whole names."""
     short = grouped((kind_of(product), product) for product in sorted(set(products)))
     used: set[str] = set()
     return {
@@ -185,7 +185,7 @@ def kinds_of(products: Iterable[str]) -> dict[str, str]:
 
 
 def accelerator(name: str, resource: str, has_plugin: bool) -> AcceleratorKind:
-    """How GPUs are asked for: of the device plugin, or of DRA where no node has any to allocate."""
+    """How pods request GPUs: from the device plugin, or through DRA if no node offers any."""
     vendor = CARDS.get(resource, "nvidia")
     if has_plugin:
         return AcceleratorKind(name, vendor, resources={"count": resource})
@@ -198,14 +198,14 @@ def _is_card(resource: str) -> bool:
 
 
 def built_in(group: NodeGroup) -> dict[str, int]:
-    """GPUs and network cards that the node has, whether they work or not, by resource."""
+    """Physical GPUs and network devices of the node, working or not, by resource."""
     offer, resource = group.offer, resource_of(group)
     whole = {key: offer.capacity.get(key, amount) // 1000 for key, amount in offer.amounts.items() if _is_card(key)}
     parts = _parts(group) if resource else {}
     partitioned = any(key.startswith(MIG) for key in parts) or shared(group) or "SHARED" in labelled(group)
     cards = (
         _labelled(group) if resource == NVIDIA and not partitioned else 0
-    )  # of parts, the label counts what they are of
+    )  # for parts, the label has the number of whole GPUs
     whole |= parts
     cards = cards or max(offer.capacity.get(resource, 0), offer.amounts.get(resource, 0)) // 1000
     if strange := unmodelled(group):
@@ -214,19 +214,19 @@ def built_in(group: NodeGroup) -> dict[str, int]:
 
 
 def short_of(group: NodeGroup, wanted: Mapping[str, int]) -> dict[str, int]:
-    """Devices of which the node can give less than its like -> how many it can."""
+    """Devices that the node offers less of than its neighbors -> the number that it offers."""
     allocatable = {key: group.offer.amounts.get(key, 0) // 1000 for key in wanted}
     return {key: amount for key, amount in allocatable.items() if amount < wanted[key]}
 
 
 def shared(group: NodeGroup) -> int:
-    """More of them to allocate than there are: shares of GPUs."""
+    """The number of GPU shares: the allocatable GPUs, if they are more than the physical ones."""
     allocatable, cards = group.offer.amounts.get(NVIDIA, 0) // 1000, _labelled(group)
     return allocatable if 0 < cards < allocatable else 0
 
 
 def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str, str]:
-    """A label that all nodes of the pool carry and no other node does."""
+    """A label that all nodes of the pool have, and no other node has."""
     rest = list(others)
     for key in SELECTORS:
         values = {each.labels.get(key, "") for each in own}
@@ -236,7 +236,7 @@ def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str,
 
 
 def tolerated(groups: Sequence[NodeGroup]) -> tuple[Taint, ...]:
-    """Taints of at least half of the nodes: the pool is meant for those who tolerate them."""
+    """Taints of at least half of the nodes. Pods of the pool tolerate them."""
     sizes: dict[Taint, int] = {}
     for each in groups:
         for taint in holding(each.offer.taints):
@@ -246,12 +246,12 @@ def tolerated(groups: Sequence[NodeGroup]) -> tuple[Taint, ...]:
 
 
 def holding(taints: Iterable[Taint]) -> list[Taint]:
-    """Those that keep pods off for another reason than a passing state."""
+    """Taints that keep pods off for another reason than a temporary state."""
     return [taint for taint in taints if taint[2] in _HOLDING and not taint[0].startswith(_PASSING)]
 
 
 def is_control(group: NodeGroup) -> bool:
-    """Whether nodes belong to the control plane alone."""
+    """Whether nodes belong only to the control plane."""
     if group.offer.taints and any(key in CONTROL and effect in _HOLDING for key, _, effect in group.offer.taints):
         return True
     return not CONTROL.isdisjoint(group.labels) and not resource_of(group)

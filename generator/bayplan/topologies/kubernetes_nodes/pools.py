@@ -1,4 +1,4 @@
-"""Pools from nodes in a tree: their shapes, and which nodes are not ready, cordoned, unhealthy or reserved."""
+"""Pools from nodes in a tree: their shapes, and their nodes that are not ready, cordoned, unhealthy or reserved."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def states(
     no_ready: bool,
     unlinked: frozenset[str],
 ) -> dict[str, str]:
-    """Node -> reason. `silent`: no node at all says whether it is ready."""
+    """Node -> reason why it is unusable. `no_ready`: no node has a Ready condition."""
     reasons: dict[str, str] = {}
     for each in groups:
         reason = state(each, no_ready) or ("unhealthy" if hardware.short_of(each, devices) else "")
@@ -38,7 +38,7 @@ def states(
 
 
 def state(group: NodeGroup, no_ready: bool) -> str:
-    """What the node says of itself."""
+    """The state that the node itself reports; empty if it is ready."""
     offer = group.offer
     keys = {key for key, _, _ in offer.taints}
     if (offer.ready != "True" and not no_ready) or not keys.isdisjoint(NOT_READY):
@@ -57,7 +57,7 @@ def report_states(
     no_ready: bool,
     report: Report,
 ) -> None:
-    """Why nodes are not used that call themselves ready: one finding for all of one reason."""
+    """Why ready nodes are unusable: one diagnostic for each reason."""
     ready = [each for each in groups if not state(each, no_ready)]
     short_of = grouped((first, each) for each in ready for first in list(hardware.short_of(each, devices).items())[:1])
     extra = grouped((taint, each) for each in ready for taint in _extra(each, tolerated)[:1])
@@ -65,32 +65,35 @@ def report_states(
         _report_short(key, allocatable, devices[key], nodes_of(held), report)
     for taint, held in sorted(extra.items()):
         names, (key, value, effect) = nodes_of(held), taint
-        message = f"{has(names)} the taint {key}{f'={value}' if value else ''}:{effect}, unlike most of the pool"
-        report.info("T524", names, message, hint="counted as reserved")
+        whole = f"{key}{f'={value}' if value else ''}:{effect}"
+        message = f"{has(names)} the taint {whole}, which most of the pool lack; bayplan counts them as reserved"
+        report.info("T524", names, message, hint="remove the taint if any pod of the pool may run there")
 
 
 def _report_short(key: str, allocatable: int, wanted: int, names: Sequence[str], report: Report) -> None:
     if key in hardware.CARDS:
-        message = (
-            f'{has(names)} {wanted} GPUs and can give {allocatable}: "{key}" is {allocatable} in status.allocatable'
-        )
-        hint = "counted as unhealthy: pods for the whole node do not fit"
+        message = f'{has(names)} {wanted} GPUs, but only {allocatable} of "{key}" in status.allocatable'
+        hint = "check the GPUs; bayplan counts such nodes as unhealthy, because a pod for a whole node does not fit"
         report.warning("T513", names, message, hint=hint)
     else:
-        message = f'{has(names)} {allocatable} of "{key}" in status.allocatable, the nodes beside {wanted}'
-        report.warning("T523", names, message, hint="counted as unhealthy: look at the cards and their driver")
+        message = (
+            f'{has(names)} {allocatable} of "{key}" in status.allocatable; other nodes of these racks have {wanted}'
+        )
+        report.warning(
+            "T513", names, message, hint="check the devices and their driver; bayplan counts it as unhealthy"
+        )
 
 
-# One pool for each set of devices, with the smallest amounts that its nodes offer.
+# One pool for each set of devices, with the smallest amounts of its nodes.
 
 MOST_PODS = 10_000_000
-"""Thousandths: nodes that are none, as of virtual kubelets, offer any number."""
+"""Thousandths of a pod. Virtual kubelets offer any number."""
 Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
 def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> tuple[Pool, ...]:
-    """All pools, sorted by name; several of one stock are numbered."""
+    """All pools, sorted by name. Pools of one family get numbers."""
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
@@ -103,7 +106,7 @@ def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> t
 
 
 def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
-    """Rows by their equipment. A few that have less than their neighbours are broken, and no equipment of its own."""
+    """Rows by their devices. A few rows with fewer devices than their neighbors are broken, and not another set."""
     held = grouped((tuple(sorted(hardware.built_in(row.group).items())), row) for row in rows)
     kept: list[tuple[Devices, list[Row]]] = []
     for devices in sorted(held, key=lambda devices: (-_size(held[devices]), devices)):
@@ -133,7 +136,7 @@ def _pool(
     counted: tuple[AllNodes, Sequence[NodeGroup]],
     report: Report,
 ) -> Pool:
-    """A pool; `counted`: all nodes, and those of them that are in no pool."""
+    """A pool. `counted`: all nodes, and the nodes that are in no pool."""
     family, groups, all_nodes = grown.family, [row.group for row in rows], counted[0]
     taints = hardware.tolerated(groups)
     no_ready = not any(each.offer.ready for each in all_nodes.groups)
@@ -161,14 +164,14 @@ def has_plugin(grown: FamilyTree) -> bool:
 
 
 def _offered(group: NodeGroup) -> str:
-    """What pods come for: nothing but CPU where it is empty. Of the control plane they want nothing."""
+    """The accelerators that a node offers; empty for CPU only, and a dash for the control plane."""
     return "-" if hardware.is_control(group) else hardware.resource_of(group) or hardware.unmodelled(group)
 
 
 def _selector(
     groups: Sequence[NodeGroup], name: str, all_nodes: AllNodes, away: Sequence[NodeGroup], report: Report
 ) -> dict[str, str]:
-    """What takes the nodes of this pool alone; else what takes none of another pool, but nodes that were left out."""
+    """A selector for only this pool's nodes, or for no other pool's nodes and some that bayplan left out."""
     own = {each.names[0] for each in groups}
     others = [each for each in all_nodes.groups if each.names[0] not in own]
     if exact := hardware.selector(groups, others):
@@ -179,14 +182,14 @@ def _selector(
     also = [each for each in away if result.items() <= each.labels.items() and _offered(each) in offered]
     if result and also and not report.has_errors():
         (key, value), names = next(iter(result.items())), nodes_of(also)
-        message = f'the selector of pool "{name}", {key}={value}, also takes {named(names)}, in no pool'
-        hint = "pods may be put on them: label them as the others are, or cordon them"
+        message = f'the selector of pool "{name}", {key}={value}, also matches {named(names)} outside of all pools'
+        hint = "label them like the other nodes, or cordon them; otherwise pods can land on them"
         report.warning("T591", names, message, hint=hint)
     return result
 
 
 def _resources(groups: Iterable[NodeGroup], counted: str) -> dict[str, int]:
-    """What is left of the least amounts without the GPUs, which are counted apart."""
+    """The smallest amounts of the nodes, without GPUs, which `count` has."""
     amounts = grouping.least(each.offer.amounts for each in groups)
     return {
         key: amount if key != "pods" else min(amount, MOST_PODS)
@@ -207,13 +210,13 @@ _NUMBERS = re.compile(r"([0-9]+)")
 
 
 def natural(text: str) -> tuple[list[str | int], str]:
-    """What texts are sorted by so that n10 comes after n9."""
+    """A sort key that puts n10 after n9."""
     parts = _NUMBERS.split(text)
     return [int(part) if place % 2 else part for place, part in enumerate(parts)], text
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """Sorted, numbers as numbers."""
+    """Sorted, with numbers by value."""
     listed = sorted(names)
     if len({*map(len, listed)}) < 2:
         return listed
@@ -221,7 +224,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 
 def _one_number(listed: Sequence[str]) -> bool:
-    """Whether sorted names differ in one number alone: then the longer one is the greater."""
+    """Whether sorted names differ in only one number, so that a longer name has a greater number."""
     first, last = listed[0], listed[-1]
     start = next(place for place, pair in enumerate(zip(f"{first}\0", last, strict=False)) if pair[0] != pair[1])
     start = len(first[:start].rstrip("0123456789"))
@@ -231,7 +234,7 @@ def _one_number(listed: Sequence[str]) -> bool:
 
 
 def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, AcceleratorKind]:
-    """How the GPUs of each stock are asked for, by kind."""
+    """How pods request the GPUs of each family, by kind."""
     result: dict[str, AcceleratorKind] = {}
     for each in grown:
         kind, resource, by_plugin = each.family.kind, each.family.machine.resource, has_plugin(each)
@@ -240,32 +243,32 @@ def accelerators(grown: Sequence[FamilyTree], report: Report) -> dict[str, Accel
         if kind and hardware.is_part(each.family.machine.product):
             _report_part(each, report)
         if kind and not by_plugin:
-            message = f'no node of pool "{each.family.name}" has "{resource}" to allocate: GPUs are asked for by DRA'
-            hint = "if they should not be, is the device plugin running?"
+            message = f'no node of pool "{each.family.name}" offers "{resource}", so pods request GPUs through DRA'
+            hint = "if you do not use DRA, check that the device plugin runs"
             report.info("T525", nodes_of(each.family.groups), message, hint=hint)
     return dict(sorted(result.items()))
 
 
 def _report_part(grown: FamilyTree, report: Report) -> None:
-    """T528: who needs whole GPUs must not get these."""
+    """T528: workloads that need whole GPUs must not get parts of GPUs."""
     family = grown.family
     offered = min(each.offer.amounts.get(family.machine.resource, 0) for each in family.groups) // 1000
     message = (
-        f'nodes of pool "{family.name}" offer parts of GPUs, such as {offered} of "{family.machine.resource}":'
-        f' the accelerator "{family.kind}" ({family.machine.product.strip("-")})'
+        f'nodes of pool "{family.name}" offer parts of GPUs ({offered} of "{family.machine.resource}"), so their'
+        f' accelerator is "{family.kind}" ({family.machine.product.strip("-")})'
     )
-    hint = "whole GPUs are another accelerator, and these nodes have none of them to give"
+    hint = "no action needed; whole GPUs are another accelerator, which these nodes do not offer"
     report.info("T528", nodes_of(family.groups), message, hint=hint)
 
 
-# Headroom: pods of DaemonSets request CPU and memory from what is allocatable, and no list of nodes says how much. A
-# pod for the whole node (`wholeNode`) requests all that the file declares, so it stays Pending without headroom.
+# Headroom: pods of DaemonSets request part of the allocatable CPU and memory, and a node list does not say how much. A
+# pod for the whole node (`wholeNode`) requests everything that the file declares, so it stays Pending without headroom.
 
 KINDS = ("cpu", "memory")
 
 
 def less_headroom(pools: Sequence[Pool], headroom: Mapping[str, int]) -> tuple[Pool, ...]:
-    """The pools with so much less of each node."""
+    """The pools with the headroom subtracted from each node."""
     return tuple(pool._replace(node=pool.node._replace(resources=_less(pool, headroom))) for pool in pools)
 
 
@@ -274,17 +277,19 @@ def _less(pool: Pool, headroom: Mapping[str, int]) -> dict[str, int]:
 
 
 def report_headroom(pools: Sequence[Pool], options: ReadOptions, report: Report) -> None:
-    """T592: nothing is left free, or more than there is. Pools whose amounts another source has said keep those."""
+    """T592: no headroom, or more than nodes have. Pools with amounts from another source keep these."""
     headroom = options.headroom
     described = {frame.name for frame in options.frames if set(KINDS) & frame.node.resources.keys()}
     for pool in pools:
         for key in [key for key in headroom if 0 <= pool.node.resources.get(key, -1) <= headroom[key]]:
             amounts = quantity.show(headroom[key]), quantity.show(pool.node.resources[key])
-            message = f'a headroom of {amounts[0]} {key} is all that nodes of pool "{pool.name}" have, {amounts[1]}'
-            report.error("T592", pool.domains[0].nodes, message, hint="leave less free with --headroom")
+            message = (
+                f'the headroom of {amounts[0]} {key} leaves nothing of {amounts[1]} on nodes of pool "{pool.name}"'
+            )
+            report.error("T592", pool.domains[0].nodes, message, hint="give a smaller --headroom")
     new = (pool for pool in pools if pool.node.accelerator and pool.name not in described)
     gpus = next((pool for pool in new if set(KINDS) & pool.node.resources.keys()), None)
     if gpus and not headroom:
-        message = "`cpu` and `memory` are all that nodes can allocate, and the pods of DaemonSets need some of it"
-        hint = "pods with `wholeNode` would stay Pending: leave room with, say, --headroom cpu=4,memory=32Gi"
+        message = "`cpu` and `memory` of the pools include what DaemonSets use, so `wholeNode` pods would stay Pending"
+        hint = "subtract it, for example with --headroom cpu=4,memory=32Gi"
         report.info("T592", gpus.domains[0].nodes, message, hint=hint)

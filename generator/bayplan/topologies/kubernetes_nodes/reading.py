@@ -1,4 +1,4 @@
-"""Kubernetes nodes as text, read one at a time: `kubectl get nodes` as JSON, or an extract with one line a node."""
+"""Reads Kubernetes nodes one at a time: `kubectl get nodes` as JSON, or an extract with one line for each node."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from bayplan.kube.objects import get, is_kind, items, mapping, text
 from bayplan.topologies.kubernetes_nodes import LabelKeys, NodeCounter, NumberedOffer, Offer, Taint
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
-"""The label by which slurm-bridge knows a node (SlinkyProject/slurm-bridge 1.2, internal/wellknown)."""
+"""The label by which slurm-bridge identifies a node (SlinkyProject/slurm-bridge 1.2, internal/wellknown)."""
 INSTANCE = "topograph.run/instance"
-"""The annotation in which Topograph keeps the instance id (NVIDIA/topograph v1.0, docs/reference/node-labels.md)."""
+"""The annotation with Topograph's instance ID (NVIDIA/topograph v1.0, docs/reference/node-labels.md)."""
 ADDRESSES = ("Hostname", "InternalDNS")
-"""Addresses of a node that are names of it."""
+"""Types of addresses that are names of a node."""
 
-_AMOUNTS: dict[str, int] = {}  # spelling -> thousandths: few spellings stand for all nodes
+_AMOUNTS: dict[str, int] = {}  # spelling -> thousandths: all nodes together use few spellings
 _MOST_AMOUNTS = 100_000
 
 
 def amounts_of(declared: Mapping[Any, Any]) -> dict[str, int]:
-    """Amounts by resource. ValueError for what is no amount."""
+    """Amounts by resource, in thousandths. ValueError for an invalid amount."""
     return {str(key): _amount(str(key), value) for key, value in declared.items()}
 
 
@@ -37,7 +37,7 @@ def _amount(key: str, value: Any) -> int:
         try:
             amount = quantity.parse(spelled)
         except ValueError:
-            raise ValueError(f'"{spelled[:40]}" is no amount of "{key[:80]}"') from None
+            raise ValueError(f'"{spelled[:40]}" is not a quantity of "{key[:80]}"') from None
         if len(_AMOUNTS) < _MOST_AMOUNTS:
             _AMOUNTS[spelled] = amount
     return amount
@@ -50,7 +50,7 @@ def taints_of(declared: Any) -> tuple[Taint, ...]:
 
 
 def add(counter: NodeCounter, place: Route, data: Any) -> None:
-    """Counts a Node object. ValueError says what is wrong with it."""
+    """Counts a Node object. ValueError with the fault if it is not valid."""
     name, labels = text(data, "metadata", "name"), _texts(mapping(data, "metadata", "labels"))
     spec, status = mapping(data, "spec"), mapping(data, "status")
     state = spec.get("unschedulable") is True, _ready(status)
@@ -77,31 +77,31 @@ def _offer_of(cordoned: bool, ready: str, allocatable: Any, devices: Any, taints
     return Offer(cordoned, ready, amounts_of(allocatable), amounts_of(devices), taints_of(taints))
 
 
-# Node objects from JSON that is read in pieces: one object at a time, never all of them in memory.
+# Node objects from JSON, read in pieces: one object at a time, never all of them in memory.
 #
-# `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a Node, a list of
-# Nodes, or several of these one after the other.
+# The text is `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a
+# Node, a list of Nodes, or several of these in sequence.
 
 LARGEST = 1 << 26
-"""Characters of one value; an object in Kubernetes has at most some MiB."""
+"""Characters of one value; an object in Kubernetes has at most a few MiB."""
 MOST_REPORTED = 20
-"""Nodes that are reported one by one."""
+"""Nodes that bayplan reports one by one."""
 _NEAR = 64
-"""An error so near to the end of what is read may be that end."""
+"""Characters: a JSON error so close to the end of the text read so far can mean that more text is needed."""
 _BLANKS = re.compile(r"[ \t\n\r]*")
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 
 
 class WrongError(Exception):
-    """The text is no JSON, from a place in it, or no whole list."""
+    """The text is not valid JSON from this place on, or the list is not complete."""
 
     def __init__(self, message: str, line: int, column: int, code: str = "T501", hint: str = "") -> None:
         self.message, self.line, self.column, self.code = message, line, column, code
-        self.hint = hint or "is it cut off? Write it again with `kubectl get nodes -o json`"
+        self.hint = hint or "write the complete file again with `kubectl get nodes -o json`"
 
 
 def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
-    """Counts the nodes; yields an error for every one that is none, and for the end of what can be read."""
+    """Counts the nodes. Yields an error for every invalid node, and for text that is not valid JSON."""
     wrong = 0
     try:
         for line, column, node in _nodes(_Pieces(chunks)):
@@ -112,28 +112,28 @@ def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterato
                 if wrong <= MOST_REPORTED:
                     yield unread(node, problem, (*at, AT, line, column))
         if wrong > MOST_REPORTED:
-            yield error("T501", at, f"{wrong - MOST_REPORTED} more nodes cannot be read")
+            yield error("T501", at, f"cannot read {wrong - MOST_REPORTED} more nodes")
     except WrongError as problem:
         yield error(problem.code, (*at, AT, problem.line, problem.column), problem.message, hint=problem.hint)
 
 
-PAGES = "ask for all: `kubectl get nodes -o json` does, and `--raw` with a limit does not"
+PAGES = "list all nodes with `kubectl get nodes -o json`, and not with `--raw` and a limit"
 
 
 def goes_on(metadata: Any) -> str:
-    """What is wrong with a list that says of itself that more nodes follow; empty where it does not."""
+    """The message for a list whose metadata announce more nodes; empty if they do not."""
     rest = get(metadata, "remainingItemCount")
     more = f"{rest} more nodes" if isinstance(rest, int) and rest > 0 else "more nodes"
     if get(metadata, "continue") or more != "more nodes":
-        return f"the list goes on: {more} are not in the file, as its metadata say"
+        return f"the list is not complete: its metadata announce {more}"
     return ""
 
 
 def unread(node: Any, problem: Exception, place: Route) -> Diagnostic:
-    """T501: an object that does not say what a node must."""
+    """T501: an object that is not a valid node."""
     name = str(get(node, "metadata", "name") or "")[:80]
-    message = f'node "{name}" cannot be read: {problem}' if name else f"a node cannot be read: {problem}"
-    return error("T501", place, message, hint="is it what kubectl wrote?")
+    message = f'cannot read node "{name}": {problem}' if name else f"cannot read a node: {problem}"
+    return error("T501", place, message, hint="use the unchanged output of `kubectl get nodes -o json`")
 
 
 def _nodes(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
@@ -144,11 +144,11 @@ def _nodes(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
         elif first == "[":
             yield from ((*where, each) for *where, each in _elements(pieces) if is_kind(each, "", "Node"))
         else:
-            raise pieces.wrong("this is neither an object nor a list")
+            raise pieces.wrong("this is not a JSON object or a list")
 
 
 def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
-    """The nodes in the items of an object, or itself if it is one."""
+    """The nodes in the items of an object, or the object itself if it is a node."""
     line, column = pieces.place()
     head: dict[str, Any] = {}
     pieces.take("{")
@@ -172,7 +172,7 @@ def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
 
 
 def _bare(data: Any, head: Any) -> bool:
-    """Whether an item without a kind is a Node: the list says so, or its status does."""
+    """Whether an item without a kind is a Node, by the kind of the list or by its status."""
     kind = head.get("kind")
     return kind == "NodeList" or (kind is None and "allocatable" in mapping(data, "status"))
 
@@ -188,7 +188,7 @@ def _elements(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
 
 
 class _Pieces:
-    """A text of which only what is needed next is kept. Knows at which line and column it stands."""
+    """A file that keeps only the part to read next, and the current line and column."""
 
     def __init__(self, chunks: Iterable[str]) -> None:
         self.chunks = iter(chunks)
@@ -205,7 +205,7 @@ class _Pieces:
         return self.line, self.column
 
     def peek(self) -> str:
-        """The next character that is no blank; empty at the end."""
+        """The next character that is not white space; empty at the end."""
         while True:
             self.position = _BLANKS.match(self.kept, self.position).end()  # type: ignore[union-attr]
             if self.position < len(self.kept):
@@ -214,14 +214,14 @@ class _Pieces:
                 return ""
 
     def take(self, character: str) -> None:
-        """Steps over the character, which must come next."""
+        """Consumes the character, which must be the next one."""
         actual = self.peek()
         if actual != character:
-            raise self.wrong(f"{character} is expected, not {actual}" if actual else "the text ends too early")
+            raise self.wrong(f"expected {character}, found {actual}" if actual else "the file ends too early")
         self.position += 1
 
     def value(self) -> Any:
-        """The value that comes next."""
+        """The next value."""
         self.peek()
         while True:
             try:
@@ -229,29 +229,29 @@ class _Pieces:
             except json.JSONDecodeError as problem:
                 self._extend(problem)
             except (ValueError, RecursionError) as problem:  # a number of thousands of digits, or too deep
-                raise self.wrong(f"this cannot be read: {str(problem)[:80]}") from None
+                raise self.wrong(f"cannot read this value: {str(problem)[:80]}") from None
             else:
-                if end < len(self.kept) or not self._more():  # the rest of a number may follow
+                if end < len(self.kept) or not self._more():  # more digits of a number can follow
                     self.position = end
                     return data
 
     def wrong(self, message: str) -> WrongError:
-        """What is wrong here."""
+        """An error at the current place."""
         return WrongError(message, *self.place())
 
     def _extend(self, problem: json.JSONDecodeError) -> None:
-        """Reads on, where the value may only not be there as a whole."""
+        """Reads more text if the value can be incomplete, or raises the error."""
         inside = problem.pos < len(self.kept) - _NEAR and not problem.msg.startswith("Unterminated")
         long = len(self.kept) - self.position > LARGEST
         if not inside and not long and self._more():
             return
         if inside:
             self.position = problem.pos
-            raise self.wrong(f"this is no JSON: {problem.msg}")
-        raise self.wrong("this value is larger than any node" if long else "the text ends inside this value")
+            raise self.wrong(f"this is not valid JSON: {problem.msg}")
+        raise self.wrong("this value is larger than any node" if long else "the file ends inside this value")
 
     def _more(self) -> bool:
-        """Keeps twice as much, so that a large value is looked at few times."""
+        """Doubles the text in memory, so that a large value is parsed only a few times."""
         self.place()
         rest = self.kept[self.position :]
         held, size = [rest], 0
@@ -264,31 +264,31 @@ class _Pieces:
         return size > 0
 
 
-# The extract of `kubectl get nodes`: one line a node, with its name, what it offers, and its labels.
+# The extract of `kubectl get nodes`: one line for each node, with its name, its resources and its labels.
 #
 #     kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.spec.unschedulable}{"\t"}
 #     {.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.allocatable}{"\t"}{.metadata.labels}{"\t"}
 #     {.spec.taints}{"\t"}{.spec.providerID}{"\n"}{end}'
 #
-# The last two columns may be missing. kubectl prints maps and lists as JSON (client-go util/jsonpath, PrintResults).
-# Labels are a flat map of strings, so a line is split at its quotes. What remains without the values is the form of the
-# labels, which is parsed once for all lines that share it.
+# The last two columns are optional. kubectl prints maps and lists as JSON (client-go util/jsonpath, PrintResults).
+# Labels are a flat map of strings, so bayplan splits a line at its quotes. The line without the values is the form of
+# the labels, and bayplan parses each form once.
 
 COLUMNS = 5
-"""At least."""
+"""The smallest number of columns."""
 LONGEST = 1 << 22
-"""Characters of a line; labels and annotations of a node are limited to 256 KiB."""
+"""Characters of a line; labels and annotations of a node have at most 256 KiB."""
 
 
 def is_extract(head: str) -> bool:
-    """Whether the text begins with a line of the extract."""
+    """Whether the text starts with a line of the extract."""
     line = head.lstrip("\n").partition("\n")[0]
     cells = line.split("\t", 5)
     return len(cells) >= COLUMNS and cells[3][:1] in ("{", "") and cells[4][:1] in ("{", "") and "{" in line
 
 
 def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterator[Diagnostic]:
-    """Counts the nodes; yields an error for every line that is none."""
+    """Counts the nodes. Yields an error for every invalid line."""
     offers: dict[tuple[str, ...], NumberedOffer] = {}
     forms: dict[tuple[str, ...], LabelKeys] = {}
     add, subject, wrong, more = counter.add, at[0], 0, -1
@@ -300,7 +300,9 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
             if len(rest) != more and more < 0:
                 more = len(rest)
             elif len(rest) != more:
-                raise ValueError(f"it has {count(len(rest) + COLUMNS, 'column')}, others {more + COLUMNS}")
+                raise ValueError(
+                    f"it has {count(len(rest) + COLUMNS, 'column')}, and other lines have {more + COLUMNS}"
+                )
             declared = (unschedulable, ready, allocatable, rest[0] if rest else "")
             offer = offers.get(declared)
             if offer is None:
@@ -319,25 +321,26 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
             if wrong <= MOST_REPORTED:
                 yield _fault(line, number, problem, (subject, AT, number, 1))
     if wrong > MOST_REPORTED:
-        yield error("T501", (subject, AT, 1, 1), f"{wrong - MOST_REPORTED} more lines describe no node")
+        yield error("T501", (subject, AT, 1, 1), f"cannot read {wrong - MOST_REPORTED} more lines")
 
 
 def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnostic:
     columns = line.count("\t") + 1
-    what = f"a column is no JSON ({problem.msg})" if isinstance(problem, json.JSONDecodeError) else str(problem)[:120]
+    what = str(problem)[:120]
+    if isinstance(problem, json.JSONDecodeError):
+        what = f"a column is not valid JSON ({problem.msg})"
     declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
-    hint = "run the command of the documentation again; is the end of the file missing?"
-    message = f"this line is too long for a node: {len(line)} characters" if len(line) > LONGEST else declared
-    return error("T501", place, f"line {number} describes no node: {message}", hint=hint)
+    hint = "write the complete file again with the command of the documentation"
+    message = f"{len(line)} characters are too long for a node" if len(line) > LONGEST else declared
+    return error("T501", place, f"cannot read line {number}: {message}", hint=hint)
 
 
 def _learned(
     declared: str, parts: list[str], values: list[str], forms: dict[tuple[str, ...], LabelKeys], counter: NodeCounter
 ) -> tuple[LabelKeys, list[str]]:
-    """The form and the values of a text of labels that was not met before, or that holds escapes.
+    """The form and the values of labels with a new form, or with escapes.
 
-    A text without a backslash has a quote only where a string begins or ends, so what is true of its form once is true
-    wherever the rest is the same.
+    Without a backslash, quotes are only where a string starts or ends, so equal forms have equal keys.
     """
     data = _labels(declared) if declared else {}
     if "\\" not in declared and data == dict(zip(parts[1::3], values, strict=False)):
@@ -360,13 +363,13 @@ def _lines(chunks: Iterable[str]) -> Iterator[str]:
 def _labels(declared: str) -> dict[str, str]:
     data = json.loads(declared)
     if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
-        raise ValueError("the fifth column is no map of labels")
+        raise ValueError("the fifth column is not a map of labels")
     return data
 
 
 def _extract_offer(unschedulable: str, ready: str, allocatable: str, taints: str = "") -> Offer:
     amounts: Any = json.loads(allocatable) if allocatable else {}
     if not isinstance(amounts, dict):
-        raise ValueError("the fourth column is no map of amounts")
+        raise ValueError("the fourth column is not a map of amounts")
     held = json.loads(taints) if taints else []
     return Offer(unschedulable == "true", ready, amounts_of(amounts), {}, taints_of(held))

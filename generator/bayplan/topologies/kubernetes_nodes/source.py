@@ -1,4 +1,4 @@
-"""Pools from Kubernetes nodes: `kubectl get nodes -o json`, the same as YAML, or an extract with one line a node."""
+"""Pools from Kubernetes nodes: `kubectl get nodes` as JSON or YAML, or an extract with one line for each node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_CARDS = 1024
 
 
 def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
-    """T526 for every kind of node that has such a thing among what is written to the file."""
+    """T501 for labels, taints and resources that Kubernetes does not accept, once for each kind of node."""
     reported, good, checked = 0, {""}, set[int]()
     for each in all_nodes.groups:
         declared = [key for key, value in each.labels.items() if value not in good and key in keys]
@@ -38,8 +38,8 @@ def faults(all_nodes: AllNodes, keys: frozenset[str]) -> Iterator[Diagnostic]:
             reported += 1
             if reported <= MOST:
                 name = each.names[0]
-                hint = "names and values are letters, digits, dashes, dots and underscores: who wrote this file?"
-                yield error("T526", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
+                hint = "use the unchanged output of kubectl; names and values have letters, digits, dashes, dots and _"
+                yield error("T501", all_nodes.places[name], f'node "{name}" has {what}', hint=hint)
 
 
 def _label(group: NodeGroup, key: str, good: set[str]) -> str:
@@ -47,7 +47,7 @@ def _label(group: NodeGroup, key: str, good: set[str]) -> str:
     if _is_value(value):
         good.add(value)
         return ""
-    return f'"{shorten(value)}" in the label "{shorten(key)}", which none can hold'
+    return f'the invalid value "{shorten(value)}" in the label "{shorten(key)}"'
 
 
 def _is_value(text: str) -> bool:
@@ -56,12 +56,12 @@ def _is_value(text: str) -> bool:
 
 def _offer(group: NodeGroup) -> Iterator[str]:
     amounts, taints = group.offer.amounts, group.offer.taints
-    yield from (f'a resource "{shorten(key)}", which none is called' for key in amounts if not is_label_key(key))
-    yield from (f'a taint "{shorten(key)}", which none is called' for key, _, _ in taints if not is_label_key(key))
-    yield from (f'"{shorten(value)}" in a taint, which none can hold' for _, value, _ in taints if not _is_value(value))
+    yield from (f'a resource with the invalid name "{shorten(key)}"' for key in amounts if not is_label_key(key))
+    yield from (f'a taint with the invalid key "{shorten(key)}"' for key, _, _ in taints if not is_label_key(key))
+    yield from (f'a taint with the invalid value "{shorten(value)}"' for _, value, _ in taints if not _is_value(value))
     for key in amounts:
         if (key in CARDS or key.startswith((MIG, SHARES))) and not 0 <= amounts[key] <= MOST_CARDS * 1000:
-            yield f'{amounts[key] // 1000} of "{key}", more than {MOST_CARDS} or less than none'
+            yield f'{amounts[key] // 1000} of "{key}", expected 0 to {MOST_CARDS}'
 
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
@@ -71,7 +71,7 @@ MOST_REPORTED = 20
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file begins like a list of nodes, or holds one: of a large file the beginning must tell."""
+    """Whether the file starts like a list of nodes, or a small file contains one."""
     head = source.head
     if reading.is_extract(head):
         return True
@@ -84,14 +84,14 @@ def sniff(source: SourceFile) -> bool:
 
 
 def _nothing(head: str) -> bool:
-    """Whether the file is a list of nothing, as kubectl prints where a selector takes no node."""
+    """Whether the file is an empty list, as kubectl prints it if a selector matches no node."""
     if _is_json(head):
         return bool(_NOTHING.fullmatch(head)) and bool(re.search(r'"kind":\s*"(Node)?List"', head))
     return bool(re.match(r"(---\n)?apiVersion: v1\nitems: \[\]\nkind: (Node)?List$", head, re.M))
 
 
 def _whole(source: SourceFile) -> bool:
-    """Whether there is more of the file, and not too much of it."""
+    """Whether the file is longer than its head, and small enough to read whole."""
     return len(source.head) == HEAD and bool(getattr(source, "small", True))
 
 
@@ -100,14 +100,14 @@ def _is_json(head: str) -> bool:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The pools that the nodes make."""
+    """The pools of the nodes."""
     counter = NodeCounter(_wanted(options))
     issues = list(_read(source, counter))
     all_nodes = counter.all_nodes()
     issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
     if not all_nodes.places and not issues:
-        hint = "did kubectl list it with a selector (-l) that no node meets? Write it with `kubectl get nodes -o json`"
-        issues.append(error("T516", source.at(), "there is no node in the file", hint=hint))
+        hint = "write it with `kubectl get nodes -o json`, without a selector (-l) that matches no node"
+        issues.append(error("T516", source.at(), "the file has no nodes", hint=hint))
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     report = Report(all_nodes.places, issues)
@@ -119,7 +119,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         nodes_pools.report_headroom(pools, options, report)
         pools = nodes_pools.less_headroom(pools, options.headroom)
     if not pools and not has_errors(issues):
-        issues.append(error("T516", source.at(), "no node is left", hint="which were left out is told above"))
+        issues.append(
+            error("T516", source.at(), "no node is left", hint="the messages above say why bayplan left nodes out")
+        )
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), options.plan)
@@ -127,7 +129,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 
 def _wanted(options: ReadOptions) -> frozenset[str]:
-    """The labels that somebody looks at."""
+    """The labels that the import reads."""
     levels = (*options.levels, *(level for frame in options.frames for level in frame.levels))
     selectors = (key for frame in options.frames for key in frame.node.node_selector)
     return LABELS | SHAPE_LABELS | options.labels | {level.label for level in levels} | frozenset(selectors)
@@ -143,15 +145,15 @@ def _read(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
 
 
 def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
-    """Nodes in YAML, alone or in lists."""
+    """Nodes in YAML, single or in lists."""
     if not source.documents:
         yield from getattr(source, "faults", ())
     for number, document in enumerate(source.documents):
         whole = text(document.data, "kind") == "NodeList"
         at = source.at(number)
         listed = items(document.data, "items")
-        if listed and "kind" not in document.data:  # kubectl writes it behind the items
-            message = "the list has no kind behind its items: the end of the file is missing"
+        if listed and "kind" not in document.data:  # kubectl writes it after the items
+            message = "the list has no kind after its items, so the file is truncated"
             yield error("T501", at, message, hint="write it again with `kubectl get nodes -o yaml`")
         if listed and (message := reading.goes_on(get(document.data, "metadata"))):
             yield error("T529", (*at, "metadata"), message, hint=reading.PAGES)
@@ -165,9 +167,9 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
 
 
 def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:
-    """What is wrong with the list of nodes, or with what is asked of it."""
+    """Faults of the list of nodes, and of the options for it."""
     for name, place in all_nodes.twice[:MOST_REPORTED]:
-        notes = (Note("the first is here", all_nodes.places[name]),)
+        notes = (Note("the first one is here", all_nodes.places[name]),)
         yield error("T502", place, f'node "{name}" is listed twice', hint="remove one of them", notes=notes)
     if len(all_nodes.twice) > MOST_REPORTED:
         yield error(
@@ -180,35 +182,35 @@ def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:
     first = next(iter(all_nodes.places.values()))
     carried = {key for each in all_nodes.groups for key, value in each.labels.items() if value}
     if options.preset and options.preset not in PRESETS:
-        yield error(
-            "T517", first, f'there is no preset "{options.preset}"', hint=suggest(options.preset, PRESETS, "presets")
-        )
+        hint = suggest(options.preset, PRESETS, "presets")
+        yield error("T517", first, f'there is no preset "{options.preset}"', hint=hint)
     elif options.preset and not any(tier.label in carried for tier in PRESETS[options.preset]):
         wanted = listing((tier.label for tier in PRESETS[options.preset][-4:]), "or")
-        yield error("T517", first, f'no node carries a label of "{options.preset}"', hint=f"such as {wanted}")
+        message = f'no node has a label of the preset "{options.preset}"'
+        yield error("T517", first, message, hint=f"label the nodes with {wanted}, or choose another --preset")
     for level in options.levels:
         if level.label == HOSTNAME_LABEL:
-            message = f'the level "{level.name}" ("{HOSTNAME_LABEL}") is implied: every pool ends in it'
-            yield error("T517", first, message, hint="leave this --level out")
+            message = f'every pool already ends in the level of "{HOSTNAME_LABEL}", here named "{level.name}"'
+            yield error("T517", first, message, hint="remove this --level")
         elif level.label not in carried:
-            hint = did_you_mean(level.label, all_nodes.keys) or "is it spelled as the nodes have it?"
-            yield error("T517", first, f'no node carries the label "{level.label}"', hint=hint)
+            hint = did_you_mean(level.label, all_nodes.keys) or "use a label of `kubectl get nodes --show-labels`"
+            yield error("T517", first, f'no node has the label "{level.label}"', hint=hint)
     if all_nodes.hosts:
         names = sorted(all_nodes.hosts)
         message = f'{has(names)} another name in "{HOSTNAME_LABEL}", such as "{all_nodes.hosts[names[0]]}"'
-        hint = "levels and lists go by the name; what pins pods by that label needs its value"
+        hint = "bayplan uses the names; a pod that selects a host by this label must use the label's value"
         yield warning("T511", all_nodes.places[names[0]], message, hint=hint)
 
 
 def _name(source: SourceFile) -> str:
-    """The file's, where that says something."""
+    """The name of the file, or `cluster` if the file has a general name."""
     stem = re.sub(r"(\.[A-Za-z0-9]+)+$", "", source.name.replace("\\", "/").rpartition("/")[2])
     declared = grouping.dns_label(stem)
     return "cluster" if declared in ("", "nodes") or stem.startswith("<") else declared
 
 
 def _labels(all_nodes: AllNodes, options: ReadOptions) -> dict[str, dict[str, str]]:
-    """Node -> the labels that were asked for."""
+    """Node -> the labels in `options.labels`."""
     if not options.labels:
         return {}
     by_node: dict[str, dict[str, str]] = {}

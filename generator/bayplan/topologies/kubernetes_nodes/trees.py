@@ -1,4 +1,4 @@
-"""Nodes of one hardware on their tree: levels from labels, NVLink partitions, and nodes without a place."""
+"""The tree of nodes with equal hardware: levels from labels, NVLink partitions, and nodes without a place."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ from bayplan.topologies.kubernetes_nodes.levels import (
     Tier,
     Tiers,
     Tree,
-    are,
-    as_said,
     even,
     has,
+    lack,
     minority,
+    named,
     placed,
     report_two_places,
 )
 
 
 class Family(NamedTuple):
-    """Nodes that become pools with one list of levels. `frame`: the pool that another source has described."""
+    """Nodes that become pools with one list of levels. `frame`: the pool that another source describes."""
 
     name: str
     machine: hardware.Machine
-    kind: str  # of accelerator
+    kind: str  # of the accelerator
     groups: tuple[NodeGroup, ...]
     frame: Pool | None = None
 
 
 def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> list[Family]:
-    """All workers. What is none is left out, and reported."""
+    """All workers. Reports and leaves out other nodes."""
     cards = any(map(hardware.resource_of, all_nodes.groups)) or any(map(hardware.unmodelled, all_nodes.groups))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in all_nodes.groups]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _no_worker(each, cards)]
-    kept = workers or sorted_in  # a cluster of one node for everything
+    kept = workers or sorted_in  # a cluster whose control-plane nodes also run workloads
     if workers:
         _report_left_out([each for each, frame in sorted_in if not frame and _no_worker(each, cards)], report)
     result = [(each, frame, hardware.machine_of(each)) for each, frame in kept]
@@ -61,7 +61,7 @@ def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> lis
 
 
 def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
-    """The first pool whose selector takes the nodes; one without a selector takes what has its GPUs."""
+    """The first pool whose selector matches the nodes, or the first pool without a selector that has their GPUs."""
     for frame in frames:
         selector = frame.node.node_selector
         if selector and all(group.labels.get(key) == value for key, value in selector.items()):
@@ -83,23 +83,23 @@ def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
     """T515."""
     control = nodes_of(filter(hardware.is_control, groups))
     plain = nodes_of(each for each in groups if not hardware.is_control(each))
-    for names, why in ((control, "of the control plane"), (plain, "without GPUs, unlike others")):
+    for names, why in ((control, "of the control plane"), (plain, "without GPUs")):
         if names:
-            report.info("T515", names, f"{are(names)} {why}: {len(names)} left out")
+            report.info("T515", names, f"left out {named(names)} {why}")
 
 
 def _report_unmodelled(groups: Iterable[NodeGroup], report: Report) -> None:
-    """T590: accelerators for which there is no kind."""
+    """T590: accelerators that bayplan has no kind for."""
     unmodelled = grouped((strange, each) for each in groups if (strange := hardware.unmodelled(each)))
     for resource, own in sorted(unmodelled.items()):
         names = nodes_of(own)
-        message = f'{has(names)} "{resource}", which is not known as an accelerator: it is written under `resources`'
-        hint = "workloads ask for it there, and no pod asks for it by `accelerator` or with `wholeNode`"
+        message = f'{has(names)} "{resource}", which bayplan writes under `resources`, not as an accelerator'
+        hint = "request it under `resources` of a podSet; `accelerator` and `wholeNode` do not include it"
         report.warning("T590", names, message, hint=hint)
 
 
 def _report_nameless(groups: Iterable[NodeGroup], report: Report) -> None:
-    """T527: where GPU feature discovery has named the GPUs of some, it has failed on the others."""
+    """T527: GPU feature discovery labelled some nodes with their GPU product, and not these nodes."""
     by_name = grouped((bool(hardware.labelled(each)), each) for each in groups if hardware.resource_of(each))
     if len(by_name) == 2:
         names = nodes_of(by_name[False])
@@ -107,15 +107,15 @@ def _report_nameless(groups: Iterable[NodeGroup], report: Report) -> None:
         like = _neighbours(by_name[False], by_name[True])
         products = sorted({hardware.labelled(each) for each in like})
         message = (
-            f'{has(names)} "{resource}" and no label "{hardware.label_of(like[0])}", unlike {count(size(like), "node")}'
-            f" with {listing(products, 'and', 3)}: a pool apart"
+            f'{has(names)} "{resource}" without the label "{hardware.label_of(like[0])}", which'
+            f" {count(size(like), 'other node')} set to {listing(products, 'or', 3)}; bayplan makes a separate pool"
         )
-        hint = "does GPU feature discovery run on them? If their GPUs are the same, they need the label too"
+        hint = "check that GPU feature discovery runs there; if the GPUs are the same, the nodes need the label"
         report.warning("T527", names, message, hint=hint)
 
 
 def _neighbours(nameless: Sequence[NodeGroup], named: Sequence[NodeGroup]) -> list[NodeGroup]:
-    """Those that have as many GPUs; all where none have."""
+    """The nodes with as many GPUs, or all if no node has as many."""
     cards = [hardware.built_in(each) for each in nameless]
     return [each for each in named if hardware.built_in(each) in cards] or list(named)
 
@@ -123,7 +123,7 @@ def _neighbours(nameless: Sequence[NodeGroup], named: Sequence[NodeGroup]) -> li
 def _names(
     machines: set[hardware.Machine], kinds: Mapping[str, str], taken: Iterable[str]
 ) -> dict[hardware.Machine, str]:
-    """A name for the pool of each make: its GPU's, else its instance type's."""
+    """A name for the pool of each machine: its GPU, or its instance type."""
     used = set(taken)
     stems = {
         machine: kinds[machine.product] if machine.resource else grouping.dns_label(machine.product) or "cpu"
@@ -139,18 +139,18 @@ def _family(
     frame: Pool | None,
     report: Report,
 ) -> Family:
-    """The nodes of one pool. Only a frame can bring several makes together."""
+    """The nodes of one pool. Only a pool of another source can combine several machines."""
     first, *others = sorted(machines, key=lambda machine: (not machine.resource, -size(machines[machine]), machine))
     many = nodes_of(machines[first])[0]
     for other in others:
         few = nodes_of(machines[other])
         if first.resource and not other.resource:
-            message = f'{are(few)} without GPUs, and the selector of pool "{name}" takes them'
-            report.warning("T515", few, message, hint="left out: select by a label of GPU nodes")
+            message = f'left out {named(few)} without GPUs, although the selector of pool "{name}" matches'
+            report.warning("T515", few, message, hint="use a selector that matches only GPU nodes")
         else:
             kinds_of = _machine_name(first), _machine_name(other)
-            message = f'pool "{name}" takes {kinds_of[0]}, such as "{many}", and {kinds_of[1]}, such as "{few[0]}"'
-            hint = "give each kind of node a pool, with a `nodeSelector` of its own"
+            message = f'pool "{name}" has {kinds_of[0]}, such as "{many}", and {kinds_of[1]}, such as "{few[0]}"'
+            hint = "give each kind of node its own pool with its own `nodeSelector`"
             report.error("T514", few, message, hint=hint)
     kind = (frame.node.accelerator if frame else "") or kinds.get(first.product, "") if first.resource else ""
     return Family(name, first, kind, tuple(machines[first]), frame)
@@ -162,28 +162,28 @@ def _machine_name(machine: hardware.Machine) -> str:
     )
 
 
-# NVLink partitions: the cliques of nodes, compared with the levels.
+# NVLink partitions: compares the cliques of nodes with the levels.
 
 ZERO = "00000000-0000-0000-0000-000000000000"
-"""The ClusterUUID of GPUs whose fabric is not up."""
+"""The ClusterUUID of GPUs whose fabric is down."""
 KINDS = ("gb200", "gb300", "vr200", "vr300")
-"""Accelerators that have NVLink between nodes, also where no clique says so."""
+"""Accelerators that have NVLink between nodes, even if no label gives a clique."""
 
 
 def clique(group: NodeGroup) -> str:
-    """The NVLink partition of nodes; empty where there is none, or none yet."""
+    """The NVLink partition of nodes; empty if they have none, or none yet."""
     declared = group.labels.get(CLIQUE, "")
     return "" if declared.startswith(ZERO) else declared
 
 
 def lacking(groups: Sequence[NodeGroup]) -> list[NodeGroup]:
-    """Nodes without a clique where most have one."""
+    """Nodes without a clique, if most have one."""
     without = [each for each in groups if not clique(each)]
     return without if 2 * size(without) <= size(groups) else []
 
 
 def with_accelerators(tree: Tree, beside: Sequence[Tier], where: str, report: Report) -> Tree:
-    """The tree with the levels of accelerators in their places: below the switches, above them, or instead of some."""
+    """The tree with the levels of accelerators: below the switches, above them, or in place of some."""
     for tier in beside:
         tree = _placed(tree, tier, where, report)
     return tree
@@ -197,11 +197,11 @@ def _placed(tree: Tree, tier: Tier, where: str, report: Report) -> Tree:
     below = tree.levels[depth:]
     if below and _few(tree, tier, depth, report):
         return tree
-    nested = len(set(pairs)) == len({path for _, path in pairs})  # whatever lies below has one rack each
+    nested = len(set(pairs)) == len({path for _, path in pairs})  # each domain below is in one rack
     if not nested and below:
         names = listing([level.name for level in below], "and")
-        message = f'"{tier.name}" ("{tier.label}") does not nest with {names} in {where}: {names} left out'
-        hint = "schedulers hold only what nests; --level chooses others"
+        message = f'left out {names} of {where}, not nested with "{tier.name}" ("{tier.label}")'
+        hint = "schedulers support only nested levels; choose others with --level"
         report.warning("T510", tree.rows[0].group.names, message, hint=hint)
     keep = len(tree.levels) if nested else depth
     rows = tuple(
@@ -212,7 +212,7 @@ def _placed(tree: Tree, tier: Tier, where: str, report: Report) -> Tree:
 
 
 def _few(tree: Tree, tier: Tier, depth: int, report: Report) -> bool:
-    """T505: a few nodes only say that a rack lies in two places."""
+    """T505: only a few nodes put a rack into a second place."""
     above = placed((row.group.labels[tier.label], row.path[: depth + 1], row.group) for row in tree.rows)
     wrong = {value: held for value, held in above.items() if len(held) > 1 and not even(held)}
     for value, held in list(wrong.items())[:MOST]:
@@ -221,14 +221,14 @@ def _few(tree: Tree, tier: Tier, depth: int, report: Report) -> bool:
 
 
 class NvlinkTree(NamedTuple):
-    """A tree whose level of NVLink is marked; `partitions`: path -> the clique that its nodes name."""
+    """A tree with a marked NVLink level. `partitions`: path -> the clique of its nodes."""
 
     tree: Tree
     partitions: Mapping[Path, str] = {}
 
 
 def with_nvlink(tree: Tree, candidates: Sequence[int], extend: bool, where: str, report: Report) -> NvlinkTree:
-    """Marks the level whose domains are the cliques; else one more level below the racks that cliques divide evenly."""
+    """Marks the level whose domains are the cliques, or adds a level below racks that cliques divide evenly."""
     rows = [row for row in tree.rows if clique(row.group)]
     if not rows:
         return NvlinkTree(_marked(tree, candidates[0]) if candidates else tree)
@@ -242,7 +242,7 @@ def with_nvlink(tree: Tree, candidates: Sequence[int], extend: bool, where: str,
 
 
 def matches(tree: Tree, depth: int) -> bool:
-    """Whether the domains of a level are the NVLink partitions, as far as nodes know theirs."""
+    """Whether the domains of a level are the NVLink partitions of the nodes that have one."""
     pairs = {(row.path[: depth + 1], own) for row in tree.rows if (own := clique(row.group))}
     return len(pairs) == len({path for path, _ in pairs}) == len({name for _, name in pairs}) > 0
 
@@ -254,31 +254,31 @@ def _marked(tree: Tree, depth: int) -> Tree:
 
 
 def _named(tree: Tree, of: Mapping[Path, str], depth: int) -> dict[Path, str]:
-    """The clique of each path, where the label of the level does not say it."""
+    """The clique of each path, if the label of the level does not give it."""
     if tree.levels[depth].label == CLIQUE:
         return {}
     return {row.path: of[row.path[: depth + 1]] for row in tree.rows if row.path[: depth + 1] in of}
 
 
 def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: str, report: Report) -> NvlinkTree:
-    """More than one clique in a rack: a level of their own if they are equal parts, as in racks of 2 x 36 GPUs."""
+    """More than one clique in a rack: a new level if they are equal parts, as in racks of 2 x 36 GPUs."""
     level, names, before = tree.levels[depth], rows[0].group.names, len(report.diagnostics)
     _report_uneven(tree, depth, level, report)
     _report_spread(rows, depth, level, report)
     if len(report.diagnostics) > before:
         return NvlinkTree(tree)
     most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
-    message = f"each {level.name} of {where} holds up to {most} NVLink partitions of equal size"
+    message = f"each {level.name} of {where} has up to {most} NVLink partitions of equal size"
     if not extend:
-        report.warning("T522", names, message, hint=f'name "{CLIQUE}" as the finest level')
+        report.warning("T522", names, message, hint=f'add "{CLIQUE}" as the finest level')
         return NvlinkTree(tree)
-    report.info("T522", names, message, hint=f'the level "clique" ("{CLIQUE}") stands for them')
+    report.info("T522", names, message, hint=f'no action needed: bayplan adds the level "clique" ("{CLIQUE}")')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))
     return NvlinkTree(Tree(levels, tuple(Row((*row.path, clique(row.group)), row.group) for row in rows)))
 
 
 def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None:
-    """T520: a rack with two cliques of which one has few nodes. Nodes whose clique is not known could be of either."""
+    """T505: a rack with two cliques, one of which has few nodes. Nodes without a known clique could be in either."""
     unknown = Counter(row.path[: depth + 1] for row in tree.rows if not clique(row.group) for _ in row.group.names)
     linked = (row for row in tree.rows if clique(row.group))
     held = placed((row.path[: depth + 1], (clique(row.group),), row.group) for row in linked)
@@ -287,11 +287,11 @@ def _report_uneven(tree: Tree, depth: int, level: Level, report: Report) -> None
         few, many = minority(held[path])
         names, most = nodes_of(held[path][few]), count(size(held[path][many]), "node")
         message = (
-            f'{level.name} "{path[-1]}" holds the NVLink partitions "{many[0]}", as {most} say,'
-            f' and "{few[0]}", {as_said(names)}'
+            f'{level.name} "{path[-1]}" has two NVLink partitions: "{many[0]}" on {most},'
+            f' and "{few[0]}" on {named(names)}'
         )
-        hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong? Parts of equal size would become a level'
-        report.error("T520", names, message, hint=hint)
+        hint = f'correct the label "{CLIQUE}" or "{level.label}" of {named(names)}; partitions must be equal in size'
+        report.error("T505", names, message, hint=hint)
 
 
 def _difference(parts: Places) -> int:
@@ -300,28 +300,28 @@ def _difference(parts: Places) -> int:
 
 
 def _report_spread(rows: Sequence[Row], depth: int, level: Level, report: Report) -> None:
-    """T521: a clique in two racks."""
+    """T505: a clique in two racks."""
     held = placed((clique(row.group), row.path[: depth + 1], row.group) for row in rows)
     several = [(name, paths) for name, paths in held.items() if len(paths) > 1]
     for name, paths in several[:MOST]:
         few, many = minority(paths)
         names, most = nodes_of(paths[few]), count(size(paths[many]), "node")
         message = (
-            f'the NVLink partition "{name}" lies in {level.name} "{many[-1]}", as {most} say,'
-            f' and in "{few[-1]}", {as_said(names)}'
+            f'the NVLink partition "{name}" is in two places: {level.name} "{many[-1]}" on {most},'
+            f' and "{few[-1]}" on {named(names)}'
         )
-        hint = f'is the label "{CLIQUE}" stale, or "{level.label}" wrong?'
-        report.error("T521", names, message, hint=hint)
+        hint = f'correct the label "{CLIQUE}" or "{level.label}" of {named(names)}'
+        report.error("T505", names, message, hint=hint)
 
 
 class FamilyTree(NamedTuple):
-    """A family on its tree. `partitions`: path -> NVLink partition; `unlinked`: nodes without their siblings' one."""
+    """A family and its tree. `partitions`: path -> NVLink partition; `unlinked`: nodes without a partition."""
 
     family: Family
     tree: Tree
     partitions: Mapping[Path, str]
     unlinked: frozenset[str]
-    flat: bool = False  # nothing says where nodes with GPUs are
+    flat: bool = False  # no label gives the place of nodes with GPUs
 
 
 def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
@@ -346,8 +346,8 @@ def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyT
 
 
 def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
-    """Those that may hang on no tree. T503, or T504, for GPU nodes whose labels tell neither product nor place, where
-    others have both; other flat pools are reported (T518)."""
+    """The families without GPU nodes whose labels give no product and no place, while others have both (T503).
+    Reports other flat pools (T518)."""
     treed = [each for each in grown if each.tree.levels and each.family.machine.resource]
     lost = [each for each in grown if treed and _lost(each)]
     for each in lost:
@@ -363,10 +363,10 @@ def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Repo
 def _report_lost(names: Sequence[str], like: FamilyTree, excluded: bool, report: Report) -> None:
     label, other = like.tree.levels[-1].label, nodes_of(like.family.groups)[0]
     if excluded:
-        message = f'{has(names)} no label "{label}", and none of GPUs: {len(names)} left out'
-        report.info("T504", names, message)
+        message = f'left out {named(names)} without the label "{label}" and without a GPU label'
+        report.info("T503", names, message, hint="label the nodes to include them")
     else:
-        message = f'{has(names)} no label "{label}", unlike "{other}" and others of pool "{like.family.name}"'
+        message = f'{lack(names)} the label "{label}"; "{other}" and others of pool "{like.family.name}" have it'
         report.error("T503", names, message, hint=levels.LABEL_THEM)
 
 
@@ -378,12 +378,12 @@ def _lost(grown: FamilyTree) -> bool:
 
 
 def _complete(group: NodeGroup, tiers: Sequence[Tier]) -> bool:
-    """Whether nodes have all labels; one of zeros is no clique."""
+    """Whether nodes have all labels. A clique of zeros does not count."""
     return all(clique(group) if tier.label == CLIQUE else group.labels.get(tier.label) for tier in tiers)
 
 
 def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> Tiers:
-    """The levels that are named, else those of the preset that fits best, and the NVLink partitions."""
+    """The declared levels, or the levels of the best preset, and the NVLink partitions."""
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
         return levels.declared_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
@@ -392,8 +392,8 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
     names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
-        message = f'nodes of {where} have labels of {listing(networks, "and")}; those of "{networks[0]}" are levels'
-        report.info("T519", nodes_of(family.groups), message, hint=f"for others: --preset {networks[1]}")
+        message = f'nodes of {where} have labels from {listing(networks, "and")}; bayplan uses those of "{networks[0]}"'
+        report.info("T519", nodes_of(family.groups), message, hint=f"to use others, give --preset {networks[1]}")
     tiers = levels.preset_tiers(names[0] if names else "", family.groups)
     if tiers.beside or not any(map(clique, family.groups)):
         return tiers
@@ -402,7 +402,7 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
 
 
 def _candidates(family: Family, tiers: Tiers, tree: Tree, options: ReadOptions) -> list[int]:
-    """Depths of levels that may be those of NVLink, coarse to fine."""
+    """Depths of levels that can be the NVLink level, coarse to fine."""
     if tiers.declared:
         named = family.frame.levels if family.frame and family.frame.levels else options.levels
         marked = {each.label for each in named if each.nvlink} | {CLIQUE}
@@ -419,20 +419,20 @@ def _depths(tree: Tree, labels: set[str]) -> list[int]:
 
 
 def _finest(tree: Tree) -> list[int]:
-    """The finest level, where nobody has said which is NVLink's and the nodes do: several racks, each with a clique."""
+    """The finest level, if no level has the NVLink mark and there are several racks with one clique each."""
     depth = len(tree.levels) - 1
     return [depth] if len({row.path for row in tree.rows}) > 1 and matches(tree, depth) else []
 
 
 def _report_unlinked(names: Sequence[str], in_tree: set[str], where: str, report: Report) -> None:
-    """T507: their fabric is down, or nobody has looked yet."""
+    """T507: their fabric is down, or not discovered yet."""
     for some, then in (
-        ([name for name in names if name in in_tree], "counted as unhealthy"),
-        ([name for name in names if name not in in_tree], "left out"),
+        ([name for name in names if name in in_tree], "lists such nodes as unhealthy"),
+        ([name for name in names if name not in in_tree], "leaves such nodes out"),
     ):
         if some:
-            message = f"{are(some)} in no NVLink partition, unlike others of {where}: {len(some)} {then}"
-            hint = f'look at the GPU fabric of the node, and at its label "{CLIQUE}"'
+            message = f"{lack(some)} an NVLink partition, which others of {where} have; bayplan {then}"
+            hint = f'check the GPU fabric of the node, and its label "{CLIQUE}"'
             report.warning("T507", some, message, hint=hint)
 
 
@@ -440,18 +440,16 @@ _HASH = re.compile(r"x[0-9a-f]{16}")
 
 
 def _report_hashes(tree: Tree, where: str, report: Report) -> None:
-    """T512: what is too long for a label, Topograph writes as a hash (v1.0, pkg/engines/k8s/labeler.go)."""
+    """T536: Topograph replaces a name that is too long for a label by a hash (v1.0, `pkg/engines/k8s/labeler.go`)."""
     for depth, level in enumerate(tree.levels):
         row = next((row for row in tree.rows if _HASH.fullmatch(row.path[depth])), None)
         if row and "topo" in level.label:
-            message = (
-                f'"{row.path[depth]}" and the like in "{level.label}" of {where} stand for names too long for labels'
-            )
-            report.info("T512", row.group.names, message, hint="another source may know the names")
+            message = f'"{level.label}" of {where} has hashes of long names, such as "{row.path[depth]}"'
+            report.info("T536", row.group.names, message, hint="no action needed; another source may use the names")
 
 
 def _report_flat(family: Family, report: Report) -> None:
     where = f'pool "{family.name}"'
-    message = f"{where} is flat: its nodes have no label that says where in a network they are, and no NVLink clique"
-    hint = "name a label with --level, or give a second source that knows the network: Topograph, Slurm, UFM"
+    message = f"{where} has no levels: no label gives the place of its nodes in a network or an NVLink partition"
+    hint = "name a label with --level, or add a source that knows the network, such as Topograph, Slurm or UFM"
     report.warning("T518", nodes_of(family.groups), message, hint=hint)

@@ -1,8 +1,8 @@
-"""Merges what several sources say of one cluster: each adds to the others, and contradictions are errors.
+"""Merges several sources of one cluster: each adds to the others, and contradictions are errors.
 
-Nodes are joined by name, or by another name that a source knows of them. Pools that share nodes are one pool (`pools`);
-a pool without domains gives its levels, selectors and labels to the pool of its name; what a file says of fabrics,
-schedulers, queues and versions is put together.
+bayplan joins nodes by name, or by another name that a source has for them. Pools that share nodes are one pool
+(`pools`). A pool without domains gives its levels, selectors and labels to the pool with its name. Fabrics, schedulers,
+queues and versions are merged too.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Issues = list[Diagnostic]
 
 
 def merge_fabrics(one: Part, other: Part, issues: Issues) -> dict[str, Fabric]:
-    """The fabrics of both: a launch kit knows RDMA devices, the operator's objects addresses.
+    """The fabrics of both: a launch kit knows RDMA devices, and the operator's objects know addresses.
 
-    Two are the same where they are of one kind and have a network or a card in common.
+    Two fabrics are equal if they are of one kind and have a network or device in common.
     """
     result = dict(one.topology.fabrics)
     for name, theirs in other.topology.fabrics.items():
@@ -73,9 +73,9 @@ def _merged_fabric(one: Fabric, other: Fabric, first: Part, second: Part, issues
 
 
 def _paired_rails(one: Fabric, other: Fabric) -> list[tuple[Rail, Rail | None]]:
-    """The rails of the first, each with the same one of the other's, then those that only the other has.
+    """The rails of the first with the equal rails of the other, then the rails that only the other has.
 
-    Where one of them names no networks or cards, rails are the same by their place."""
+    If one of them names no networks or devices, rails with equal positions are equal."""
     by_place = len(one.rails) == len(other.rails) and not all(
         any(rail.network for rail in each.rails) for each in (one, other)
     )
@@ -97,12 +97,12 @@ def _same_rail(one: Rail, other: Rail) -> bool:
 
 
 def _agreed(mine: Any, theirs: Any, nothing: Any, where: str, first: Part, second: Part, issues: Issues) -> Any:
-    """What either says. T618: two things at once."""
+    """The value of either source. T438 if both have different values."""
     if mine == nothing:
         return theirs
     if theirs not in (nothing, mine):
         message = f"{where} is {_shown(mine)} in {first.source}, and {_shown(theirs)} in {second.source}"
-        issues.append(error("T618", (), message, hint="correct one of them, or leave one source out"))
+        issues.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
     return mine
 
 
@@ -110,14 +110,14 @@ def _shown(value: Any) -> str:
     return f'"{value}"' if isinstance(value, str) else str(list(value) if isinstance(value, tuple) else value)[:80]
 
 
-# Slurm's names of blocks and switches are kept where another source names the domains.
+# Keeps Slurm's names of blocks and switches if another source names the domains.
 #
 # Slurm saves each node with its unit, and does not start when that unit is missing (`Invalid node topology specified`,
 # Slurm 25.05 to 25.11).
 
 
 def without_units(schedulers: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """What is said of schedulers besides names of units: those follow the pools."""
+    """The settings of schedulers without names of units, which follow the pools."""
     own = schedulers.get("slurm")
     if own is None:
         return dict(schedulers)
@@ -129,7 +129,7 @@ def without_units(schedulers: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapp
 def with_units(
     schedulers: Mapping[str, Mapping[str, Any]], pools: Sequence[Pool], parts: Sequence[Part]
 ) -> dict[str, Mapping[str, Any]]:
-    """The schedulers with the names of units of the pools, as any part with Slurm says them."""
+    """The schedulers with the pools' names of units from all parts with Slurm."""
     units = {pool.name: {key: name for part in parts for key, name in _unit_names(pool, part)} for pool in pools}
     units = {name: paths for name, paths in units.items() if paths}
     own = dict(schedulers.get("slurm", {}))
@@ -142,7 +142,7 @@ def with_units(
 
 
 def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
-    """Path in the pool -> the unit of the part, where the path does not say it already."""
+    """Path in the pool -> the unit of the part, if its name does not follow from the path."""
     if "slurm" not in part.topology.schedulers:
         return
     for old in part.topology.pools:
@@ -158,11 +158,11 @@ def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
 
 
 OWN = ("versions", "images", "namespaces")
-"""Of these, and of `schedulers`, the parts must agree where both speak; of `defaults` the first to speak counts."""
+"""The parts must agree on these and on `schedulers`. For `defaults` the first part wins."""
 
 
 def merge(parts: Sequence[Part]) -> Outcome[Part]:
-    """The parts as one, the earlier before the later. None where they contradict each other."""
+    """The parts as one, earlier parts first. None if they contradict each other."""
     issues: list[Diagnostic] = []
     result = reduce(lambda one, other: _merged(one, other, issues), _by_one_name(parts))
     if len(parts) > 1:
@@ -171,7 +171,7 @@ def merge(parts: Sequence[Part]) -> Outcome[Part]:
 
 
 def _by_one_name(parts: Sequence[Part]) -> Iterator[Part]:
-    """The parts, each with the names that any other knows better: a third source may join two."""
+    """The parts with the node names of all others, because a third source can join two."""
     for part in parts:
         yield reduce(_renamed, (other for other in parts if other is not part), part)
 
@@ -203,7 +203,7 @@ def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
 def _accelerators(
     one: Mapping[str, AcceleratorKind], other: Mapping[str, AcceleratorKind]
 ) -> dict[str, AcceleratorKind]:
-    """The kinds of both; one that both know can be allocated as either says."""
+    """The kinds of both. A kind in both has the allocators of both."""
     result = {**other, **one}
     for name in one.keys() & other.keys():
         mine, theirs = one[name], other[name]
@@ -219,7 +219,7 @@ def _accelerators(
 
 
 def _renamed(part: Part, other: Part) -> Part:
-    """The part with the names that the other one gives its nodes."""
+    """The part with the other part's names of its nodes."""
     aliases = other.aliases
     if not aliases or not any(node in aliases for pool in part.topology.pools for node in pool.nodes()):
         return part
@@ -231,7 +231,7 @@ def _renamed(part: Part, other: Part) -> Part:
 
 
 def _pools(one: Part, other: Part, issues: list[Diagnostic]) -> Iterator[Pool]:
-    """The pools of both: frames by name, pools that share nodes together, the others as they are."""
+    """The pools of both: pools without domains merge by name, and pools that share nodes merge."""
     mine, theirs = list(one.topology.pools), list(other.topology.pools)
     empty = {pool.name: pool for pool in mine if not pool.domains}
     news = {pool.name: pool for pool in theirs if not pool.domains}
@@ -244,7 +244,7 @@ def _pools(one: Part, other: Part, issues: list[Diagnostic]) -> Iterator[Pool]:
 
 
 def _framed(pool: Pool, frame: Pool | None, issues: list[Diagnostic]) -> Pool:
-    """The pool with what a pool without domains says besides: selector, tolerations, template."""
+    """The pool with the selector, tolerations and template of a pool without domains."""
     if frame is None:
         return pool
     node = pools.merge_shapes(pool.node, frame.node, f'pool "{pool.name}"', (), issues)
@@ -252,7 +252,7 @@ def _framed(pool: Pool, frame: Pool | None, issues: list[Diagnostic]) -> Pool:
 
 
 def _without_frames(result: Part, issues: list[Diagnostic]) -> Part:
-    """T437: pools that no node is in, where other pools have nodes."""
+    """T437: pools without nodes, if other pools have nodes."""
     pools = result.topology.pools
     full = [pool for pool in pools if pool.domains]
     for pool in pools if full else ():
@@ -262,23 +262,23 @@ def _without_frames(result: Part, issues: list[Diagnostic]) -> Part:
 
 
 WITHOUT_NODES = Pool("nodes", NodeShape())
-"""A pool of a source that speaks of no nodes."""
+"""The pool of a source without nodes."""
 
 
 def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
     labels = [level.label for level in pool.levels]
     twin = next((each.name for each in full if labels and [level.label for level in each.levels] == labels), "")
     if twin:
-        message = f'pool "{pool.name}" has the levels of pool "{twin}", which has all nodes of the two; it is left out'
-        return info("T437", (), message, hint="two sources speak of the same levels: nothing is lost")
-    message = f'pool "{pool.name}" is left out: no node of the sources is in there'
+        message = f'left out pool "{pool.name}" without nodes, whose levels are those of pool "{twin}"'
+        return info("T437", (), message, hint="no action needed: two sources describe the same levels")
+    message = f'left out pool "{pool.name}": no node of the sources matches it'
     return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
 
 
 def _agreed_settings(
     one: Any, other: Any, path: tuple[str, ...], first: Part, second: Part, issues: list[Diagnostic]
 ) -> Any:
-    """Two mappings as one; T438 where they contradict each other."""
+    """Two mappings as one. T438 if they contradict each other."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         both = {
             key: _agreed_settings(one[key], other[key], (*path, key), first, second, issues)

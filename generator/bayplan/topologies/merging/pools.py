@@ -1,7 +1,7 @@
-"""Pools of two sources that share nodes, as pools that know what both say: levels, places, node shape, states.
+"""Merges pools of two sources that share nodes: levels, places, node shape and states.
 
-A level cuts nodes into domains. On the nodes that both know, two levels that cut alike are one level; a level that cuts
-the domains of another is finer, and is put below it; levels that cross are a contradiction.
+A level divides nodes into domains. On the nodes of both sources, two levels with equal domains are one level. A level
+that divides the domains of another is finer and goes below it. Levels that cross are a contradiction.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ Related = Mapping[tuple[int, int], Relation]
 
 
 class Sides(NamedTuple):
-    """The two sources whose pools are compared, for messages."""
+    """The two sources of the pools, for messages."""
 
     one: Part
     other: Part
 
     def notes(self, node: str) -> tuple[Note, ...]:
-        """Where each of them speaks of a node."""
+        """The places of a node in both."""
         pairs = ((self.one, self.one.places.get(node)), (self.other, self.other.places.get(node)))
         return tuple(Note(f"{node} in {part.source}", place) for part, place in pairs if place)
 
 
 class MergedLevel(NamedTuple):
-    """A level of the result, and its depth in each source that has it. `theirs`: its values are the second source's."""
+    """A level of the result, and its depth in each source. `theirs`: its values come from the second source."""
 
     level: Level
     one: int | None
     other: int | None
     theirs: bool = False
-    shared: bool = False  # both read the same label: either can say its value
+    shared: bool = False  # both read the same label, so either can give its value
 
 
 class MergedLevels(NamedTuple):
-    """Levels coarse to fine, and how a node's path follows from its paths in the sources."""
+    """Levels, coarse to fine, and how the path of a node follows from its paths in the sources."""
 
     entries: tuple[MergedLevel, ...]
     inferred: Mapping[tuple[int, bool, Path], str]  # (entry, from the second source, path there) -> value
@@ -63,7 +63,7 @@ class MergedLevels(NamedTuple):
         return any(entry.other is not None for entry in self.entries)
 
     def path(self, one: Path | None, other: Path | None) -> Path | None:
-        """The path of a node; None where a source that alone knows a level does not know the node."""
+        """The path of a node. None if the only source with a level does not have the node."""
         values = [self._value(number, entry, one, other) for number, entry in enumerate(self.entries)]
         return None if None in values else tuple(value for value in values if value is not None)
 
@@ -80,7 +80,7 @@ class MergedLevels(NamedTuple):
 
 
 def merge_levels(aligned: Alignment, issues: list[Diagnostic], sides: Sides) -> MergedLevels | None:
-    """The levels of both pools; None where they cross (T442)."""
+    """The levels of both pools. None if they cross (T442)."""
     mine, theirs, pairs = aligned.before.levels, aligned.after.levels, aligned.nodes
     related = {(i, j): relation(aligned.shared, i, j) for i in range(len(mine)) for j in range(len(theirs))}
     entries = [MergedLevel(level, depth, None) for depth, level in enumerate(mine)]
@@ -94,7 +94,7 @@ def merge_levels(aligned: Alignment, issues: list[Diagnostic], sides: Sides) -> 
         if twin is not None:
             entries[twin] = _merged_level(entries[twin], level, depth, issues)
         elif any(entry.one is not None and related[entry.one, depth].equal for entry in entries):
-            continue  # the other source has two levels that cut alike
+            continue  # the other source has two levels with equal domains
         else:
             crossing = next((r for r in entries if r.one is not None and related[r.one, depth].crossing), None)
             if crossing is not None:
@@ -117,21 +117,21 @@ def _unlike_values(entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -
         one, two, node = unlike[0]
         values = f'"{one[entry.one or 0]}" in {sides.one.source} and "{two[depth]}" in {sides.other.source}'
         message = f'the label "{entry.level.label}" of node "{node}" is {values}'
-        more = f", and of {count(len(unlike) - 1, 'other domain')}" if unlike[1:] else ""
+        more = f", and also differs in {count(len(unlike) - 1, 'other domain')}" if unlike[1:] else ""
         place = sides.other.places.get(node, ())
-        hint = "one of the two is older: take the newer one"
+        hint = "correct the source that is out of date"
         yield error("T438", place, f"{message}{more}", hint=hint, notes=sides.notes(node))
 
 
 def _above(entry: MergedLevel, other: int, related: Related) -> bool:
-    """Whether a level is coarser than one of the second source."""
+    """Whether a level is coarser than a level of the second source."""
     if entry.one is not None:
         return related[entry.one, other].coarser and not related[entry.one, other].finer
     return entry.other is not None and entry.other < other
 
 
 def _equal_level(entries: Sequence[MergedLevel], level: Level, depth: int, related: Related) -> int | None:
-    """The entry that cuts as the level does and has no level of the second source yet; one of its name first."""
+    """The entry with the same domains as the level and no level of the second source yet, by name first."""
     alike = [
         number
         for number, entry in enumerate(entries)
@@ -141,11 +141,11 @@ def _equal_level(entries: Sequence[MergedLevel], level: Level, depth: int, relat
 
 
 def _merged_level(entry: MergedLevel, level: Level, depth: int, issues: list[Diagnostic]) -> MergedLevel:
-    """A level of both sources. A label that nodes carry counts more than one that they are to get."""
+    """A level of both sources. A label that nodes have wins over a label to apply later."""
     mine = entry.level
     if mine.plan and level.plan and mine.plan != level.plan:
-        message = f'of a "{mine.name}" {mine.plan} nodes are planned in one source and {level.plan} in another'
-        issues.append(error("T438", (), message, hint="correct one of them, or leave one out"))
+        message = f'`plan` of level "{mine.name}" is {mine.plan} in one source, and {level.plan} in another'
+        issues.append(error("T438", (), message, hint="correct one of them, or leave one source out"))
     theirs = mine.apply and not level.apply
     source = level._replace(name=mine.name) if theirs else mine
     return MergedLevel(
@@ -160,7 +160,7 @@ def _plan_of_finest(entries: Sequence[MergedLevel]) -> tuple[MergedLevel, ...]:
 
 
 def _inferred(entries: Sequence[MergedLevel], related: Related, pairs: Pairs) -> dict[tuple[int, bool, Path], str]:
-    """What the place in one source says of the value in the other, where that is the finer one."""
+    """The value in one source that follows from the place in the other, finer one."""
     result: dict[tuple[int, bool, Path], str] = {}
     for number, entry in enumerate(entries):
         for one, two in pairs:
@@ -174,24 +174,24 @@ def _inferred(entries: Sequence[MergedLevel], related: Related, pairs: Pairs) ->
 
 
 def _crossing(level: Level, entry: MergedLevel, depth: int, pairs: Pairs, sides: Sides) -> Diagnostic:
-    """T442, with two nodes of either level that the other one parts."""
+    """T442, with two nodes for each level that the other level separates."""
     assert entry.one is not None
     placed = [(one[: entry.one + 1], two[: depth + 1], node) for (one, two), node in pairs.items()]
     together = _apart([(one, two, node) for one, two, node in placed])
     apart = _apart([(two, one, node) for one, two, node in placed])
     mine, theirs = entry.level.name, level.name
     message = (
-        f'nodes {together[0]} and {together[1]} share the {mine} "{together[2]}" in {sides.one.source} and no {theirs}'
-        f" in {sides.other.source}, where"
-        f' {apart[0]} and {apart[1]} share the {theirs} "{apart[2]}" and no {mine}'
+        f"levels {mine} of {sides.one.source} and {theirs} of {sides.other.source} cross:"
+        f' {together[0]} and {together[1]} share only the {mine} "{together[2]}",'
+        f' and {apart[0]} and {apart[1]} share only the {theirs} "{apart[2]}"'
     )
-    hint = "levels must be nested: correct the place of a node in one source, or leave one source out"
+    hint = "levels must nest: correct the place of a node in one source, or leave one source out"
     notes = tuple(note for node in dict.fromkeys((together[0], apart[0])) for note in sides.notes(node))
     return error("T442", sides.other.places.get(apart[0], ()), message, hint=hint, notes=notes)
 
 
 def _apart(placed: Sequence[tuple[Path, Path, str]]) -> tuple[str, str, str]:
-    """Two nodes in one domain of the first cut that the second one parts, and that domain: the rarest part first."""
+    """Two nodes in one domain of the first level that the second separates, and that domain; rarest part first."""
     parts: dict[Path, Counter[Path]] = {}
     for one, two, _ in placed:
         parts.setdefault(one, Counter())[two] += 1
@@ -209,7 +209,7 @@ Row = Domain | None
 def merge_pools(
     mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, issues: list[Diagnostic]
 ) -> Iterator[Pool]:
-    """The pools of both: those that share nodes, and those that are cut from one cloth. T439: there are neither."""
+    """The pools of both, merged if they share nodes or have equal labels and shapes. T439 if no pools match."""
     sides = Sides(one, other)
     home = {node: number for number, pool in enumerate(theirs) for node in pool.nodes()}
     met = [sorted({home[node] for node in pool.nodes() if node in home}) for pool in mine]
@@ -229,7 +229,7 @@ def merge_pools(
 
 
 def _same_kind(one: Pool, other: Pool) -> bool:
-    """Whether two pools without a common node are parts of one: the same labels tell their levels and their nodes."""
+    """Whether two pools without a common node are parts of one: equal labels of levels, selectors and GPUs."""
     labels = [[level.label for level in pool.levels if not level.apply] for pool in (one, other)]
     same = labels[0] == labels[1] and len(labels[0]) == len(one.levels) == len(other.levels) > 0
     mine, theirs = one.node, other.node
@@ -240,7 +240,7 @@ def _same_kind(one: Pool, other: Pool) -> bool:
 def _nothing_shared(mine: Sequence[Pool], theirs: Sequence[Pool], sides: Sides) -> Diagnostic:
     some = [next(pool.nodes(), "") for pool in (*mine[:1], *theirs[:1])]
     message = f'{sides.one.source} and {sides.other.source} share no node: one has "{some[0]}", the other "{some[1]}"'
-    hint = "if they are the same nodes by other names, map these: `schedulers.slurm.names` of a topology after --update"
+    hint = "if these nodes are the same, map their names in `schedulers.slurm.names` of a topology for --update"
     return warning("T439", (), message, hint=hint)
 
 
@@ -255,7 +255,7 @@ def _merged_with(
     issues: list[Diagnostic],
     sides: Sides,
 ) -> Iterator[Pool]:
-    """The pool with what another says of its nodes; in pieces where several others do."""
+    """The pool merged with another pool of its nodes, or divided if there are several."""
     if not others:
         yield pool
     elif len(others) == 1:
@@ -273,7 +273,7 @@ def _merged_with(
 
 
 def restrict(pool: Pool, keep: Any) -> Pool:
-    """The pool with those of its nodes that are to be kept."""
+    """The pool with the nodes for which `keep` is true."""
     domains = (each._replace(nodes=tuple(filter(keep, each.nodes))) for each in pool.domains)
     unusable = {reason: tuple(filter(keep, names)) for reason, names in pool.unusable.items()}
     kept = {reason: names for reason, names in unusable.items() if names}
@@ -281,7 +281,7 @@ def restrict(pool: Pool, keep: Any) -> Pool:
 
 
 def merge_pool(pool: Pool, other: Pool, issues: list[Diagnostic], sides: Sides) -> Pool:
-    """One pool out of two that share nodes."""
+    """One pool from two that share nodes."""
     aligned = align(pool, other)
     levels = merge_levels(aligned, issues, sides)
     if levels is None:
@@ -307,7 +307,7 @@ def merge_pool(pool: Pool, other: Pool, issues: list[Diagnostic], sides: Sides) 
 def _merged_domains(
     aligned: Alignment, levels: MergedLevels, issues: list[Diagnostic], sides: Sides
 ) -> Iterator[Domain]:
-    """A row for each path, in the order of the first source; in that of Slurm, where order has a meaning."""
+    """A row for each path, in the order of the first source, or of Slurm, where order matters."""
     rows, others = aligned.left, aligned.right
     held: dict[tuple[str, ...], list[str]] = {}
     declared: dict[tuple[str, ...], list[Domain]] = {}
@@ -337,31 +337,30 @@ def _merged_domains(
 
 
 def _unplaced(lost: Sequence[str], rows: Mapping[str, Domain], sides: Sides) -> Diagnostic:
-    """T440: a node of one source, of which the levels that only the other has are not known."""
+    """T440: a node of one source, with unknown values for levels that only the other source has."""
     mine = [node for node in lost if node in rows]
     some = mine or list(lost)
     knows, lacks = (sides.one, sides.other) if mine else (sides.other, sides.one)
-    message = f"{_named(some)} only in {knows.source}, and where in the levels of {lacks.source}, nobody says"
-    hint = (
-        f"add {'it' if len(some) == 1 else 'them'} to {lacks.source}, or take {'it' if len(some) == 1 else 'them'} out"
-    )
+    message = f"{_named(some)} only in {knows.source}, so the place in the levels of {lacks.source} is unknown"
+    hint = f"add {'it' if len(some) == 1 else 'them'} to {lacks.source}, or remove {'it' if len(some) == 1 else 'them'}"
     make = error if mine else warning
-    left = "" if mine else f"; {'it is' if len(some) == 1 else 'they are'} left out"
+    left = "" if mine else f"; bayplan leaves {'it' if len(some) == 1 else 'them'} out"
     return make("T440", knows.places.get(some[0], ()), f"{message}{left}", hint=hint)
 
 
 def _missing(lacking: Sequence[str], sides: Sides) -> Diagnostic:
-    """T446: what a source does not know of its own pool follows from the neighbours, or nobody looks at it."""
+    """T446: a source lacks nodes of its own pool. Their levels follow from their neighbors."""
     verb = "is" if len(lacking) == 1 else "are"
     message = f"{count(len(lacking), 'node')} ({listing(lacking, 'and', most=3)}) {verb} not in {sides.other.source}"
     them = "it" if len(lacking) == 1 else "them"
-    hint = f"what {sides.other.source} says of levels and plans is taken to hold for {them} too"
+    hint = f"bayplan applies the levels and plans of {sides.other.source} to {them} too; check that this is right"
     return warning("T446", sides.one.places.get(lacking[0], ()), message, hint=hint)
 
 
 def _added(added: Sequence[str], sides: Sides) -> Diagnostic:
-    message = f"{_named(added)} only in {sides.other.source}, and added to the domains of {sides.one.source}"
-    hint = f"if that is not in the cluster any more, correct {sides.other.source}"
+    them = "it" if len(added) == 1 else "them"
+    message = f"{_named(added)} only in {sides.other.source}; bayplan adds {them} to domains of {sides.one.source}"
+    hint = f"if {'it has' if len(added) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
     return warning("T441", sides.other.places.get(added[0], ()), message, hint=hint)
 
 
@@ -371,26 +370,27 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _partition(rows: Iterable[Domain], names: Sequence[str], issues: list[Diagnostic], sides: Sides) -> str:
-    """The NVLink partition that any of them names."""
+    """The NVLink partition of any row."""
     named = list(dict.fromkeys(row.nvlink_domain for row in rows if row.nvlink_domain))
     if len(named) > 1:
-        message = f'node {names[0]} is in NVLink partition "{named[0]}", and in "{named[1]}" as another source says'
-        issues.append(error("T438", (), message, hint="correct one source", notes=sides.notes(names[0])))
+        message = f'node {names[0]} is in NVLink partition "{named[0]}" in one source, and "{named[1]}" in another'
+        issues.append(error("T438", (), message, hint="correct one of the sources", notes=sides.notes(names[0])))
     return named[0] if named else ""
 
 
 def merge_shapes(
     one: NodeShape, other: NodeShape, whose: str, notes: tuple[Note, ...], issues: list[Diagnostic]
 ) -> NodeShape:
-    """What nodes offer, as both say. Cards must agree; of CPUs and memory the first to speak counts: what Kubernetes
-    gives to pods is less than what a node has."""
+    """What nodes offer, from both sources. GPUs must agree. For CPUs and memory the first source wins, because
+    Kubernetes offers less to pods than a node has."""
     for key, mine, theirs in (
         ("accelerator", one.accelerator, other.accelerator),
         ("count", one.accelerators, other.accelerators),
     ):
         if mine and theirs and mine != theirs and NAMELESS not in (mine, theirs):
             message = f'the nodes of {whose} have {key} "{mine}" in one source and "{theirs}" in another'
-            issues.append(error("T438", (), message, hint="correct one of them, or leave one out", notes=notes))
+            hint = "correct one of them, or leave one source out"
+            issues.append(error("T438", (), message, hint=hint, notes=notes))
     tolerations = (*one.tolerations, *(each for each in other.tolerations if each not in one.tolerations))
     named = one.accelerator if one.accelerator != NAMELESS else other.accelerator
     return NodeShape(
@@ -404,6 +404,6 @@ def merge_shapes(
 
 
 def _fabrics(*declared: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The fabrics that nodes hang on, as any source says; None where none does."""
+    """The fabrics of nodes from all sources. None if no source names any."""
     lists = [each for each in declared if each is not None]
     return tuple(dict.fromkeys(name for each in lists for name in each)) if lists else None

@@ -1,5 +1,5 @@
-"""The `ipam` of a network: a JSON text, which the operator pastes between single quotes (Network Operator 26.7,
-manifests/state-*-network), so that it may hold none of its own, and no value a blank."""
+"""The `ipam` of a network: a JSON string, which the operator puts between single quotes (Network Operator 26.7,
+manifests/state-*-network). So it cannot contain single quotes, and its values cannot contain blanks."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ BY_TYPE: Mapping[str, Callable[[Fabric, Rail, ClusterTopology], Made]] = {
 
 
 def ipam(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Made:
-    """Where a rail's addresses come from; nothing where the fabric has none."""
+    """The IPAM of a rail; empty if the fabric has none."""
     return BY_TYPE[fabric.ipam.kind](fabric, rail, topology)
 
 
 def json_text(data: Any) -> str:
-    """JSON as people write it; nothing for nothing."""
+    """JSON with spaces; empty for an empty value."""
     import json
 
     return f"{json.dumps(data, indent=2)}\n" if data else ""
@@ -77,11 +77,11 @@ def json_text(data: Any) -> str:
 
 POOL_API = "nv-ipam.nvidia.com/v1alpha1"
 NAMESPACE = "nvidia-network-operator"
-"""Where the operator and its pools are, unless the file says otherwise."""
+"""The default namespace of the operator and its pools."""
 
 
 def operator_namespace(fabric: Fabric) -> str:
-    """The operator's: nv-ipam looks for pools nowhere else."""
+    """The operator's namespace: nv-ipam looks for pools only there."""
     return fabric.ipam.namespace or NAMESPACE
 
 
@@ -113,7 +113,7 @@ def _block(fabric: Fabric, rail: Rail) -> dict[str, Any]:
 
 
 def exclusions(fabric: Fabric, rail: Rail) -> Iterator[dict[str, str]]:
-    """What is excluded, and what of the subnet is before or behind the range."""
+    """The excluded addresses, and the addresses of the subnet before and after the range."""
     net = ip.subnet(rail.subnet)
     if net is None:
         return
@@ -136,7 +136,7 @@ def _cidr(fabric: Fabric, rail: Rail) -> dict[str, Any]:
 
 
 def _nodes(fabric: Fabric, topology: ClusterTopology) -> dict[str, Any]:
-    """Terms for the nodes on the fabric, where others are not."""
+    """Terms for the nodes on the fabric, if other nodes are not on it."""
     if len(pools_of(topology, fabric.name)) == len(topology.pools):
         return {}
     terms = [
@@ -147,10 +147,10 @@ def _nodes(fabric: Fabric, topology: ClusterTopology) -> dict[str, Any]:
     return {"nodeSelectorTerms": terms} if terms else {}
 
 
-# MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks: the operator makes a NetworkAttachmentDefinition of each.
+# MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks: the operator creates a NetworkAttachmentDefinition for each.
 #
-# Operators before 26.7 chain no plugins behind these, and rails in one subnet need two: then the definition itself is
-# written, as the operator would make it (manifests/state-macvlan-network, state-hostdevice-network).
+# Operators before 26.7 chain no plugins after these, and rails in one subnet need two. For them, bayplan writes the
+# definition that the operator would create (manifests/state-macvlan-network, state-hostdevice-network).
 
 NETWORK_API = "mellanox.com/v1alpha1"
 CHAINING = "26.7"
@@ -162,22 +162,22 @@ ROUTING: tuple[dict[str, Any], ...] = (
     },
     {"type": "sbr"},
 )
-"""Answers leave by the interface whose address they carry, ARP is answered for its own addresses alone, and nothing is
-dropped for the way it came (Network Operator README, multi-rail). `tuning` puts the interface's name for IFNAME."""
+"""Answers leave through the interface with their address, an interface answers ARP only for its own addresses, and the
+kernel does not check the reverse path (Network Operator README, multi-rail). `tuning` replaces IFNAME by the name."""
 
 
 def chains(target: Target) -> bool:
-    """Whether the operator is known to take `metaPlugins`: 26.7 is new, so the file has to say that it is there."""
+    """Whether the operator supports `metaPlugins`: 26.7 is new, so the file must name this version."""
     return "networkOperator" in target.versions and target.since("networkOperator", CHAINING)
 
 
 def meta(fabric: Fabric) -> str:
-    """`metaPlugins`: plugins one after the other, without the brackets of a list."""
+    """`metaPlugins`: plugins in sequence, without the brackets of a list."""
     return ",\n".join(json_text(each).strip() for each in ROUTING) + "\n" if fabric.source_routing else ""
 
 
 def macvlan(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """In `bridge` mode, pods of one node reach each other too."""
+    """In `bridge` mode, pods of one node also reach each other."""
     for rail in fabric.rails:
         own = {"master": rail.device, "mode": "bridge", **non_empty(mtu=fabric.mtu)}
         config = {"type": "macvlan", **own}
@@ -185,14 +185,14 @@ def macvlan(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterat
 
 
 def host_device(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """The operator puts `nvidia.com/` before the resource's name."""
+    """The operator adds `nvidia.com/` before the resource's name."""
     for rail in fabric.rails:
         own = {"resourceName": rail.resource.rpartition("/")[2]}
         yield _attachment("HostDeviceNetwork", own, {"type": "host-device"}, fabric, rail, topology, target)
 
 
 def ipoib(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """These chain nothing, in any version."""
+    """These networks chain no plugins in any version."""
     for rail in fabric.rails:
         yield _network("IPoIBNetwork", {"master": rail.device}, fabric, rail, topology)
 
@@ -239,13 +239,13 @@ def _definition(config: dict[str, Any], fabric: Fabric, rail: Rail, topology: Cl
 SRIOV_API = "sriovnetwork.openshift.io/v1"
 OPENSHIFT = "openshift-sriov-network-operator"
 PRESENT = {"feature.node.kubernetes.io/pci-15b3.present": "true"}
-"""Nodes with a card of NVIDIA's, as Node Feature Discovery labels them."""
+"""Nodes with an NVIDIA network device, by the label of Node Feature Discovery."""
 
 VENDOR = "15b3"
 
 
 def sriov_namespace(fabric: Fabric, topology: ClusterTopology) -> str:
-    """Where the SR-IOV operator looks for its objects."""
+    """The namespace of the SR-IOV operator's objects."""
     return OPENSHIFT if topology.platform == "openshift" else operator_namespace(fabric)
 
 
@@ -279,14 +279,14 @@ def _policies(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> Iterator
 
 
 def functions(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> int:
-    """Virtual functions of each port: what the nodes offer of the resource, by the ports that it has; else 1."""
+    """Virtual functions of each port: the amount of the resource on the nodes divided by its ports, or 1."""
     ports = len({each.device or n for n, each in enumerate(fabric.rails) if each.resource == rail.resource})
     offered = [pool.node.resources.get(rail.resource, 0) // 1000 for pool in pools_of(topology, fabric.name)]
     return max(1, -(-max(offered, default=0) // ports))
 
 
 def selector(fabric: Fabric, rail: Rail) -> Mapping[str, Any]:
-    """The ports behind a resource: by name or PCI address, and by what kind of card they are."""
+    """The ports of a resource: by name or PCI address, and by kind of device."""
     ports = list(dict.fromkeys(each.device for each in fabric.rails if each.resource == rail.resource and each.device))
     named = [port for port in ports if ":" not in port]
     kind = non_empty(vendor=(*fabric.vendor_ids, VENDOR)[0], deviceID="".join(fabric.device_ids[:1]))
@@ -315,7 +315,7 @@ SPECTRUM_API = "spectrumx.nvidia.com/v1alpha2"
 
 
 def write_spectrum(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """One for each kind of node. Pods take the cards from the device plugin, so `draEnabled` is off."""
+    """One object for each kind of node. Pods get the devices from the device plugin, so `draEnabled` is off."""
     nodes = selectors_of(topology, fabric.name) or ({},)
     for number, labels in enumerate(nodes):
         yield {
@@ -347,21 +347,21 @@ def _rail(fabric: Fabric, rail: Rail, topology: ClusterTopology) -> dict[str, An
     return {**result, "ipam": own} if own else result
 
 
-# dranet: the DeviceClass that claim templates name. The driver publishes the cards by itself (dranet 1.4).
+# dranet: the DeviceClass that claim templates name. The driver publishes the devices itself (dranet 1.4).
 
 DRIVER = "dra.net"
 CLASS = "dranet"
 
 
 def api_version(target: Target) -> str:
-    """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
+    """`resource.k8s.io` is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
     if target.since("kubernetes", "1.34"):
         return "resource.k8s.io/v1"
     return "resource.k8s.io/v1beta2" if target.since("kubernetes", "1.33") else "resource.k8s.io/v1beta1"
 
 
 def write_device_class(fabric: Fabric, topology: ClusterTopology, target: Target) -> Iterator[Manifest]:
-    """Every card of the driver; what tells rails apart stands in the claims."""
+    """All devices of the driver. The claims distinguish the rails."""
     yield {
         "apiVersion": api_version(target),
         "kind": "DeviceClass",

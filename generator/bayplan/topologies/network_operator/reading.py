@@ -1,8 +1,8 @@
 """Fabrics from the objects of the Network Operator and of Multus, as `kubectl get ... -o yaml` prints them.
 
-MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks, networks of SR-IOV and Spectrum-X, or the
-NetworkAttachmentDefinitions that they become; with them the policies and pools that name the port of each rail, its
-resource and its addresses. Networks of one kind are the rails of one fabric.
+The objects are MacvlanNetworks, IPoIBNetworks, HostDeviceNetworks, networks of SR-IOV and Spectrum-X, or their
+NetworkAttachmentDefinitions. Policies and pools name the port, the resource and the addresses of each rail. Networks of
+one kind are the rails of one fabric.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENTRIES = {"rdmaSharedDevicePlugin": "configList", "sriovDevicePlugin": "resourc
 
 
 class Declared(NamedTuple):
-    """What is said of the networks of one fabric."""
+    """The networks of one fabric."""
 
     resources: Mapping[str, str] = {}  # by title of the network, as the next
     devices: Mapping[str, str] = {}
@@ -41,7 +41,7 @@ class Declared(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A resource that a plugin or a policy makes of some cards."""
+    """A resource that a plugin or a policy makes from some devices."""
 
     resource: str
     ports: tuple[str, ...] = ()
@@ -178,7 +178,7 @@ class Range(NamedTuple):
 def with_addresses(
     fabric: str, mine: Sequence[Network], rails: Sequence[Rail], objects: Sequence[Object], issues: list[Diagnostic]
 ) -> Addressed:
-    """The rails with what their networks say of addresses. Where these differ in more than subnets, T617 tells."""
+    """The rails with the addresses of their networks. T617 if these differ in more than subnets."""
     pools = {name(one): one for one in objects if group(one) == POOLS}
     ranges = [_range(each, pools) for each in mine]
     result = tuple(
@@ -194,8 +194,9 @@ def _common(mine: Sequence[Network], all_: Sequence[Ipam], issues: list[Diagnost
         names = {"kind": "type", "per_node": "addresses a node", "range_start": "first address"}
         names |= {"range_end": "last address"}
         what = listing([names.get(key, key) for key in differing], "and")
-        message = f"networks of one fabric differ in {what}; what {mine[0].title} has is taken"
-        issues.append(warning("T617", mine[0].ipam_route or mine[0].object.route, message, hint="compare them"))
+        message = f"networks of one fabric differ in {what}; bayplan uses that of {mine[0].title}"
+        route = mine[0].ipam_route or mine[0].object.route
+        issues.append(warning("T617", route, message, hint="make the networks equal, or correct the imported fabric"))
         if {"range_start", "range_end"} & {*differing}:
             first = first._replace(range_start="", range_end="")
     return first._replace(exclude=tuple(dict.fromkeys(each for one in all_ for each in one.exclude)))
@@ -238,7 +239,7 @@ def _pool(one: Object | None) -> Range:
 
 
 def _space(one: Object) -> str:
-    """Where the pool is, unless that is where the operator usually is."""
+    """The namespace of the pool, unless it is the operator's default."""
     space = namespace(one)
     return "" if space == NAMESPACE else space
 
@@ -286,11 +287,11 @@ MARKS = ("mellanox.com", "k8s.cni.cncf.io", "sriovnetwork.openshift.io", "spectr
 HINT = "give what `kubectl get macvlannetworks,hostdevicenetworks,ippools.nv-ipam.nvidia.com -A -o yaml` prints"
 LINKS = {"macvlan": "ethernet", "ipoib": "infiniband", "spectrumx": "ethernet"}
 ALONE = "rails"
-"""What the fabric is called where there is one."""
+"""The name of the fabric if there is only one."""
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds objects of these operators."""
+    """Whether the file has objects of these operators."""
     return any(mark in source.head for mark in MARKS) and any(
         group(each) in GROUPS for each in _objects(source) if isinstance(each.data, dict)
     )
@@ -301,7 +302,7 @@ def _objects(source: SourceFile) -> list[Object]:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """A fabric for each kind of network. Of nodes they say nothing, so the one pool has none."""
+    """A fabric for each kind of network, and one pool without nodes, because network objects do not name nodes."""
     objects = _objects(source)
     issues: list[Diagnostic] = list(_broken(objects))
     if has_errors(issues):
@@ -309,26 +310,26 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     listed = [*_distinct(networks(objects)), *_spectrum(objects)]
     fabrics = _fabrics(listed, objects, issues)
     if not fabrics:
-        issues.append(error("T616", source.at(), "there is no network in it that pods could be attached to", hint=HINT))
+        issues.append(error("T530", source.at(), "the file has no network for pods", hint=HINT))
         return Outcome(None, tuple(issues))
     topology = ClusterTopology("cluster", (Pool("nodes", NodeShape()),), fabrics=fabrics)
     return Outcome(Part(topology, source=source.name), tuple(issues))
 
 
 def _broken(objects: Sequence[Object]) -> Iterator[Diagnostic]:
-    """T616: texts in objects that are no JSON."""
+    """T530: strings in objects that are not valid JSON."""
     for one in objects:
         for path in (("spec", "ipam"), ("spec", "config")) if group(one) in GROUPS else ():
             content = text(one.data, *path)
             if content.strip() and not isinstance(parsed(content), dict):
                 route: Route = (*one.route, *path)
-                message = f"`{path[-1]}` of {title(one)} is no JSON"
-                yield error("T616", route, message, hint="`bayplan lint` says more of such objects")
+                message = f"`{path[-1]}` of {title(one)} is not a JSON object"
+                yield error("T530", route, message, hint="correct it; `bayplan lint` reports more about such objects")
 
 
 def _distinct(listed: Iterator[Network]) -> Iterator[Network]:
-    """An operator's object and the definition that it makes of it are one network: the first is taken that knows its
-    kind, definitions last."""
+    """The networks without duplicates. An operator's object and the definition that it creates are one network; the
+    operator's object wins."""
     kept: dict[tuple[str, str], Network] = {}
     for each in sorted(listed, key=lambda one: group(one.object) == MULTUS):
         before = kept.setdefault((each.namespace, each.name), each)
@@ -338,7 +339,7 @@ def _distinct(listed: Iterator[Network]) -> Iterator[Network]:
 
 
 def _spectrum(objects: Sequence[Object]) -> Iterator[Network]:
-    """The rails of Spectrum-X: their operator gives policy, network and resource one name."""
+    """The rails of Spectrum-X, whose operator gives policy, network and resource one name."""
     for one in objects:
         if group(one) != SPECTRUM or kind(one) != "SpectrumXRailPoolConfig":
             continue
@@ -377,9 +378,9 @@ def _fabrics(listed: Sequence[Network], objects: Sequence[Object], issues: list[
 
 
 def _unknown(one: Network) -> Diagnostic:
-    plugin = text(parsed(text(one.object.data, "spec", "config")), "type") or "a plugin that is not named"
-    message = f'network "{one.title}" is left out: {plugin} attaches pods to no fabric that is known here'
-    return info("T617", (*one.object.route, "spec"), message, hint="it may be a network for something else")
+    plugin = text(parsed(text(one.object.data, "spec", "config")), "type") or "without a type"
+    message = f'left out network "{one.title}": bayplan knows no kind of fabric for the plugin {plugin}'
+    return info("T617", (*one.object.route, "spec"), message, hint="no action needed if it is not a fabric for GPUs")
 
 
 def _names(kinds: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -426,19 +427,18 @@ def _fabric(
 def _open(
     name: str, kind_: str, mine: Sequence[Network], rails: Sequence[Rail], routed: Sequence[bool]
 ) -> Iterator[Diagnostic]:
-    """T617: what a workflow's pods would need and no object says."""
+    """T617: facts that a workflow's pods need and no object gives."""
     here: Route = mine[0].object.route
-    message = f'which RDMA devices the rails of fabric "{name}" have is not said'
-    yield info("T617", here, message, hint="add `hca:` to each rail, as `ibdev2netdev` or `rdma link` shows it")
+    message = f'the objects do not name the RDMA devices of the rails of fabric "{name}"'
+    yield info("T617", here, message, hint="add `hca:` to each rail; `ibdev2netdev` or `rdma link` shows it")
     lacking = [each.title for each, rail in zip(mine, rails, strict=True) if not rail.resource]
     if lacking:
-        message = f"no policy says by which resource pods get the cards of {listing(lacking, 'and', 3)}"
-        yield warning("T617", here, message, hint="give the NicClusterPolicy in the same file, or add `resource:`")
+        message = f"no policy names the resource for devices of {listing(lacking, 'and', 3)}"
+        yield warning("T617", here, message, hint="add the NicClusterPolicy to the same file, or add `resource:`")
     if any(routed) and not all(routed):
-        message = f'some networks of fabric "{name}" route by source, and others do not'
-        yield warning("T617", here, message, hint="chain the plugins tuning and sbr behind all of them")
+        message = f'only some networks of fabric "{name}" route by source'
+        yield warning("T617", here, message, hint="chain the plugins tuning and sbr after all of them")
     if kind_ == "sriov" and any(get(mapping(each.object.data, "spec"), "resourceName") for each in mine):
-        message = "the prefix of SR-IOV resources is set in their operator; nvidia.com is taken"
-        yield info(
-            "T617", here, message, hint="correct `resource:` if `kubectl get nodes` shows another, such as openshift.io"
-        )
+        message = "the SR-IOV operator sets the prefix of its resources; bayplan assumes nvidia.com"
+        hint = "correct `resource:` if `kubectl get nodes` shows another prefix, such as openshift.io"
+        yield info("T617", here, message, hint=hint)

@@ -1,7 +1,7 @@
-"""The parts of the NicClusterPolicy that a topology's fabrics need. There is one such object in a cluster, called
-nic-cluster-policy; applied on the server's side these parts go into it, and the rest of it stays.
+"""The parts of the NicClusterPolicy that a topology's fabrics need. A cluster has one such object with the name
+nic-cluster-policy. A server-side apply merges these parts into it and keeps the rest.
 
-The configurations of both device plugins are JSON texts (k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin
+The configurations of both device plugins are JSON strings (`k8s-rdma-shared-dev-plugin`, SR-IOV Network Device Plugin
 3.11; schemas of the Network Operator's webhook).
 """
 
@@ -23,7 +23,7 @@ from bayplan.topologies.network_operator import json_text as text
 
 POLICY = "nic-cluster-policy"
 SHARES = 63
-"""`rdmaHcaMax` where the file says none: what upstream's examples have."""
+"""The default of `rdmaHcaMax`, from upstream's examples."""
 
 SHARED_PREFIX = "rdma"
 LINKS = {"ethernet": "ether", "infiniband": "infiniband"}
@@ -54,7 +54,7 @@ def _plugin(image: str, key: str, entries: list[Any]) -> dict[str, Any]:
 
 
 def _secondary(topology: ClusterTopology) -> dict[str, Any]:
-    """Multus and its plugins. OpenShift brings its own; the plugin for IPoIB is in none of them."""
+    """Multus and its plugins. OpenShift has its own, without the plugin for IPoIB."""
     kinds = {each.kind for each in topology.fabrics.values()} & set(NETWORKED)
     own = kinds and topology.platform != "openshift"
     return non_empty(
@@ -65,18 +65,18 @@ def _secondary(topology: ClusterTopology) -> dict[str, Any]:
 
 
 def by_resource(fabric: Fabric) -> Iterator[Resource]:
-    """The resources of a fabric, each with its rails."""
+    """The resources of a fabric and the rails of each."""
     for name in dict.fromkeys(rail.resource for rail in fabric.rails if rail.resource):
         yield fabric, name, [rail for rail in fabric.rails if rail.resource == name]
 
 
 def shared(topology: ClusterTopology) -> list[Resource]:
-    """What the shared device plugin offers."""
+    """The resources of the shared device plugin."""
     return [each for fabric in topology.fabrics.values() if shares_verbs(fabric) for each in by_resource(fabric)]
 
 
 def exclusive(topology: ClusterTopology) -> list[Resource]:
-    """What the SR-IOV device plugin offers: cards, or functions of them that are there already."""
+    """The resources of the SR-IOV device plugin: devices, or their existing virtual functions."""
     fabrics = (each for each in topology.fabrics.values() if each.kind == "hostdevice")
     verbs = (each for each in topology.fabrics.values() if each.kind == "none" and not each.shared)
     return [each for fabric in (*fabrics, *verbs) for each in by_resource(fabric)]
@@ -110,8 +110,8 @@ def _exclusive(resource: Resource) -> dict[str, Any]:
 
 
 def _exclusive_selectors(fabric: Fabric, rails: Sequence[Rail]) -> Mapping[str, Any]:
-    """By PCI address a whole card; by a port's name its virtual functions, and never itself (GetPfName in
-    pkg/utils/utils.go is empty for what is no function)."""
+    """A PCI address selects a whole device. The name of a port selects only its virtual functions (GetPfName in
+    pkg/utils/utils.go is empty for other devices)."""
     ports = list(dict.fromkeys(rail.device for rail in rails if rail.device))
     return {
         "vendors": list(fabric.vendor_ids or (VENDOR,)),
@@ -133,7 +133,7 @@ RAIL_POOLS, GLOBAL = "26.4", "26.1"
 
 
 def judge(topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
-    """What the file would have to say first, and what the operator's version does not take: T613, T614, T615."""
+    """Facts that the file lacks, and fields that the operator's version does not support: T613, T614, T615."""
     issues = tuple(_judge_fabrics(topology, target))
     issues += () if has_errors(issues) else tuple(_collisions(topology, target))
     return issues if has_errors(issues) else (*issues, *_one_policy(topology, target), *_prefixes(topology))
@@ -143,8 +143,8 @@ def _judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagno
     for fabric in topology.fabrics.values():
         route: Route = (*FABRICS, fabric.name)
         if fabric.kind not in OURS:
-            message = f'whoever runs the cluster makes the networks of the {fabric.kind} fabric "{fabric.name}"'
-            yield info("T613", route, message, hint="nothing is written for it")
+            message = f'no objects for the {fabric.kind} fabric "{fabric.name}": the cloud creates its networks'
+            yield info("T613", route, message, hint="no action needed")
             continue
         if fabric.kind in NETWORKED:
             yield from _placed(fabric, topology, route)
@@ -156,45 +156,47 @@ def _judge_fabrics(topology: ClusterTopology, target: Target) -> Iterator[Diagno
 def _placed(fabric: Fabric, topology: ClusterTopology, route: Route) -> Iterator[Diagnostic]:
     for index, rail in enumerate(fabric.rails):
         if not network_of(rail, topology)[0]:
-            message = f'nobody says in which namespace the network "{rail.network}" is'
-            hint = f"write namespace/{rail.network}, or `defaults: {{namespace: ...}}`"
+            message = f'the namespace of the network "{rail.network}" is missing'
+            hint = f"write NAMESPACE/{rail.network}, or set `defaults: {{namespace: ...}}`"
             yield error("T613", (*route, "rails", index, "network"), message, hint=hint)
 
 
 def _ranges(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
     own = fabric.ipam
     if own.kind == "nv-ipam" and not own.per_node:
-        message = "nv-ipam needs the number of addresses that each node gets"
-        yield error("T613", (*route, "ipam"), message, hint="add `perNode:`, pods of a node on one rail and one more")
+        message = "nv-ipam needs the number of addresses for each node"
+        hint = "add `perNode:` with the number of pods of a node on one rail, plus one"
+        yield error("T613", (*route, "ipam"), message, hint=hint)
     for index, rail in enumerate(fabric.rails):
         if own.kind in RANGES and not rail.subnet:
             message = f"{own.kind} needs the subnet of the rail"
             yield error("T613", (*route, "rails", index), message, hint="add `subnet:`, such as 10.0.0.0/24")
     if own.kind == "host-local" and own.exclude:
-        yield warning("T613", (*route, "ipam", "exclude"), "host-local excludes nothing", hint="use `rangeStart`")
+        message = "host-local ignores `exclude`"
+        yield warning("T613", (*route, "ipam", "exclude"), message, hint="use `rangeStart` to keep addresses free")
     if not own.kind and any(rail.subnet for rail in fabric.rails):
-        message = f'the rails of fabric "{fabric.name}" have subnets, and nobody gives out their addresses'
+        message = f'the rails of fabric "{fabric.name}" have subnets, but no IPAM assigns their addresses'
         yield warning("T613", route, message, hint="add `ipam: {type: nv-ipam, perNode: 16}`")
 
 
 def _ports(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """Which port a rail is."""
+    """The ports of rails."""
     resources = {rail.resource for rail in fabric.rails}
     needed = fabric.kind in ("macvlan", "ipoib", "spectrumx")
     several = len(resources) > 1 and (fabric.kind in ("hostdevice", "sriov", "none") or shares_verbs(fabric))
     for index, rail in enumerate(fabric.rails):
         if not rail.device and (needed or several):
-            why = "" if needed else ", and several resources must be told apart"
-            message = f"nobody says which port of the nodes the rail is{why}"
+            why = "" if needed else ", which distinguishes the resources of the fabric"
+            message = f"the rail has no port{why}"
             hint = "add `device:`, the port's interface on the nodes, such as ens1f0np0"
             yield error("T613", (*route, "rails", index), message, hint=hint)
         elif ":" in rail.device and fabric.kind not in ("hostdevice", "sriov", "none"):
-            message = f"{fabric.kind} finds a port by the name of its interface, not by a PCI address"
-            yield error("T613", (*route, "rails", index, "device"), message, hint="such as ens1f0np0")
+            message = f"{fabric.kind} needs the name of an interface, not a PCI address"
+            yield error("T613", (*route, "rails", index, "device"), message, hint="write a name such as ens1f0np0")
     named = [n for n, rail in enumerate(fabric.rails) if rail.device and ":" not in rail.device]
     if named and fabric.kind in ("hostdevice", "none") and not fabric.shared:
-        message = f'"{fabric.rails[named[0]].device}" stands for the virtual functions of the port, not for the port'
-        hint = "where pods get whole ports, write PCI addresses: `device: 0000:1a:00.0`"
+        message = f'"{fabric.rails[named[0]].device}" selects the virtual functions of the port, and not the port'
+        hint = "if pods use whole ports, write PCI addresses: `device: 0000:1a:00.0`"
         yield info("T613", (*route, "rails", named[0], "device"), message, hint=hint)
     if fabric.kind == "spectrumx" and not fabric.mtu:
         yield error("T613", route, "rails of Spectrum-X need an MTU", hint="add `mtu: 9000`")
@@ -204,23 +206,23 @@ def _versions(fabric: Fabric, target: Target, route: Route) -> Iterator[Diagnost
     """T614."""
     release = target.versions.get("networkOperator", "")
     if fabric.kind == "spectrumx" and not target.since("networkOperator", RAIL_POOLS):
-        message = f"the Network Operator {release} has no SpectrumXRailPoolConfig; {RAIL_POOLS} is the first that has"
-        yield error("T614", (*route, "kind"), message, hint="upgrade, or describe the rails as the kind sriov")
+        message = f"the Network Operator {release} has no SpectrumXRailPoolConfig, which exists since {RAIL_POOLS}"
+        yield error("T614", (*route, "kind"), message, hint="upgrade the operator, or use the kind sriov")
     if fabric.source_routing and fabric.kind in ("macvlan", "hostdevice") and not chains(target):
-        which = f"the Network Operator {release} takes" if release else f"Network Operators before {CHAINING} take"
-        message = f"{which} no `metaPlugins`, so NetworkAttachmentDefinitions are written instead"
-        hint = f'they are what later ones make; with {CHAINING}, write `versions: {{networkOperator: "{CHAINING}"}}`'
+        which = f"the Network Operator {release} has" if release else f"Network Operators before {CHAINING} have"
+        message = f"{which} no `metaPlugins`, so bayplan writes NetworkAttachmentDefinitions instead"
+        hint = f'no action needed; for {CHAINING}, write `versions: {{networkOperator: "{CHAINING}"}}`'
         yield info("T614", (*route, "sourceRouting"), message, hint=hint)
 
 
 def _one_policy(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T615: the policy's parts lack what no topology knows."""
+    """T615: the policy's parts lack settings that are not in a topology."""
     if not any(write_policy(topology, target)):
         return
-    message = "the NicClusterPolicy has parts alone, without registry and version of their images"
-    hint = "`kubectl apply --server-side` puts them into the cluster's; there, `global` says registry and version"
+    message = "the NicClusterPolicy lacks the registry and version of its images"
+    hint = "merge it with `kubectl apply --server-side`; `global` of the cluster's policy has registry and version"
     if not target.since("networkOperator", GLOBAL):
-        hint = "add `repository` and `version` to each part, as in the policy that the cluster has"
+        hint = "add `repository` and `version` to each part, as in the cluster's policy"
     yield info("T615", ("topology", "spec", "fabrics"), message, hint=hint)
 
 
@@ -230,25 +232,27 @@ def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
         prefixes = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
         usual = "openshift.io" if topology.platform == "openshift" else "nvidia.com"
         if fabric.kind == "sriov" and prefixes != [usual]:
-            message = f"the SR-IOV operator calls its resources {usual}/..., and the file {listing(prefixes, 'and')}"
-            hint = f"set its `resourcePrefix` to {prefixes[0]}, or correct the rails' resources"
+            message = (
+                f'resources of the SR-IOV operator start with "{usual}", and in the file {listing(prefixes, "and")}'
+            )
+            hint = f"set `resourcePrefix` of the operator to {prefixes[0]}, or correct `resource` of the rails"
             yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
 
 
 def _collisions(topology: ClusterTopology, target: Target) -> Iterator[Diagnostic]:
-    """T613: two networks that want one object: some are cluster-scoped, and called like the network."""
+    """T613: two networks that need one object. Some objects are cluster-scoped and have the name of the network."""
     first: dict[tuple[str, str, str], Manifest] = {}
     for fabric, manifest in _networks(topology, target):
         key = _key(manifest)
         if first.setdefault(key, manifest) != manifest:
-            message = f'two networks would be the {key[0]} "{key[2]}"'
-            hint = "objects of networks are called like the network, whatever its namespace: rename one"
+            message = f'two networks need the same {key[0]} "{key[2]}"'
+            hint = "rename one: an object has the name of its network, without the namespace"
             yield error("T613", (*FABRICS, fabric.name), message, hint=hint)
 
 
-# The objects of a topology's fabrics, for those who set up the cluster's networks.
+# The objects of a topology's fabrics, which set up the networks of a cluster.
 #
-# Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), nvidia-k8s-ipam v1alpha1, SR-IOV Network
+# Network Operator 25.7 to 26.7 (api/v1alpha1, manifests/state-*-network), `nvidia-k8s-ipam` v1alpha1, SR-IOV Network
 # Operator v1, spectrum-x-operator v1alpha2, dranet 1.4.
 
 Write = Callable[[Fabric, ClusterTopology, Target], Iterator[Manifest]]
@@ -261,11 +265,11 @@ NETWORKS: Mapping[str, Write] = {
     "spectrumx": network_operator.write_spectrum,
     "dranet": network_operator.write_device_class,
 }
-"""Kind of fabric -> its networks. The others are the cloud's, or none."""
+"""Kind of fabric -> its networks. Other kinds have networks of the cloud, or no networks."""
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Manifest, ...]:
-    """The policy of the operator, pools of addresses, then networks. Each object once: rails may share them."""
+    """The policy of the operator, pools of addresses, then networks. Each object once, because rails can share them."""
     pools = (each for fabric in topology.fabrics.values() for each in network_operator.write_pools(fabric, topology))
     networks = (manifest for _, manifest in _networks(topology, target))
     return tuple({_key(each): each for each in (*write_policy(topology, target), *pools, *networks)}.values())

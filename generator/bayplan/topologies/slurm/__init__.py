@@ -21,7 +21,7 @@ _PAIR = re.compile(r'(\w+)\s*=\s*("[^"]*"|[^\s"]+|)\s*')
 
 
 class Line(NamedTuple):
-    """One line: its first key in lower case, all of its pairs, and what of it is no pair."""
+    """One line: its first key in lower case, its `key=value` pairs, and the rest of the line."""
 
     kind: str
     pairs: Mapping[str, str]
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def lines(text: str, at: Route) -> Iterator[Line]:
-    """Every line that says something."""
+    """Every line with content."""
     for number, whole in logical(text):
         pairs: dict[str, str] = {}
         end = 0
@@ -63,7 +63,7 @@ def logical(text: str) -> Iterator[tuple[int, str]]:
 
 LONGEST_NAME = 64
 DIGITS = 18
-"""At the end of a name: more overflow, and Slurm then calls it otherwise (Slurm 25.11, `src/common/hostlist.c`)."""
+"""Digits at the end of a name. Longer numbers overflow, so Slurm changes the name (25.11, `src/common/hostlist.c`)."""
 MOST_NODES = 65_536
 """MAX_SLURM_NODES (Slurm 25.11, `src/common/hostlist.h`)."""
 DEEPEST = 20
@@ -75,7 +75,7 @@ BLOCK, TREE, FLAT = "block", "tree", "flat"
 
 
 class Unit(NamedTuple):
-    """A block or a switch. `node_list` and `child_list` are hostlists as they were written."""
+    """A block or a switch."""
 
     name: str
     route: Route
@@ -95,7 +95,7 @@ class Network(NamedTuple):
 
 
 class Comments(NamedTuple):
-    """What comments say: the original names of units by topology, and the levels of a topology.
+    """The content of comments: the original names of units by topology, and the levels of a topology.
 
     Comments above the first topology are those of "".
     """
@@ -104,7 +104,7 @@ class Comments(NamedTuple):
     levels: Mapping[str, tuple[Level, ...]] = {}
 
     def original(self, topology: str, unit: str) -> str:
-        """What a unit is called where its name comes from; its name where no comment says it."""
+        """The name of a unit at its origin, or its own name if no comment gives it."""
         return self.names.get(topology, {}).get(unit) or self.names.get("", {}).get(unit, unit)
 
 
@@ -114,7 +114,7 @@ _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 
 
 def comments_of(text: str) -> Comments:
-    """The comments of a file that mean something: `# block1=<original name>`, as Topograph and bayplan write them."""
+    """The comments that Topograph and bayplan write: `# block1=<original name>` and the levels of a topology."""
     names: dict[str, dict[str, str]] = {}
     levels: dict[str, tuple[Level, ...]] = {}
     topology = ""
@@ -135,20 +135,20 @@ def _level(text: str) -> Level:
 
 
 def names_in(text: Any, route: Route, issues: list[Diagnostic]) -> tuple[str, ...]:
-    """The names of a hostlist; T470 or T477 where there is no reading it."""
+    """The names of a hostlist. T529 if it is truncated, T530 if it is not valid."""
     written = str(text)
     truncated = written.count("[") > written.count("]") or written.endswith(("...", "\u2026", ","))
     if truncated:
-        issues.append(error("T477", route, f'the list "{_end(written)}" is cut off', hint=UNCUT))
+        issues.append(error("T529", route, f'the list "{_end(written)}" is truncated', hint=UNCUT))
         return ()
     try:
         return hostlist.expand(written)
     except ValueError as reason:
-        issues.append(error("T470", route, f"the hostlist cannot be read: {reason}", hint=WRITE))
+        issues.append(error("T530", route, f"cannot read the hostlist: {reason}", hint=WRITE))
         return ()
 
 
-UNCUT = "SLURM_TOPO_LEN cuts the lines of `scontrol show topology`: unset it, or take `scontrol show topoconf`"
+UNCUT = "unset SLURM_TOPO_LEN, which truncates the lines of `scontrol show topology`, or use `scontrol show topoconf`"
 WRITE = 'write it like "n[01-18],login2"'
 
 
@@ -157,7 +157,7 @@ def _end(text: str) -> str:
 
 
 def check(network: Network) -> Iterator[Diagnostic]:
-    """What Slurm refuses, and what it takes and then does otherwise than it reads."""
+    """What Slurm refuses, and what Slurm accepts but handles differently."""
     yield from _names(network)
     yield from _two_places(network)
     yield from _sizes(network) if network.plugin == BLOCK else _tree(network)
@@ -167,48 +167,53 @@ def _names(network: Network) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for unit in network.units:
         if unit.name in seen:
-            yield error("T471", unit.route, f'"{unit.name}" is described twice; slurmctld stops at that', hint=RENAME)
+            message = f'"{unit.name}" is described twice; slurmctld does not start'
+            yield error("T502", unit.route, message, hint=RENAME)
         seen.add(unit.name)
         if len(unit.name) > LONGEST_NAME:
-            message = f'the name "{unit.name[:40]}..." has {len(unit.name)} characters; Slurm takes {LONGEST_NAME}'
-            yield error("T480", unit.route, message, hint="shorten it")
+            message = (
+                f'the name "{unit.name[:40]}..." has {len(unit.name)} characters; Slurm accepts at most {LONGEST_NAME}'
+            )
+            yield error("T480", unit.route, message, hint="shorten the name")
         elif len(unit.name) - len(unit.name.rstrip("0123456789")) > DIGITS:
-            message = f'the name "{unit.name}" ends in more than {DIGITS} digits, which Slurm reads as 64 bits'
-            yield warning("T480", unit.route, message, hint="put a letter or an underscore behind them")
+            message = f'the name "{unit.name}" ends in more than {DIGITS} digits, which overflow in Slurm'
+            yield warning("T480", unit.route, message, hint="add a letter or an underscore to its end")
     total = sum(len(unit.nodes) for unit in network.units)
     if total > MOST_NODES:
         message = f'topology "{network.name}" lists {total} nodes; a Slurm cluster has at most {MOST_NODES}'
-        yield error("T481", network.route, message, hint="split the cluster")
+        yield error("T480", network.route, message, hint="split the cluster")
 
 
-RENAME = "give each its own name"
+RENAME = "give each one its own name"
 
 
 def _two_places(network: Network) -> Iterator[Diagnostic]:
-    """Slurm takes the first block that lists a node, and only warns of a node on two leaf switches."""
+    """Slurm uses the first block that lists a node, and only warns about a node on two leaf switches."""
     yield from _spelt_alike(network)
     home: dict[str, str] = {}
     for unit in network.units:
         twice = [node for node in unit.nodes if home.setdefault(node, unit.name) != unit.name]
         if twice:
-            message = f'{len(twice)} nodes of "{unit.name}" are in "{home[twice[0]]}" too, such as "{twice[0]}"'
-            yield error("T474", unit.route, message, hint="a node hangs on one unit; merge the rails of a host")
+            message = (
+                f'"{home[twice[0]]}" and "{unit.name}" both list {count(len(twice), "node")}, such as "{twice[0]}"'
+            )
+            yield error("T474", unit.route, message, hint="list each node on one unit; merge the rails of a host")
 
 
 def _spelt_alike(network: Network) -> Iterator[Diagnostic]:
-    """T551: a node twice in one unit; T552: names that only upper and lower case tell apart."""
+    """T502: a node twice in one unit; T552: names that differ only in upper and lower case."""
     names: dict[str, str] = {}
     nodes: dict[str, str] = {}
     for unit in network.units:
         twice = [node for node, times in Counter(unit.nodes).items() if times > 1]
         if twice:
             message = f'"{unit.name}" lists {count(len(twice), "node")} twice, such as "{twice[0]}"'
-            yield error("T551", unit.route, message, hint="list each node once")
+            yield error("T502", unit.route, message, hint="list each node once")
         for spellings, listed in ((names, (unit.name,)), (nodes, unit.nodes)):
             other = next((name for name in listed if spellings.setdefault(name.lower(), name) != name), "")
             if other:
-                message = f'"{spellings[other.lower()]}" and "{other}" differ by upper and lower case only'
-                yield warning("T552", unit.route, message, hint="is one of the two misspelt?")
+                message = f'"{spellings[other.lower()]}" and "{other}" differ only in upper and lower case'
+                yield warning("T552", unit.route, message, hint="correct the one that is misspelt")
 
 
 def _sizes(network: Network) -> Iterator[Diagnostic]:
@@ -216,8 +221,11 @@ def _sizes(network: Network) -> Iterator[Diagnostic]:
     yield from wrong_sizes(sizes, network.route)
     for unit in filled if sizes else ():
         if len(unit.nodes) < sizes[0]:
-            message = f'block "{unit.name}" has {len(unit.nodes)} nodes, fewer than the planning size {sizes[0]}'
-            yield warning("T476", unit.route, message, hint="Slurm below 25.05 does not start with such a block")
+            message = (
+                f'block "{unit.name}" has {count(len(unit.nodes), "node")}, fewer than the planning size {sizes[0]}'
+            )
+            hint = f"complete the block, or lower the size {sizes[0]}: Slurm before 25.05 does not start"
+            yield warning("T476", unit.route, message, hint=hint)
 
 
 def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:
@@ -228,7 +236,8 @@ def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:
         times = size // base if base > 0 else 0
         if size <= 0 or size % base or times & (times - 1) or times.bit_length() - 1 > LEVELS:
             message = f"the block size {size} is not the base size {base} times a power of two up to 2^{LEVELS}"
-            yield error("T475", route, message, hint=f"such as {max(base, 1)}, {max(base, 1) * 2}, {max(base, 1) * 8}")
+            hint = f"use sizes such as {max(base, 1)}, {max(base, 1) * 2}, {max(base, 1) * 8}"
+            yield error("T475", route, message, hint=hint)
             return
 
 
@@ -237,15 +246,15 @@ def _tree(network: Network) -> Iterator[Diagnostic]:
     parent: dict[str, str] = {}
     for unit in network.units:
         if unit.nodes and unit.children:
-            message = f'switch "{unit.name}" has nodes and switches; Slurm then leaves out the switches'
-            yield error("T478", unit.route, message, hint="put the nodes on a leaf switch below it")
+            message = f'switch "{unit.name}" has nodes and switches; Slurm then ignores the switches'
+            yield error("T532", unit.route, message, hint="move the nodes to a leaf switch below it")
         for child in unit.children:
             if child not in units:
-                message = f'switch "{unit.name}" has the child "{child}", which is not described'
-                yield error("T472", unit.route, message, hint=f"add a line for {child}")
+                message = f'switch "{unit.name}" has the child "{child}", which no line describes'
+                yield error("T532", unit.route, message, hint=f"add a line for {child}, or correct the name")
             elif parent.setdefault(child, unit.name) != unit.name:
-                message = f'switch "{child}" hangs on "{parent[child]}" and on "{unit.name}"; Slurm keeps the last'
-                yield error("T484", unit.route, message, hint="merge the planes of switches with the same children")
+                message = f'switch "{child}" is below "{parent[child]}" and "{unit.name}"; Slurm keeps only the last'
+                yield error("T532", unit.route, message, hint="merge the switches that have the same children")
     yield from _circles(units, parent)
 
 
@@ -260,25 +269,26 @@ def _circles(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[D
         if last not in safe and last in parent:
             circle = [*path, parent[last]]
             shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
-            yield error("T473", unit.route, f"switches in a circle: {' < '.join(shown)}")
+            message = f"the switches form a circle: {' < '.join(shown)}"
+            yield error("T532", unit.route, message, hint="correct the children of one of these switches")
         safe |= path.keys()
     yield from _too_deep(units, parent)
 
 
 def _too_deep(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """T479 for the first switch that stands too deep."""
+    """T480 for the first switch that is too deep."""
     for name, unit in units.items():
         depth, above = 1, name
         while above in parent and depth <= DEEPEST:
             depth, above = depth + 1, parent[above]
         if depth > DEEPEST:
-            message = f'switch "{name}" stands {depth} levels deep or more; Slurm takes {DEEPEST}'
-            yield error("T479", unit.route, message)
+            message = f'switch "{name}" is at least {depth} levels deep; Slurm accepts {DEEPEST}'
+            yield error("T480", unit.route, message, hint="remove levels of switches")
             return
 
 
 def judged(networks: Iterable[Network], issues: Iterable[Diagnostic]) -> Outcome[tuple[Network, ...]]:
-    """The networks with all that is wrong with them; None where one cannot be had."""
+    """The networks with all their diagnostics; None if one has an error."""
     kept = tuple(networks)
     reported = (*issues, *(each for network in kept for each in check(network)))
     return Outcome(None if has_errors(reported) else kept, reported)

@@ -20,7 +20,7 @@ FILES: Mapping[str, str] = {
     "topology.conf": "topology_conf",
     "slurm.conf": "node_lines",
 }
-"""Key -> the module that reads what is under it. Slurm ignores a topology.conf beside a topology.yaml."""
+"""Key -> the module that reads its value. Slurm ignores a topology.conf next to a topology.yaml."""
 
 
 def sniff(source: SourceFile) -> bool:
@@ -39,13 +39,13 @@ def _held(source: SourceFile) -> Iterator[tuple[Route, str, str]]:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """What all of the files say. A slurm.conf without nodes is left out: their pods make these themselves."""
+    """The content of all files, merged. Ignores a slurm.conf without nodes: slurmd pods register nodes themselves."""
     held = list(_held(source))
     alone = len(held) == 1
     relevant = (each for each in held if alone or each[1] != "slurm.conf" or "nodename" in each[2].lower())
     read_all = [(at, _read(at, key, content, options)) for at, key, content in relevant]
     if not read_all:
-        return Outcome(None, (error("T560", source.at(), "there is no topology and no node in it", hint=HINT),))
+        return Outcome(None, (error("T530", source.at(), "the ConfigMap has no topology and no nodes", hint=HINT),))
     issues = tuple(each for _, outcome in read_all for each in outcome.diagnostics)
     parts = [
         outcome.value._replace(places=dict.fromkeys(outcome.value.places, at), source=source.name)
@@ -58,14 +58,14 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     return Outcome(result.value, (*issues, *result.diagnostics))
 
 
-HINT = "give a ConfigMap with topology.yaml, topology.conf or slurm.conf"
+HINT = "use a ConfigMap with a topology.yaml, topology.conf or slurm.conf"
 
 
 def _read(at: Route, key: str, content: str, options: ReadOptions) -> Outcome[Part]:
-    """What one file says, with all that is found at its key."""
+    """The content of one file. All diagnostics are at its key."""
     documents = read(key, content.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
     if key == "topology.yaml" and not documents:
-        return Outcome(None, (error("T485", at, "the topology.yaml is no YAML", hint=HINT),))
+        return Outcome(None, (error("T530", at, "the topology.yaml is not valid YAML", hint=HINT),))
     outcome: Outcome[Part] = import_module(f"bayplan.topologies.slurm.{FILES[key]}").new(
         SourceFile(key, content, documents), options
     )

@@ -1,8 +1,8 @@
 """Pools as blocks or switches of Slurm: names, sizes, and placeholders that keep the tree aligned.
 
-Slurm aggregates aligned runs of 2^k blocks in the order of the file (24.11 to 25.11, `block_record.c`), so a spine of
-six racks takes the place of eight: two empty blocks follow. Slurm 24.11 refuses empty blocks and blocks smaller than
-the base; there a level that would need them is no aggregated level.
+Slurm aggregates aligned runs of 2^k blocks in the order of the file (24.11 to 25.11, `block_record.c`). A spine with
+six racks therefore needs eight blocks, and two empty blocks follow it. Slurm 24.11 refuses empty blocks and blocks
+smaller than the base, so a level that would need them is not aggregated there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Path = tuple[str, ...]
 
 
 class LayoutUnit(NamedTuple):
-    """A block or switch to write. `original`: the path it stands for, where its name does not say it."""
+    """A block or switch to write. `original`: its path, if its name differs."""
 
     name: str
     nodes: Path = ()
@@ -30,7 +30,7 @@ class LayoutUnit(NamedTuple):
 
 
 class SlurmLayout(NamedTuple):
-    """One topology to write. `planned`: level -> the size of a block that is as large as its domains."""
+    """One topology to write. `planned`: level -> the block size that equals the size of its domains."""
 
     name: str
     plugin: str
@@ -38,7 +38,7 @@ class SlurmLayout(NamedTuple):
     sizes: tuple[int, ...] = ()
     planned: Mapping[str, int] = {}
     comments: tuple[str, ...] = ()
-    padded: frozenset[str] = frozenset()  # levels that only placeholders align
+    padded: frozenset[str] = frozenset()  # levels that need placeholders to be aligned
 
     @property
     def base(self) -> int:
@@ -47,7 +47,7 @@ class SlurmLayout(NamedTuple):
 
 
 def settings(topology: ClusterTopology, pool: str = "") -> Mapping[str, Any]:
-    """What the topology file says of Slurm, with what it says of one pool laid over it."""
+    """The Slurm settings of the topology file. Settings of the pool override the general ones."""
     own = topology.schedulers.get("slurm", {})
     return {**own, **own.get("pools", {}).get(pool, {})}
 
@@ -58,19 +58,19 @@ def plugin_of(topology: ClusterTopology, pool: Pool) -> str:
 
 
 class NameRule(NamedTuple):
-    """A pattern of node names, and what Slurm calls the nodes that it matches."""
+    """A pattern of node names, and the name in Slurm of the nodes that match it."""
 
     pattern: re.Pattern[str]
     name: str
 
 
 def name_rules(topology: ClusterTopology) -> tuple[NameRule, ...]:
-    """`schedulers.slurm.names`. re.error for a pattern that is none."""
+    """`schedulers.slurm.names`. re.error for an invalid pattern."""
     return tuple(NameRule(re.compile(each["from"]), each["to"]) for each in settings(topology).get("names", ()))
 
 
 def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
-    """What Slurm calls a node; its own name where no rule matches all of it."""
+    """Slurm's name of a node. It is the same name if no rule matches all of it."""
     for rule in rules:
         if match := rule.pattern.fullmatch(node):
             return match.expand(rule.name)
@@ -78,26 +78,26 @@ def slurm_name(node: str, rules: Iterable[NameRule]) -> str:
 
 
 def slurm_names(topology: ClusterTopology) -> dict[str, str]:
-    """What Slurm calls the nodes -> their names, where the file has rules for that."""
+    """Slurm's names of nodes -> their names. Empty if the file has no rules."""
     rules = name_rules(topology)
     return {slurm_name(node, rules): node for pool in topology.pools for node in pool.nodes()} if rules else {}
 
 
 def known_units(topology: ClusterTopology, pool: Pool) -> Mapping[str, str]:
-    """Path -> what Slurm calls the block or switch already. A name that changes is fatal to nodes that were saved with
-    it, so one that is known is kept."""
+    """Path -> the current name of the block or switch in Slurm. Slurm saves the names with its nodes and does not start
+    if one changes, so bayplan keeps known names."""
     units: Mapping[str, str] = settings(topology, pool.name).get("units", {})
     return units
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name of a unit can stand in all of Slurm's files and in ours: the schema says the same."""
+    """Whether a name of a unit is valid in all of Slurm's files and in bayplan's, by the same rule as the schema."""
     sound = len(name) <= LONGEST_NAME and name.isascii() and name.isprintable()
     return sound and not set(name) & set(' "#$,=[]\\')
 
 
 class Names:
-    """The names of units: those that are known, and new ones that are not taken."""
+    """The names of units: known names, and new names that are unique."""
 
     def __init__(self, known: Mapping[str, Mapping[str, str]]) -> None:
         self._known = known
@@ -108,7 +108,7 @@ class Names:
         return self._known[pool.name].get("/".join(path)) or self.free(path[-1])
 
     def free(self, text: str) -> str:
-        """A name like the text that no other unit has."""
+        """A unique name like the string."""
         name = free = unit_name(text)
         number = 1
         while free in self._taken:
@@ -119,7 +119,7 @@ class Names:
 
 
 def layouts(topology: ClusterTopology, target: Target) -> tuple[SlurmLayout, ...]:
-    """One for each pool: what a topology.yaml holds."""
+    """The layouts of a topology.yaml, one for each pool."""
     return tuple(layout(topology, pool, target) for pool in topology.pools)
 
 
@@ -137,17 +137,17 @@ def layout(topology: ClusterTopology, pool: Pool, target: Target) -> SlurmLayout
 
 
 def topology_name(topology: ClusterTopology, pool: Pool) -> str:
-    """The name given, else the pool's: names in Slurm need no more than to differ."""
+    """The name in the file, or the name of the pool. Slurm only requires that names differ."""
     own = topology.schedulers.get("slurm", {})
     shared = own.get("topology") if len(topology.pools) == 1 else None
     return str(own.get("pools", {}).get(pool.name, {}).get("topology") or shared or pool.name)
 
 
 def one_layout(topology: ClusterTopology, target: Target) -> SlurmLayout:
-    """What a topology.conf holds: one topology for all pools.
+    """The layout of a topology.conf: one topology for all pools.
 
-    Several pools share the base size and nothing above; a pool without levels is one block or switch, because Slurm
-    never uses nodes that its topology leaves out.
+    Several pools share only the base size. A pool without levels is one block or switch, because Slurm never uses nodes
+    that are not in its topology.
     """
     pool_layouts = layouts(topology, target)
     if len(pool_layouts) == 1 and pool_layouts[0].plugin != FLAT:
@@ -190,14 +190,14 @@ def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Targe
 
 
 def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:
-    """The `plan` of the finest level, else its largest domain; below 25.05 no block may be smaller."""
+    """The `plan` of the finest level, or the size of its largest domain. Before 25.05 no block can be smaller."""
     sizes = [len(row.nodes) for row in rows if row.nodes] or [1]
     planned = pool.levels[-1].plan if pool.levels else None
     return planned or (max(sizes) if placeholders else min(sizes))
 
 
 def siblings_together(domains: Iterable[Domain]) -> list[Domain]:
-    """The domains in file order, those of one parent together."""
+    """The domains in file order, with the domains of one parent together."""
     first: dict[Path, int] = {}
     listed = list(domains)
     for number, each in enumerate(listed):
@@ -207,7 +207,7 @@ def siblings_together(domains: Iterable[Domain]) -> list[Domain]:
 
 
 def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
-    """Level above the finest -> how many blocks each of its domains takes; and the levels that take placeholders."""
+    """Level above the finest -> number of blocks of each domain; and the levels that need placeholders."""
     slots: dict[str, int] = {}
     padded: set[str] = set()
     below = 1
@@ -226,7 +226,7 @@ def _slots(pool: Pool, rows: list[Domain]) -> tuple[dict[str, int], set[str]]:
 
 
 def _filler(before: Path, path: Path, slots: Mapping[str, int], result: int, names: Names) -> Iterator[LayoutUnit]:
-    """Empty blocks up to the boundary at which the outermost domain that begins here must begin."""
+    """Empty blocks up to the boundary where the outermost domain that starts here must start."""
     differ = next((n for n, (mine, theirs) in enumerate(zip(path, before, strict=True)) if mine != theirs), len(path))
     steps = list(slots.values())[::-1]  # coarse to fine
     missing = -result % steps[differ] if differ < len(steps) else 0
@@ -242,8 +242,8 @@ def _unit(name: str, path: Path, nodes: Path = (), children: Path = ()) -> Layou
 
 
 def unit_name(text: str) -> str:
-    """A name without what means something in a hostlist, and with no number of more than 18 digits at its end: Slurm
-    reads those as 64 bits (25.11, `hostlist.c`)."""
+    """A name without special characters of hostlists. It ends in at most 18 digits, because Slurm reads these as a
+    64-bit number (25.11, `hostlist.c`)."""
     name = re.sub(r"[^A-Za-z0-9_.-]", "-", text) or "unit"
     if len(name) > LONGEST_NAME - 4:
         name = f"{name[: LONGEST_NAME - 13]}-{crc32(text.encode()):08x}"
@@ -251,8 +251,8 @@ def unit_name(text: str) -> str:
 
 
 def _switches(pool: Pool, rules: tuple[NameRule, ...], units_of: Names, name: str) -> SlurmLayout:
-    """A switch for each domain, the leaves last; one above all where there are several at the top, because jobs never
-    span switches without a common one. Slurm takes no switch without anything below it."""
+    """A switch for each domain, the leaves last. If there are several at the top, one is above all, because jobs cannot
+    span switches without a common one. Slurm accepts no switch without children or nodes."""
     leaves = {row.path or (pool.name,): row for row in siblings_together(pool.domains) if row.nodes}
     names: dict[Path, str] = {}
     below: dict[Path, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Rules by which Slurm's names of nodes follow from Kubernetes' (`schedulers.slurm.names`), made from pairs of both."""
+"""Rules that turn Kubernetes' names of nodes into Slurm's (`schedulers.slurm.names`), derived from pairs of names."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Rule = Mapping[str, str]
 
 
 class Split(NamedTuple):
-    """A name as the texts around its numbers, and the numbers."""
+    """A name as the strings around its numbers, and the numbers."""
 
     texts: tuple[str, ...]
     numbers: tuple[str, ...]
 
 
 def rules(pairs: Mapping[str, str]) -> list[Rule] | None:
-    """Rules that make the second name of each pair out of the first; none where all are the same, None where a hundred
-    rules are too few."""
+    """Rules that turn the first name of each pair into the second: none if all are equal, None if 100 rules are too
+    few."""
     if all(name == other for name, other in pairs.items()):
         return []
     groups: dict[tuple[object, ...], list[Pair]] = {}
@@ -45,7 +45,7 @@ def rules(pairs: Mapping[str, str]) -> list[Rule] | None:
 
 
 def _hold(result: Sequence[Rule], pairs: Mapping[str, str]) -> bool:
-    """Whether these are all right, the first that matches a whole name counting."""
+    """Whether the rules give every second name. The first rule that matches a whole name applies."""
     if not 0 < len(result) <= MOST or any(len(text) > LONGEST for rule in result for text in rule.values()):
         return False
     compiled = [(re.compile(rule["from"]), rule["to"]) for rule in result]
@@ -66,12 +66,12 @@ def _explicit(pair: Pair) -> Rule:
 
 
 def _plain(text: str) -> str:
-    """The text as a pattern: names have letters, digits, dashes and dots."""
+    """A pattern for exactly this string: names have letters, digits, dashes and dots."""
     return text.replace(".", "[.]") if re.fullmatch("[A-Za-z0-9.-]*", text) else re.escape(text)
 
 
 def _rules(pairs: Sequence[Pair]) -> Iterator[Rule]:
-    """One rule for pairs that have their numbers at the same places, where it can be told which is which."""
+    """One rule for pairs with numbers at the same places, if each new number follows from one old number."""
     left = [_split(name) for name, _ in pairs]
     right = [_split(other) for _, other in pairs]
     columns = [[each.numbers[place] for each in left] for place in range(len(left[0].numbers))]
@@ -89,7 +89,7 @@ def _rules(pairs: Sequence[Pair]) -> Iterator[Rule]:
 
 
 def _source(varied: Sequence[Sequence[str]], numbers: Sequence[str]) -> str | None:
-    """What gives one number of the new names: always the same, or one of the old numbers, perhaps with zeros before."""
+    """The source of one number in the new names: a constant, or one of the old numbers, possibly with leading zeros."""
     if len(set(numbers)) == 1:
         return numbers[0]
     for place, column in enumerate(varied, 1):
@@ -100,7 +100,7 @@ def _source(varied: Sequence[Sequence[str]], numbers: Sequence[str]) -> str | No
 
 
 def _pattern(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
-    """The old names: numbers that are always the same stand for themselves."""
+    """The pattern of the old names. Numbers that never change are literal."""
     result = _plain(texts[0])
     for text, column in zip(texts[1:], columns, strict=True):
         length = f"{{{len(column[0])}}}" if len(column[0]) > 1 else ""
@@ -111,32 +111,31 @@ def _pattern(texts: Sequence[str], columns: Sequence[Sequence[str]]) -> str:
 # Aliases of Slurm's nodes: host names, addresses, and the names of the Kubernetes nodes.
 
 SLURM_NAME = "slinky.slurm.net/slurm-nodename"
-"""The label by which Slinky says what Slurm calls a node (slurm-bridge 1.3)."""
+"""The label in which Slinky writes Slurm's name of a node (slurm-bridge 1.3)."""
 
 
 class Listed(NamedTuple):
-    """A node, and what else it is called."""
+    """A node and its other names."""
 
     node: SourceNode
     aliases: tuple[str, ...] = ()
-    absent: bool = False  # declared in Slurm, and not there yet
+    absent: bool = False  # Slurm declares it, and it does not exist yet
     features: str = ""
     unknown: tuple[str, ...] = ()  # words of its state
 
 
 def paired(key: str, names: Sequence[str], line: Line, issues: list[Diagnostic]) -> tuple[str, ...]:
-    """The other names of the nodes of a line, one for each; none where all have the same."""
+    """The other names of the nodes of a line, one for each. None if all nodes share one name."""
     others = names_in(line.pairs[key], line.route, issues)
     if len(others) not in (1, len(names)) and names and others:
-        message = (
-            f"the line names {len(names)} nodes, and {len(others)} by {'NodeHostname' if 'host' in key else 'NodeAddr'}"
-        )
-        issues.append(error("T554", line.route, message, hint="list one for each node, in the same order"))
+        word = "NodeHostname" if "host" in key else "NodeAddr"
+        message = f"NodeName lists {len(names)} names, and {word} lists {len(others)}"
+        issues.append(error("T554", line.route, message, hint="list one name for each node, in the same order"))
     return others if len(others) == len(names) else ()
 
 
 def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tuple[str, str]]:
-    """Other name -> node, of those that mean one node."""
+    """Other name -> node, for names that mean one node."""
     names = {each.node.name for each in listed}
     owner: dict[str, str] = {}
     shared: dict[str, SourceNode] = {}
@@ -145,13 +144,13 @@ def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tupl
             if owner.setdefault(alias, each.node.name) != each.node.name or alias in names:
                 shared[alias] = each.node
     for alias, node in list(shared.items())[:1]:
-        message = f'{len(shared)} host names mean several nodes and join no other source, such as "{alias}"'
-        issues.append(warning("T554", node.route, message, hint="give each node a NodeHostname of its own"))
+        message = f'several nodes share one of {len(shared)} host names, such as "{alias}"; these join no other source'
+        issues.append(warning("T554", node.route, message, hint="give each node its own NodeHostname"))
     yield from ((alias, name) for alias, name in owner.items() if alias not in shared)
 
 
 def in_kubernetes(aliases: Mapping[str, str], nodes: Iterable[str]) -> dict[str, str]:
-    """Slurm's name -> that of Kubernetes, for nodes that Slurm knows by their hosts; domains may be left out."""
+    """Slurm's name -> Kubernetes' name, for nodes whose hosts Slurm knows, with or without DNS domains."""
     own = set(aliases.values())
     short = grouped((node.partition(".")[0], node) for node in nodes)
     whole = {node: node for node in nodes} | {name: held[0] for name, held in short.items() if len(held) == 1}
@@ -162,7 +161,7 @@ def in_kubernetes(aliases: Mapping[str, str], nodes: Iterable[str]) -> dict[str,
 def renamed(
     part: Part, nodes: Mapping[str, Mapping[str, str]], own: Mapping[str, str], at: Route, issues: list[Diagnostic]
 ) -> Part:
-    """The part with the names of Kubernetes, and rules for those of Slurm. `own`: what the source says of them."""
+    """The part with the names of Kubernetes, and rules for the names of Slurm. `own`: the source's pairs of both."""
     held = [node for pool in part.topology.pools for node in pool.nodes()]
     pairs = _in_slurm(held, nodes) or {node: name for name, node in own.items()}
     names = {name: node for node, name in pairs.items()}
@@ -173,8 +172,8 @@ def renamed(
     pools = tuple(pool.renamed(names) for pool in part.topology.pools)
     result = rules({**{node: node for node in (*nodes, *held) if node not in names}, **pairs})
     if result is None:
-        message = f"the names of {len(pairs)} nodes in Slurm follow no rule from those in Kubernetes"
-        hint = "write `schedulers.slurm.names` by hand before anything is written for Slurm"
+        message = f"no rule leads from the names of {len(pairs)} nodes in Kubernetes to their names in Slurm"
+        hint = "write `schedulers.slurm.names` by hand before you export to Slurm"
         issues.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
     slurm = {**part.topology.schedulers.get("slurm", {}), **({"names": result} if result else {})}
     schedulers = {**part.topology.schedulers, **({"slurm": slurm} if slurm else {})}
@@ -183,7 +182,7 @@ def renamed(
 
 
 def _in_slurm(names: Iterable[str], nodes: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Kubernetes' name -> Slurm's, of all nodes alike whatever the source: by Slinky's label, or without domains."""
+    """Kubernetes' name -> Slurm's name, for the nodes of every source: by Slinky's label, or without DNS domains."""
     labelled = {node: own[SLURM_NAME] for node, own in nodes.items() if own.get(SLURM_NAME)}
     times = Counter(node.partition(".")[0] for node in nodes)
     short = {node: name for node in nodes if times[name := node.partition(".")[0]] == 1 and name != node}

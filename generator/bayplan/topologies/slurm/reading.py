@@ -1,4 +1,4 @@
-"""Slurm's blocks and switches -> a cluster topology: one pool for each topology, levels with labels to fill in."""
+"""Slurm's blocks and switches as a cluster topology: one pool for each topology, with placeholder labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
-from bayplan.core.phrases import count
+from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
@@ -27,16 +27,16 @@ LONGEST = 63
 
 
 class Tree(NamedTuple):
-    """What one topology comes to: levels, coarse to fine, and its domains."""
+    """One topology as levels, coarse to fine, and domains."""
 
     levels: tuple[Level, ...]
     domains: tuple[Domain, ...]
     base: int = 0
-    units: Mapping[str, str] = {}  # path -> name in Slurm, where the path does not say it
+    units: Mapping[str, str] = {}  # path -> name in Slurm, if the path does not give it
 
 
 def part(read: Outcome[tuple[Network, ...]], source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """What was read of a file of Slurm's, as its part of a cluster."""
+    """The content of a file of Slurm as a part of a cluster topology."""
     if read.value is None:
         return Outcome(None, read.diagnostics)
     result = _part(read.value, comments_of(source.text), source, options)
@@ -44,7 +44,7 @@ def part(read: Outcome[tuple[Network, ...]], source: SourceFile, options: ReadOp
 
 
 def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The pools of Slurm's topologies; the place of a node is that of its block or leaf switch."""
+    """The pools of Slurm's topologies. The place of a node is its block or leaf switch."""
     part = native.part(_topology(networks, comments, source.name), source, options)
     if part.value is None:
         return part
@@ -55,7 +55,7 @@ def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, o
 
 
 def _topology(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
-    """A pool for each network; its findings are notes on what the file could not say."""
+    """A pool for each network. The diagnostics report what the file does not give."""
     issues: list[Diagnostic] = []
     pools: list[Pool] = []
     settings: dict[str, dict[str, Any]] = {}
@@ -81,12 +81,12 @@ def _pool(name: str, tree: Tree) -> Pool:
 
 
 def _word(text: str) -> str:
-    """A name as Kubernetes takes it."""
+    """A valid name in Kubernetes."""
     return re.sub(r"[^a-z0-9-]+", "-", text.lower()).strip("-")[:63].strip("-")
 
 
 def label_value(text: str) -> str:
-    """A value as node labels take it. What is longer ends in a hash, so that values which differ stay apart."""
+    """A valid label value. Longer values end in a hash, so that different values stay different."""
     result = re.sub(r"[^A-Za-z0-9_.-]", "-", text).strip("-_.") or "none"
     return result if len(result) <= LONGEST else f"{result[: LONGEST - 9].rstrip('-_.')}-{crc32(text.encode()):08x}"
 
@@ -94,37 +94,38 @@ def label_value(text: str) -> str:
 def _unlabelled(network: Network, tree: Tree) -> Iterator[Diagnostic]:
     made_up = [f'"{level.label}"' for level in tree.levels if level.apply]
     if made_up:
-        message = f'Slurm knows no node labels: topology "{network.name}" has {", ".join(made_up)} in their place'
-        hint = "write the labels that your nodes carry, or give them these: `topology export --to node-labels`"
+        message = f'Slurm does not know node labels; topology "{network.name}" uses placeholders: {", ".join(made_up)}'
+        hint = "write the labels of your nodes, or set these labels with `topology export --to node-labels`"
         yield info("T482", network.route, message, hint=hint)
 
 
 def _changed(network: Network, comments: Comments) -> Iterator[Diagnostic]:
-    """T563: names that are no label values, and those that meet others thereby."""
+    """T536: names that are not valid label values, and names that become equal to others."""
     result: dict[Path, Path] = {}
     changed: list[tuple[str, Unit]] = []
     for unit in network.units:
         path = tuple(comments.original(network.name, unit.name).split("/"))
         short = tuple(map(label_value, path))
         if result.setdefault(short, path) != path:
-            message = f'"{"/".join(result[short])}" and "{"/".join(path)}" would both become "{"/".join(short)}"'
-            yield error("T563", unit.route, message, hint="rename one of the two")
+            message = f'"{"/".join(result[short])}" and "{"/".join(path)}" both become "{"/".join(short)}"'
+            yield error("T536", unit.route, message, hint="rename one of the two")
         elif short != path:
             changed.append(("/".join(path), unit))
     if changed:
         name, unit = changed[0]
-        message = f'{count(len(changed), "name")} changed to be a label value, such as "{name}"'
-        yield info("T563", unit.route, message, hint=LABEL_VALUES)
+        message = f'changed {count(len(changed), "name")} to a valid label value, such as "{name}"'
+        yield info("T536", unit.route, message, hint=LABEL_VALUES)
 
 
 def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
-    """Blocks by the paths that comments name, else below the blocks that Slurm aggregates."""
+    """Blocks by the paths in comments, or below the blocks that Slurm aggregates."""
     filled = [unit for unit in network.units if unit.nodes]
     empty = [unit.name for unit in network.units if not unit.nodes]
     if empty:
         named = f"{', '.join(empty[:4])}{', ...' if len(empty) > 4 else ''}"
-        message = f"{count(len(empty), 'empty block')} {'is' if len(empty) == 1 else 'are'} left out: {named}"
-        issues.append(info("T487", network.route, message, hint="`topology export` makes them again where they align"))
+        message = f"left out {count(len(empty), 'empty block')}: {named}"
+        hint = "no action needed: `topology export` adds empty blocks again to align others"
+        issues.append(info("T533", network.route, message, hint=hint))
     base = network.sizes[0] if network.sizes else max((len(unit.nodes) for unit in filled[:1]), default=0)
     levels = comments.levels.get(network.name, ())
     paths = {
@@ -138,7 +139,7 @@ def _blocks(network: Network, comments: Comments, issues: list[Diagnostic]) -> T
 
 
 def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -> Iterator[Diagnostic]:
-    """T565: runs of blocks that Slurm plans together, which cut domains that comments name."""
+    """T510: runs of blocks that Slurm plans together, and that divide domains in comments."""
     units = network.units
     for size in sorted(set(network.sizes))[1:]:
         count = size // network.sizes[0]
@@ -148,20 +149,22 @@ def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -
             parted = next((run for run in runs if _cuts(run, whole, depth, paths)), None)
             if parted:
                 ends = f'"{parted[0].name}" to "{parted[-1].name}"'
-                message = f'{ends} are planned together as {size} nodes, across a "{level.name}"'
-                hint = f"put empty blocks behind its last one, so that the next begins at a multiple of {count} blocks"
-                yield warning("T565", parted[0].route, message, hint=hint)
+                message = f'Slurm plans {ends} together as {size} nodes, across the boundary of a "{level.name}"'
+                hint = (
+                    f'add empty blocks after the last one of each "{level.name}" to fill a multiple of {count} blocks'
+                )
+                yield warning("T510", parted[0].route, message, hint=hint)
                 return
 
 
 def _cuts(run: Sequence[Unit], whole: Mapping[Path, int], depth: int, paths: Mapping[str, Path]) -> bool:
-    """Whether a run holds parts of several domains."""
+    """Whether a run divides domains."""
     held = Counter(paths[unit.name][:depth] for unit in run if unit.name in paths)
     return len(held) > 1 and any(number < whole[path] for path, number in held.items())
 
 
 def _aggregated(network: Network, comments: Comments, base: int) -> Tree:
-    """Each larger planning size as a level; its domains are called after their first block."""
+    """Each larger planning size as a level. The first block gives a domain its name."""
     above = [size // base for size in sorted(set(network.sizes), reverse=True) if size > base and base]
     useful = [count for count in above if count < len(network.units)]
     names = [label_value(comments.original(network.name, unit.name)) for unit in network.units]
@@ -177,12 +180,12 @@ def _aggregated(network: Network, comments: Comments, base: int) -> Tree:
 
 
 def _units(named: Iterable[tuple[Path, str]]) -> dict[str, str]:
-    """Names that an export would not find by itself."""
+    """Names that an export would not derive from the paths."""
     return {"/".join(path): name for path, name in named if unit_name(path[-1]) != name and is_safe_name(name)}
 
 
 def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tree:
-    """Every path from a top switch to a leaf. A leaf less deep than others repeats its name."""
+    """Every path from a top switch to a leaf. A leaf at a smaller depth than others repeats its name."""
     by_name = {unit.name: unit for unit in network.units}
     parent = {child: unit.name for unit in network.units for child in unit.children}
     leaves = [unit for unit in network.units if unit.nodes]
@@ -190,9 +193,9 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
     depth = max((len(path) for path in paths.values()), default=1)
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
-        message = f'{len(shallow)} leaf switches stand less deep than others, such as "{shallow[0]}"'
-        hint = "the missing switches above them are called like the leaf; give such nodes a pool of their own"
-        issues.append(warning("T486", network.route, message, hint=hint))
+        message = f"leaf switches have fewer switches above them than others: {listing(shallow, 'and', 3)}"
+        hint = "bayplan repeats the leaf's name for the missing levels; a separate pool for such nodes is better"
+        issues.append(warning("T534", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
     tops = {path[0] for path in paths.values()}
     if levels and depth == len(levels) + 1 and len(tops) == 1 and tops.pop().endswith("-all"):
@@ -209,12 +212,12 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
 
 
 def at_depth(path: Path, depth: int) -> Path:
-    """A path of that depth, its leaf repeated."""
+    """A path of that depth, which repeats its leaf."""
     return (*path[:-1], *(path[-1:] * (depth - len(path) + 1)))
 
 
 def _in_order(network: Network, by_name: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[Unit]:
-    """The switches depth first from the tops, children as listed."""
+    """The switches depth first from the tops, with children in their order."""
     waiting = [unit.name for unit in reversed(network.units) if unit.name not in parent]
     while waiting:
         unit = by_name[waiting.pop()]

@@ -1,9 +1,9 @@
-"""Slinky's annotation of Nodes: where slurm-operator tells each slurmd that it stands (slurm-operator 1.0 to 1.3).
+"""Slinky's annotation of Nodes: the place that slurm-operator gives to each slurmd (slurm-operator 1.0 to 1.3).
 
 `topology.slinky.slurm.net/spec: gb200:rack-1` becomes `slurmd --conf Topology=gb200:rack-1`: the name of the topology
-and the unit, for a tree the whole way from the top switch (Topograph 1.0, `pkg/translate/yaml.go`). Names are those of
-the topology.yaml that `--to slurm` writes. Nodes of a flat topology get none: an empty value breaks their registration
-(slurm-operator#261).
+and the unit; for a tree, the whole path from the top switch (Topograph 1.0, `pkg/translate/yaml.go`). The names are
+equal to those in the topology.yaml that `--to slurm` writes. Nodes of a flat topology get no annotation, because an
+empty value breaks their registration (slurm-operator#261).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANNOTATION = "topology.slinky.slurm.net/spec"
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
-    """The nodes of each unit, with their place in the topologies that Slurm is given."""
+    """The nodes of each unit, with their place in Slurm's topologies."""
     shared = None if target.since("slurm", "25.05") else one_layout(topology, target)
     pool_layouts = (shared,) * len(topology.pools) if shared else layouts(topology, target)
     return tuple(
@@ -29,7 +29,7 @@ def write(topology: ClusterTopology, target: Target) -> tuple[Many, ...]:
 
 
 def _nodes(topology: ClusterTopology, pool: Pool, layout: SlurmLayout) -> Iterator[Many]:
-    """The Kubernetes nodes, which Slurm may call otherwise."""
+    """The Kubernetes nodes. Slurm can have other names for them."""
     rules = name_rules(topology)
     places = _places(layout)
     for domain in pool.domains:
@@ -42,6 +42,6 @@ def _nodes(topology: ClusterTopology, pool: Pool, layout: SlurmLayout) -> Iterat
 
 
 def _places(layout: SlurmLayout) -> Mapping[str, str]:
-    """First node of a unit -> the unit below the switches above it. A domain is one unit."""
+    """First node of a unit -> the path of the unit from its top switch. A domain is one unit."""
     above = {child: unit.name for unit in layout.units for child in unit.children}
     return {unit.nodes[0]: ":".join(upwards(unit.name, above)) for unit in layout.units if unit.nodes}

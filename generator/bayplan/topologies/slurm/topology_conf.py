@@ -31,7 +31,7 @@ KEYS: Mapping[str, frozenset[str]] = {
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the first line that says something is one of Slurm's."""
+    """Whether the first line with content describes switches or blocks."""
     declared = (line for line in source.head.split("\n") if line.strip() and not line.lstrip().startswith("#"))
     return bool(_FIRST.match(next(declared, "")))
 
@@ -48,23 +48,22 @@ def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, .
     start: Route = (*at, AT, 1, 1)
     blocks = [line for line in listed if line.kind != "switchname"]
     if blocks and len(blocks) < len(listed):
-        issues.append(
-            error("T470", start, "blocks and switches in one topology.conf; Slurm reads one kind", hint=APART)
-        )
+        message = "the topology.conf has both blocks and switches; Slurm reads one kind"
+        issues.append(error("T530", start, message, hint=APART))
     if not listed and not issues:
-        issues.append(error("T470", start, "there is no block and no switch in it", hint="give it a topology.conf"))
+        issues.append(error("T530", start, "the file has no block and no switch", hint="use a topology.conf"))
     network = _blocks(listed, start, issues) if blocks else _switches(listed, start, issues)
     return judged((network,), issues)
 
 
-APART = "describe the two as topologies of a topology.yaml (Slurm 25.05)"
+APART = "write them as two topologies of a topology.yaml (Slurm 25.05)"
 
 
 def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
     for line in lines(text, at):
         if line.rest or not line.kind:
-            message = f'"{line.rest[:40]}" is no Key=Value'
-            issues.append(error("T470", line.route, message, hint="see man topology.conf"))
+            message = f'"{line.rest[:40]}" is not Key=Value'
+            issues.append(error("T530", line.route, message, hint="see man topology.conf"))
         else:
             yield line
 
@@ -72,16 +71,16 @@ def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
 def _known(line: Line, issues: list[Diagnostic]) -> bool:
     if line.kind not in KEYS:
         kinds = "SwitchName, BlockName and BlockSizes"
-        issues.append(error("T470", line.route, f'a line with "{line.kind}"; bayplan reads {kinds}', hint=ELSE))
+        message = f'bayplan does not read lines of "{line.kind}", only {kinds}'
+        issues.append(error("T530", line.route, message, hint=UNREAD))
         return False
     if strange := sorted(set(line.pairs) - KEYS[line.kind] - {line.kind}):
-        issues.append(
-            error("T470", line.route, f'a line of {line.kind} has no key "{strange[0]}"', hint="leave it out")
-        )
+        message = f'a line of {line.kind} cannot have the key "{strange[0]}"'
+        issues.append(error("T530", line.route, message, hint="remove the key"))
     return True
 
 
-ELSE = "rings and toruses are not read; include other files by hand"
+UNREAD = "remove rings and toruses, and put the lines of included files into this file"
 
 
 def _blocks(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Network:
@@ -94,7 +93,7 @@ def _blocks(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Netwo
             sizes = _numbers(line.pairs["blocksizes"], line.route, issues)
             continue
         if shown and "blocksize" not in line.pairs:
-            issues.append(error("T477", line.route, "the line ends before its BlockSize", hint=UNCUT))
+            issues.append(error("T529", line.route, "the line is truncated before its BlockSize", hint=UNCUT))
         planned |= set(_numbers(line.pairs.get("blocksize", ""), line.route, issues))
         nodes = names_in(line.pairs.get("nodes", ""), line.route, issues)
         if line.kind == "blockname":
@@ -106,12 +105,13 @@ def _numbers(text: str, route: Route, issues: list[Diagnostic]) -> tuple[int, ..
     parts = [part.strip() for part in text.split(",") if part.strip()]
     wrong = [part for part in parts if not part.isdecimal() or len(part) > 9]
     if wrong:
-        issues.append(error("T475", route, f'the block size "{wrong[0][:40]}" is not a number'))
+        message = f'the block size "{wrong[0][:40]}" is not an integer'
+        issues.append(error("T475", route, message, hint="write sizes such as 18,36,72"))
     return tuple(int(part) for part in parts if part not in wrong)
 
 
 def _switches(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Network:
-    """With `Level=`, as scontrol prints it, the nodes of an upper switch are those of the switches below."""
+    """With `Level=`, as scontrol prints it, an upper switch lists the nodes of the switches below it."""
     units: list[Unit] = []
     below: dict[str, frozenset[str]] = {}
     for line in listed:
@@ -128,7 +128,7 @@ def _switches(listed: list[Line], start: Route, issues: list[Diagnostic]) -> Net
 
 
 def _incomplete(network: Network, below: Mapping[str, frozenset[str]]) -> Iterator[Diagnostic]:
-    """An upper switch of scontrol that lists other nodes than its children: some line was cut."""
+    """T529: an upper switch in scontrol's output lists other nodes than its children, so a line is truncated."""
     by_name = {unit.name: unit for unit in network.units}
     for unit in network.units:
         children = [by_name[child] for child in unit.children if child in by_name]
@@ -136,12 +136,14 @@ def _incomplete(network: Network, below: Mapping[str, frozenset[str]]) -> Iterat
             continue
         held = frozenset().union(*(below.get(child.name, frozenset(child.nodes)) for child in children))
         if below[unit.name] and held != below[unit.name]:
-            message = f'switch "{unit.name}" lists {len(below[unit.name])} nodes, its switches {len(held)}'
-            yield error("T477", unit.route, f"{message}: a line is cut off", hint=UNCUT)
+            message = (
+                f'switch "{unit.name}" lists {len(below[unit.name])} nodes, and the switches below it list {len(held)}'
+            )
+            yield error("T529", unit.route, f"{message}: a line is truncated", hint=UNCUT)
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """One topology.conf. It holds one topology: pools of unlike levels share its blocks or switches."""
+    """One topology.conf with one topology: pools with different levels share its blocks or switches."""
     return (File(FILE, "".join(f"{line}\n" for line in _written(topology, one_layout(topology, target)))),)
 
 

@@ -1,6 +1,6 @@
 """Slurm's topology.yaml (25.05 and later), and what `scontrol show topoconf` prints.
 
-A list of topologies of which each has one of block, tree, flat (`man topology.yaml`, Slurm 25.05 to 25.11).
+A list of topologies. Each one is a block, a tree or flat (`man topology.yaml`, Slurm 25.05 to 25.11).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from bayplan.topologies.slurm.layout import SlurmLayout, layouts
 
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
-SHAPE = "see man topology.yaml: a list of topologies, each with one of block, tree and flat"
+SHAPE = "write a list of topologies, each with one of block, tree and flat; see man topology.yaml"
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is a list of topologies, or one."""
+    """Whether the document is a list of topologies, or one topology."""
     data = source.documents[0].data if source.documents else None
     each = data[0] if isinstance(data, list) and data else data
     return isinstance(each, dict) and "topology" in each and any(kind in each for kind in KINDS)
@@ -33,34 +33,34 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """One pool for each topology."""
     data = source.documents[0].data if source.documents else None
     if len(source.documents) > 1:
-        message = "there is a second document in the file; Slurm reads one, so it is not known which counts"
-        return Outcome(None, (error("T485", source.at(1), message, hint="write all topologies into one list"),))
+        message = "the file has a second document; Slurm reads only one"
+        return Outcome(None, (error("T530", source.at(1), message, hint="put all topologies into one list"),))
     return reading.part(networks(data, source.at()), source, options)
 
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
-    """Every topology of the file that bayplan can hold."""
+    """Every topology of the file that bayplan supports."""
     issues: list[Diagnostic] = []
     listed = [((*top, number), each) for number, each in enumerate(data)] if isinstance(data, list) else [(top, data)]
     result = [network for route, each in listed for network in _network(each, route, issues)]
     names = [network.name for network in result]
     for network in result:
         if names.count(network.name) > 1 and network is not result[names.index(network.name)]:
-            issues.append(
-                error("T471", network.route, f'two topologies are called "{network.name}"', hint="rename one")
-            )
+            message = f'two topologies have the name "{network.name}"'
+            issues.append(error("T502", network.route, message, hint="rename one of them"))
     return judged(result, issues)
 
 
 def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Network]:
     if not isinstance(data, dict) or not isinstance(data.get("topology"), str):
-        issues.append(error("T485", route, "this is no topology: a mapping with its name under `topology`", hint=SHAPE))
+        message = "a topology must be a mapping with its name under `topology`"
+        issues.append(error("T530", route, message, hint=SHAPE))
         return
     kinds = [kind for kind in KINDS if data.get(kind) not in (None, False)]
     strange = sorted(set(map(str, data)) - {*KINDS, "topology", "cluster_default"})
     if strange or len(kinds) != 1:
-        fault = f'has no key "{strange[0]}"' if strange else f"is one of {', '.join(KINDS)}, not {len(kinds)} of them"
-        issues.append(error("T485", route, f"a topology {fault}", hint=SHAPE))
+        fault = f'cannot have the key "{strange[0]}"' if strange else f"must have one of {', '.join(KINDS)}"
+        issues.append(error("T530", route, f"a topology {fault}", hint=SHAPE))
         return
     kind, default = kinds[0], bool(data.get("cluster_default", False))
     if kind in (BLOCK, TREE):
@@ -69,12 +69,12 @@ def _network(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[Netw
             make = _blocks if kind == BLOCK else _switches
             yield make(Network(data["topology"], kind, route, default=default), body, issues)
         else:
-            issues.append(error("T485", (*route, kind), f"`{kind}` is a mapping", hint=SHAPE))
+            issues.append(error("T530", (*route, kind), f"`{kind}` must be a mapping", hint=SHAPE))
     elif kind == FLAT:
-        issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it names no nodes', hint=ADD))
+        issues.append(warning("T483", route, f'topology "{data["topology"]}" is flat: it lists no nodes', hint=ADD))
     else:
-        message = f'topology "{data["topology"]}" is a {kind}, which bayplan does not read'
-        issues.append(error("T483", route, message, hint="leave it out of the file to import"))
+        message = f'topology "{data["topology"]}" is of the kind {kind}, which bayplan does not support'
+        issues.append(error("T483", route, message, hint="remove it from the file to import"))
 
 
 ADD = "add its pool by hand"
@@ -85,7 +85,7 @@ def _blocks(network: Network, body: Mapping[str, Any], issues: list[Diagnostic])
     sizes = body.get("block_sizes") or []
     wrong = not isinstance(sizes, list) or any(type(size) is not int for size in sizes)
     if wrong:
-        issues.append(error("T475", (*route, "block_sizes"), "`block_sizes` is a list of numbers", hint=SHAPE))
+        issues.append(error("T475", (*route, "block_sizes"), "`block_sizes` must be a list of integers", hint=SHAPE))
     units = tuple(_units(body.get("blocks"), (*route, "blocks"), ("block", "", "nodes"), issues))
     return network._replace(units=units, sizes=() if wrong else tuple(sizes))
 
@@ -96,17 +96,17 @@ def _switches(network: Network, body: Mapping[str, Any], issues: list[Diagnostic
 
 
 def _units(data: Any, route: Route, keys: tuple[str, str, str], issues: list[Diagnostic]) -> Iterator[Unit]:
-    """Slurm takes one mapping for a list of one."""
+    """The entries of a list. Slurm treats one mapping as a list with one entry."""
     name, children, nodes = keys
     listed = [data] if isinstance(data, dict) else data
     if not isinstance(listed, list) or not listed:
-        issues.append(error("T485", route, f"here stands a list with a {name} in each entry", hint=SHAPE))
+        issues.append(error("T530", route, f"this must be a list with a {name} in each entry", hint=SHAPE))
         return
     for number, each in enumerate(listed):
         at = (*route, number) if isinstance(data, list) else route
         if not isinstance(each, dict) or not isinstance(each.get(name), str | int) or not set(each) <= set(keys):
             expected = ", ".join(filter(None, keys))
-            issues.append(error("T485", at, f"an entry is a mapping with the keys {expected}", hint=SHAPE))
+            issues.append(error("T530", at, f"an entry must be a mapping with the keys {expected}", hint=SHAPE))
             continue
         below = names_in(each[children], (*at, children), issues) if each.get(children) else ()
         held = names_in(each[nodes], (*at, nodes), issues) if each.get(nodes) else ()
@@ -140,5 +140,5 @@ def _body(layout: SlurmLayout) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """Names hold no character that would need more than quotes."""
+    """The text in quotes. No name has a character that needs escaping."""
     return f'"{text}"'

@@ -1,6 +1,6 @@
-"""Labels and annotations of Topograph, and those that bayplan adds so that its files can be imported (Topograph 1.0).
+"""Labels and annotations of Topograph, and bayplan's own, which a later import reads back (Topograph 1.0).
 
-Tiers are counted from the nodes up, whatever the depth (docs/reference/node-labels.md).
+Topograph counts tiers from the nodes up, at every depth (docs/reference/node-labels.md).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayplan.topologies.fabric_managers import LevelNames, RenamedNames, Row, le
 from bayplan.topologies.grouping import PLACEHOLDER, dns_label
 
 TIERS = 20
-"""Tiers that a source may have: a fabric has three or four, and Slurm takes no more."""
+"""The most tiers of a source: a fabric has three or four, and Slurm accepts no more than this."""
 DOMAIN, SUB_DOMAIN = "domain", "sub-domain"
 DOMAIN_LABEL = "accelerator.topograph.run/domain"
 SUB_DOMAIN_LABEL = "accelerator.topograph.run/sub-domain"
@@ -27,7 +27,7 @@ SUB_DOMAIN_NOTE = "accelerator.topology.test/sub-domain"
 POOL, LEVELS = "bayplan.dev/pool", "bayplan.dev/levels"
 LEAVES, NVLINK = "bayplan.dev/leaves", "bayplan.dev/nvlink-domain"
 INSTANCE = "i-"
-"""What Topograph puts before a model's node for the instance it simulates."""
+"""Topograph's prefix for the simulated instance of a model's node."""
 
 GROUPS: Mapping[str, Level] = {
     DOMAIN: Level(DOMAIN, DOMAIN_LABEL, nvlink=True, apply=True),
@@ -39,30 +39,30 @@ WORDS = LevelNames(
 
 
 def words(options: ReadOptions) -> LevelNames:
-    """With the levels that --level names: labels of nodes that are no switches."""
+    """The level names, with the levels of --level, which are labels of nodes and not switches."""
     return WORDS._replace(groups={**GROUPS, **{each.label: each for each in options.levels}})
 
 
 def groups(labels: Mapping[str, str], domain: str, sub_domain: str, options: ReadOptions) -> dict[str, str]:
-    """What holds nodes besides switches."""
+    """The domains of nodes besides switches."""
     held = {DOMAIN: domain, SUB_DOMAIN: sub_domain if domain else ""}
     held |= {each.label: labels.get(each.label, "") for each in options.levels}
     return {key: each for key, each in held.items() if each}
 
 
 def strings(data: Any) -> dict[str, str]:
-    """A mapping of texts, without what is none. Numbers are texts to Topograph."""
+    """The strings of a mapping. Topograph treats integers as strings."""
     result = data if isinstance(data, dict) else {}
     return {key: shown(each) for key, each in result.items() if isinstance(key, str) and shown(each)}
 
 
 def shown(data: Any) -> str:
-    """A text or a whole number as text; else nothing."""
+    """A string, or an integer as string; otherwise empty."""
     return data if isinstance(data, str) else str(data) if type(data) is int else ""
 
 
 def applied(label: str) -> bool:
-    """Whether a label is one that nodes get from such a file."""
+    """Whether nodes get this label from such a file."""
     return label.startswith((f"{PLACEHOLDER}/", "fabric.topograph.run/", "accelerator.topograph.run/"))
 
 
@@ -80,7 +80,7 @@ def _marks(each: Level) -> Iterator[str]:
 
 
 def read_levels(text: str) -> tuple[Level, ...]:
-    """The levels of such a line; none where somebody has changed it to something else."""
+    """The levels of such a line; none if the line is not valid."""
     result: list[Level] = []
     for each in text.split():
         head, *marks = each.split(",")
@@ -100,7 +100,7 @@ def read_levels(text: str) -> tuple[Level, ...]:
 
 
 def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> Row:
-    """A row as bayplan wrote it, where its file still holds together: switches are what the labels say."""
+    """A row as bayplan wrote it, if the switches in the file still match the labels."""
     own = read_levels(levels)
     values = tuple(labels.get(each.label, "") for each in own)
     if not row.pool or len(own) != len(row.switches) or any(value(each) != each for each in values):
@@ -110,12 +110,12 @@ def known(row: Row, levels: str, labels: Mapping[str, str], partition: str) -> R
 
 
 def level(name: str, label: str) -> Level:
-    """The level of a label that a file names."""
+    """The level of a label in a file."""
     return Level(dns_label(name) or dns_label(label.rpartition("/")[2]) or "level", label, apply=applied(label))
 
 
 class Nodes:
-    """Names of nodes as Topograph has them, and as Kubernetes does."""
+    """Names of nodes in Topograph and in Kubernetes."""
 
     def __init__(self) -> None:
         self.aliases: dict[str, str] = {}
@@ -125,7 +125,7 @@ class Nodes:
         self._renamed = RenamedNames("node name", [])
 
     def take(self, name: str, route: Route) -> str:
-        """The node of that name; empty where it can be none."""
+        """The node with that name; empty if the name is not valid."""
         node = node_name(name)
         if not node:
             self.invalid.append(name)
@@ -138,7 +138,9 @@ class Nodes:
     def reported(self, at: Route) -> Iterator[Diagnostic]:
         """T536, T537."""
         yield from self._renamed.reported(at)
-        yield from left_out("T537", self.invalid, "names that no node can have", at, "correct them in the source")
+        yield from left_out(
+            "T537", self.invalid, "name", "that Kubernetes does not accept for nodes", at, "correct them in the source"
+        )
 
 
 def part(
@@ -155,24 +157,24 @@ def part(
 
 
 def _not_host(each: Level) -> Level:
-    """No level may be called like the host."""
+    """The level, renamed if it has the name of the host level."""
     return each._replace(name="host-group") if each.name == "host" else each
 
 
 def wanted(labels: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
-    """Those labels that are asked for."""
+    """The labels with these keys."""
     return {key: labels[key] for key in keys if key in labels}
 
 
 # The switches that both formats write. Nodes keep their labels, so that a cluster simulated from them has the labels of
-# the levels. Annotations and labels of `bayplan.dev` hold what a later import reads back.
+# the levels. A later import reads back the annotations and labels of `bayplan.dev`.
 
 Key = tuple[tuple[str, str], ...]
-"""A switch: label and value of each level from the coarsest one down. Pools share the switches that agree in all."""
+"""A switch: label and value of each level from the coarsest one down. Pools share switches with equal keys."""
 
 
 def switches(topology: ClusterTopology) -> dict[Key, dict[Key, None]]:
-    """Every domain of every level with those right below it, coarse ones first in each line."""
+    """Every domain of every level with the domains directly below it, coarse domains first."""
     children: dict[Key, dict[Key, None]] = {}
     for pool in topology.pools:
         for domain in pool.domains:
@@ -185,7 +187,7 @@ def switches(topology: ClusterTopology) -> dict[Key, dict[Key, None]]:
 
 
 def switch_names(keys: Iterable[Key]) -> dict[Key, str]:
-    """A switch is called like its domain; where several would be, by the whole path."""
+    """The name of a switch: the name of its domain, or the whole path if several domains have that name."""
     listed = list(keys)
     plain = Counter(key[-1][1] for key in listed)
     result = {key: key[-1][1] if plain[key[-1][1]] == 1 else ".".join(value for _, value in key) for key in listed}
@@ -197,11 +199,11 @@ def switch_names(keys: Iterable[Key]) -> dict[Key, str]:
 
 
 def domain_key(pool: Pool, domain: Domain) -> Key:
-    """The switch that the nodes of a domain hang on."""
+    """The switch of the nodes of a domain."""
     return tuple(zip((level.label for level in pool.levels), domain.path, strict=False))
 
 
 def nvlink_partition(pool: Pool, domain: Domain, names: Mapping[Key, str]) -> str:
-    """The NVLink partition, where the pool has a level for it."""
+    """The NVLink partition, if the pool has a level for it."""
     depth = next((n for n, level in enumerate(pool.levels, 1) if level.nvlink), 0)
     return domain.nvlink_domain or names[domain_key(pool, domain)[:depth]] if depth else ""

@@ -1,6 +1,6 @@
 """The answer of Topograph's graph engine: `{instances: [{id, network_layers, labels}]}` (1.0, docs/engines/graph.md).
 
-`network_layers` begins with the switch that is closest to the node. `labels` are the node's.
+`network_layers` starts with the switch that is closest to the node. `labels` are the labels of the node.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bayplan.topologies.topograph import DOMAIN_LABEL, NVLINK, POOL, SUB_DOMAIN_
 FILE = "topology.json"
 _SNIFF = re.compile(r'\s*\{\s*"instances"\s*:\s*\[')
 _LAYERS = re.compile(r'"(?:network_layers|labels)"')
-SHAPE = "see Topograph's docs/engines/graph.md: {instances: [{id, network_layers: [closest first], labels: {}}]}"
+SHAPE = "write {instances: [{id, network_layers: [closest first], labels: {}}]}; see Topograph's docs/engines/graph.md"
 
 
 class Instance(NamedTuple):
@@ -38,7 +38,7 @@ class Instance(NamedTuple):
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it begins with instances that have layers or labels."""
+    """Whether the file starts with instances that have layers or labels."""
     return bool(_SNIFF.match(source.head) and _LAYERS.search(source.head))
 
 
@@ -52,7 +52,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         return Outcome(None, tuple(issues))
     instances = list(_instances(data, at, nodes, issues))
     if not instances and not has_errors(issues):
-        issues.append(error("T530", at, "there are no instances in it", hint=SHAPE))
+        issues.append(error("T530", at, "the file has no instances", hint=SHAPE))
     if options.labels:
         nodes.labels |= {each.node: topograph.wanted(each.labels, options.labels) for each in instances}
     own = any(POOL in each.labels for each in instances)
@@ -74,20 +74,21 @@ def _instances(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> 
             or not all(map(shown, layers))
             or len(layers) > TIERS
         ):
-            issues.append(error("T530", route, f"this is no instance with an id and up to {TIERS} layers", hint=SHAPE))
+            issues.append(error("T530", route, f"an instance must have an id and at most {TIERS} layers", hint=SHAPE))
             continue
         name = shown(each["id"])
         node = nodes.take(name, route)
         if node in seen:
-            notes = (Note("the first is here", seen[node]),)
-            issues.append(error("T531", route, f'instance "{name}" is listed twice', notes=notes, hint="remove one"))
+            notes = (Note("the first one is here", seen[node]),)
+            message = f'instance "{name}" is listed twice'
+            issues.append(error("T502", route, message, notes=notes, hint="remove one of them"))
         elif node:
             seen[node] = route
             yield Instance(node, tuple(map(shown, reversed(layers))), strings(get(each, "labels")), route)
 
 
 def _rows(instances: list[Instance], pools: Mapping[str, str], options: ReadOptions) -> Iterator[Row]:
-    """One row for all instances that hang alike; of the tiers, those that labels of the nodes name."""
+    """One row for all instances in one place, with the tiers that labels of the nodes name."""
     kinds = grouped(((each.labels.get(POOL, ""), len(each.layers)), each) for each in instances)
     for (pool, depth), own in kinds.items():
         levels = _named(own, depth)
@@ -105,7 +106,7 @@ def _rows(instances: list[Instance], pools: Mapping[str, str], options: ReadOpti
 
 
 def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
-    """The level of each tier, where every tier is a label of the nodes too: the same nodes have the same value."""
+    """The level of each tier, if every tier is also a label of the nodes with the same values."""
     keys = dict.fromkeys(
         key for key in instances[0].labels if key not in (POOL, NVLINK, DOMAIN_LABEL, SUB_DOMAIN_LABEL)
     )
@@ -120,18 +121,18 @@ def _named(instances: list[Instance], depth: int) -> tuple[Level, ...]:
 
 
 def _unique(instances: list[Instance], n: int, key: str) -> str:
-    """Values that repeat have switches that are called by their paths."""
+    """The uniqueness of a level: switches of repeated values have their paths as names."""
     return "global" if all(each.layers[n] == each.labels[key] for each in instances) else "parent"
 
 
 def _same(each: Instance, n: int, key: str) -> bool:
-    """A layer is called like the label's value, or like the values from the top down to it, joined by dots."""
+    """Whether the name of a layer is the label's value, or the values from the top down to it, joined by dots."""
     own = each.labels.get(key, "")
     return bool(own) and (each.layers[n] == own or each.layers[n].endswith(f".{own}"))
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """Every node with the switches above it and its labels, an instance a line."""
+    """Every node with the switches above it and its labels, one instance on each line."""
     names = topograph.switch_names(topograph.switches(topology))
     lines = (
         json.dumps({"id": node, "network_layers": layers, "labels": labels})

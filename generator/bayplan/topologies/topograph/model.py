@@ -1,7 +1,7 @@
 """Topograph's model file: switches above blocks of nodes (Topograph 0.5 and 1.0, docs/modeling.md, pkg/models).
 
 `switches`: name -> child switches, labels, annotations; `blocks`: nodes, their switch, labels, annotations. Blocks
-inherit labels and annotations from their switches, and their own win. A leaf switch needs no entry of its own.
+inherit labels and annotations from their switches and can override them. A leaf switch does not need its own entry.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LIST = re.compile(r"([^\[\]]*)(\[[^\[\]]*\])?")
 
 
 class Switch(NamedTuple):
-    """A switch as it is described, or only referred to."""
+    """A switch with an entry, or only a reference to it."""
 
     name: str
     labels: Mapping[str, str]
@@ -56,33 +56,33 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     if len(source.documents) > 1:
-        hint = "import one, or put the switches and blocks of both into one"
-        issues.append(error("T530", source.at(1), "a second document in the file; a model is one", hint=hint))
+        hint = "put the switches and blocks of both into one document, or import one of them"
+        issues.append(error("T530", source.at(1), "the file has a second document; a model is one", hint=hint))
     switches = dict(_switches(data, at, issues))
     parent = _parents(switches, issues)
     nodes = Nodes()
     rows = [] if has_errors(issues) else list(_rows(data, at, switches, parent, nodes, options, issues))
     if not rows and not has_errors(issues):
-        hint = "the nodes stand under `blocks`; a file of switches alone is cut off"
-        issues.append(error("T530", at, "the model describes no nodes", hint=hint))
+        hint = "list the nodes under `blocks`; a file with only switches is truncated"
+        issues.append(error("T530", at, "the model has no nodes", hint=hint))
     if not has_errors(issues):
         issues += (*_empty(switches, rows), *roots(rows, start))
     return topograph.part(source, options, rows, nodes, issues, start)
 
 
 def _switches(data: Any, at: Route, issues: list[Diagnostic]) -> Iterator[tuple[str, Switch]]:
-    """Those described, then those that are only somebody's children."""
+    """Switches with an entry, then switches that are only children of others."""
     listed = get(data, "switches")
     if listed is not None and not isinstance(listed, dict):
-        issues.append(
-            error("T530", (*at, "switches"), "`switches` is a mapping of switches by their names", hint=SHAPE)
-        )
+        message = "`switches` must be a mapping of switches by their names"
+        issues.append(error("T530", (*at, "switches"), message, hint=SHAPE))
     result: dict[str, Switch] = {}
     for name, each in mapping(data, "switches").items():
         route = (*at, "switches", name)
         children = get(each, "switches") or []
         if not isinstance(each, dict) or not isinstance(children, list) or not all(map(shown, children)):
-            issues.append(error("T530", route, f'switch "{name}" is no mapping with a list of `switches`', hint=SHAPE))
+            message = f'switch "{name}" must be a mapping with a list of `switches`'
+            issues.append(error("T530", route, message, hint=SHAPE))
             continue
         notes = strings(each.get("annotations"))
         result[name] = Switch(name, strings(each.get("labels")), notes, tuple(map(shown, children)), route)
@@ -92,18 +92,18 @@ def _switches(data: Any, at: Route, issues: list[Diagnostic]) -> Iterator[tuple[
         yield child, Switch(child, {}, {}, (), (*each.route, "switches", each.children.index(child)))
 
 
-SHAPE = "see Topograph's docs/modeling.md: switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]"
+SHAPE = "write switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]; see Topograph's docs/modeling.md"
 
 
 def _parents(switches: Mapping[str, Switch], issues: list[Diagnostic]) -> dict[str, str]:
-    """The switch above each; T532 for two, and for circles."""
+    """The switch above each switch. T532 for two parents, and for circles."""
     parent: dict[str, str] = {}
     for each in switches.values():
         for child in each.children:
             if parent.setdefault(child, each.name) != each.name:
-                message = f'switch "{child}" hangs below "{parent[child]}" and below "{each.name}"'
-                notes = (Note("the other one", switches[parent[child]].route),)
-                hint = "Topograph takes one parent: merge switches with the same children into one"
+                message = f'switch "{child}" is below "{parent[child]}" and "{each.name}"'
+                notes = (Note("the other parent is here", switches[parent[child]].route),)
+                hint = "merge switches with the same children into one: Topograph accepts one parent"
                 issues.append(error("T532", (*each.route, "switches"), message, notes=notes, hint=hint))
     issues += _circles(switches, parent)
     return parent
@@ -118,8 +118,8 @@ def _circles(switches: Mapping[str, Switch], parent: Mapping[str, str]) -> Itera
             name = parent[name]
         if name in path:
             names = list(path)[list(path).index(name) :]
-            message = f"switches in a circle: {some([*names, name], 8)}"
-            yield error("T532", switches[name].route, message, hint="a switch cannot stand below itself")
+            message = f"the switches form a circle: {some([*names, name], 8)}"
+            yield error("T532", switches[name].route, message, hint="correct the children of one of these switches")
         sound |= path.keys()
 
 
@@ -133,19 +133,19 @@ def _rows(
     issues: list[Diagnostic],
 ) -> Iterator[Row]:
     if not isinstance(get(data, "blocks") or [], list):
-        issues.append(error("T530", (*at, "blocks"), "`blocks` is a list", hint=SHAPE))
+        issues.append(error("T530", (*at, "blocks"), "`blocks` must be a list", hint=SHAPE))
     seen: dict[str, Route] = {}
     for number, each in enumerate(items(data, "blocks")):
         route = (*at, "blocks", number)
         switch = shown(get(each, "switch"))
         if not isinstance(each, dict) or (switch and switch not in switches):
-            why = f'the block hangs on "{switch}", which is no switch' if switch else "this is no block"
+            why = f'the block names the unknown switch "{switch}"' if switch else "a block must be a mapping"
             issues.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
             continue
         path = _path(switch, parent) if switch else []
         if len(path) > TIERS:
-            message = f'switch "{switch}" stands more than {TIERS} levels deep'
-            issues.append(error("T532", route, message, hint="leave out switches that have one switch below them"))
+            message = f'switch "{switch}" is more than {TIERS} levels deep'
+            issues.append(error("T532", route, message, hint="remove switches that have only one switch below them"))
             continue
         named = list(_names(each.get("nodes"), (*route, "nodes"), issues))
         own = tuple(_taken(named, route, nodes, seen, issues))
@@ -175,7 +175,7 @@ def _leaves(notes: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _path(name: str, parent: Mapping[str, str]) -> list[str]:
-    """The switches from the top; of a deeper one than there may be, the lowest."""
+    """The switches from the top, or the lowest of them if the path is too deep."""
     path = [name]
     while path[-1] in parent and len(path) <= TIERS:
         path.append(parent[path[-1]])
@@ -183,48 +183,49 @@ def _path(name: str, parent: Mapping[str, str]) -> list[str]:
 
 
 def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
-    """The names in a list of hostlists, each with one bracket, at its end (Topograph 1.0, internal/cluset)."""
+    """The names in a list of hostlists. Each one has one bracket, at its end (Topograph 1.0, internal/cluset)."""
     if not isinstance(data, list) or not data:
-        issues.append(error("T530", route, "a block lists one node or more under `nodes`", hint=SHAPE))
+        issues.append(error("T530", route, "a block must list at least one node under `nodes`", hint=SHAPE))
         return
     for number, each in enumerate(data):
         written = shown(each)
         match = _LIST.fullmatch(written)
         try:
             if not match or not written or set(" ,\t\n") & set(match[1]):
-                raise ValueError("Topograph takes names with one bracket, at the end, such as n[01-18]")
+                raise ValueError("Topograph accepts only one bracket, at the end, as in n[01-18]")
             yield from hostlist.expand(written)
         except ValueError as reason:
-            hint = "write each list of its own as an entry"
-            issues.append(error("T548", (*route, number), f'"{written[:60]}" cannot be read: {reason}', hint=hint))
+            hint = "write each list as a separate entry"
+            message = f'cannot read the hostlist "{written[:60]}": {reason}'
+            issues.append(error("T414", (*route, number), message, hint=hint))
 
 
 def _taken(
     names: list[str], route: Route, nodes: Nodes, seen: dict[str, Route], issues: list[Diagnostic]
 ) -> Iterator[str]:
-    """Nodes by name; T531 for one that is there already."""
+    """Nodes by name. T502 for a second one with the same name."""
     for name in names:
         node = nodes.take(name, route)
         if not node:
             continue
         if node in seen:
-            notes = (Note("the first is here", seen[node]),)
-            hint = "a node belongs to one block; names are compared in lower case"
-            issues.append(error("T531", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
+            notes = (Note("the first one is here", seen[node]),)
+            hint = "remove one of them; names are equal if they differ only in case"
+            issues.append(error("T502", (*route, "nodes"), f'node "{name}" is listed twice', notes=notes, hint=hint))
             continue
         seen[node] = route
         yield node
 
 
 def _empty(switches: Mapping[str, Switch], rows: list[Row]) -> Iterator[Diagnostic]:
-    """T533: switches that nothing hangs on."""
+    """T533: switches without nodes."""
     used = {name for row in rows for name in row.switches}
     empty = [each for each in switches.values() if each.name not in used and not each.children]
     if empty:
         names = some([each.name for each in empty])
-        message = f"{len(empty)} switches without nodes are left out: {names}"
+        message = f"left out switches without nodes: {names}"
         route = empty[0].route if empty[0].route[-1] != empty[0].name else (*empty[0].route, KEY)
-        yield warning("T533", route, message, hint="is the file whole? A block that was cut off looks the same")
+        yield warning("T533", route, message, hint="check that the file is complete: a missing block looks the same")
 
 
 FILE = "model.yaml"
@@ -232,7 +233,7 @@ _SNIFF = re.compile(r'^(?:\{\s*)?"?(?:switches|blocks)"?\s*:(?:\s|$)', re.MULTIL
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it is a mapping of switches and blocks."""
+    """Whether the file is a mapping of switches and blocks."""
     if not _SNIFF.search(source.head):
         return False
     data = source.documents[0].data if source.documents else None
@@ -240,7 +241,7 @@ def sniff(source: SourceFile) -> bool:
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """A model file with one block for each domain. Strings are written as JSON has them, which is YAML as well."""
+    """A model file with one block for each domain. Strings are JSON, which is also YAML."""
     switches = topograph.switches(topology)
     names = topograph.switch_names(switches)
     lines = [f"# {topology.name}: a model for Topograph 1.0"]
@@ -275,7 +276,7 @@ def _block(pool: Pool, domain: Domain, names: Mapping[topograph.Key, str]) -> It
 
 
 def _lists(nodes: Iterable[str]) -> Iterator[str]:
-    """Hostlists with one bracket, at the end of each."""
+    """Hostlists, each with one bracket at its end."""
     run: list[str] = []
     for each in nodes:
         if run and _stem(run[-1]) != _stem(each):
@@ -287,6 +288,6 @@ def _lists(nodes: Iterable[str]) -> Iterator[str]:
 
 
 def _stem(name: str) -> str:
-    """What stands before the number that a name ends in; a name that ends in none is alone."""
+    """The part of a name before its final number. A name without a final number is in a list of its own."""
     stem = name.rstrip("0123456789")
     return stem if 0 < len(name) - len(stem) <= 9 else f"{name}\n"

@@ -1,7 +1,7 @@
 """A request to Topograph: `POST /v1/generate` (Topograph 1.0, docs/api.md, pkg/topology/request.go).
 
-Only its list of nodes says anything of a cluster: which instance is which node, and in which region. Credentials are
-neither read nor shown: where there are any, no message stands at a place, whose line could hold them.
+Only its list of nodes describes a cluster: the node and the region of each instance. bayplan does not read or print
+credentials. If a request has any, messages have no place, because they would show its line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NODES = re.compile(r'"nodes"\s*:\s*\[\s*\{\s*"(?:region|instances)"')
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether it asks a provider or an engine, or lists instances by region."""
+    """Whether the file names a provider or an engine, or lists instances by region."""
     head = source.head
     if not _SNIFF.match(head) or not (_ASKS.search(head) or _NODES.search(head)):
         return False
@@ -38,7 +38,7 @@ def sniff(source: SourceFile) -> bool:
 
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
-    """The nodes of a request by region; one without nodes is refused."""
+    """The nodes of a request by region. T535 if it has no nodes."""
     issues: list[Diagnostic] = []
     data = document(source, issues)
     if has_errors(issues):
@@ -61,18 +61,18 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     return Outcome(hidden if at != source.at() else result.value, result.diagnostics)
 
 
-SHAPE = "see Topograph's docs/api.md: nodes: [{region, instances: {ID: NODE}}]"
+SHAPE = "write nodes: [{region, instances: {ID: NODE}}]; see Topograph's docs/api.md"
 
 
 def _without(file: str, data: Any, at: Route) -> Diagnostic:
-    """T535: what the request asks for is not in it."""
+    """T535: the request does not contain a topology."""
     name = text(data, "provider", "name")
     model = text(data, "provider", "params", "modelFileName")
     asks = f'asks the provider "{name}"' if name else "asks the configured provider"
     if name == "test" or name.endswith("-sim"):
         what = f' to simulate "{model}"' if model else " to simulate an answer"
-        hint = "import the model file itself" if model else "nothing of it describes a cluster"
-        return error("T535", at, f'the request "{file}" {asks}{what}: there is no topology in it', hint=hint)
+        hint = f'import the model file "{model}"' if model else "import the model file of the simulation"
+        return error("T535", at, f'the request "{file}" {asks}{what}, and contains no topology', hint=hint)
     hint = 'send it to Topograph with the engine "graph", and import the answer'
     return error("T535", at, f'the request "{file}" {asks} for the topology and names no nodes', hint=hint)
 
@@ -82,7 +82,7 @@ def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> It
     regions: dict[str, list[str]] = {}
     for each in items(data, "nodes"):
         if not isinstance(each, dict) or not isinstance(get(each, "instances") or {}, dict):
-            issues.append(error("T530", at, "an entry of `nodes` is no mapping with `instances`", hint=SHAPE))
+            issues.append(error("T530", at, "an entry of `nodes` must be a mapping with `instances`", hint=SHAPE))
             continue
         own = regions.setdefault(shown(each.get("region")), [])
         for instance, name in mapping(each, "instances").items():
@@ -92,5 +92,5 @@ def _regions(data: Any, at: Route, nodes: Nodes, issues: list[Diagnostic]) -> It
                 nodes.aliases |= {instance: node, instance.lower(): node} if instance != node else {}
             elif node:
                 message = f'node "{name}" has two instances, "{seen[node]}" and "{instance}"'
-                issues.append(error("T531", at, message, hint="remove one"))
+                issues.append(error("T502", at, message, hint="remove one of them"))
     yield from ((region, tuple(own)) for region, own in regions.items() if own)

@@ -49,7 +49,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "the file is not {}: {} is no character",
     ): "unit/cli_files_test.py::test_a_byte_that_is_no_character_far_down_in_a_source",
     (
-        "R131",
+        "R127",
         "nothing is there to render templates with",
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
     (

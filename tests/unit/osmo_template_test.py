@@ -203,7 +203,7 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
 @pytest.mark.parametrize(
     ("task", "code", "message"),
     [
-        ("args: ['{{ n }}']", "R131", "nothing is there to render templates with"),
+        ("args: ['{{ n }}']", "R127", "nothing is there to render templates with"),
         ("files: [{path: p, localpath: s}]", "R134", '"s" cannot be read: no folder is known'),
     ],
 )
@@ -317,14 +317,14 @@ def test_jinja_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr(parent, "_NEEDED", ("nosuchpackage",))
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert (found.code, found.hint) == ("R131", "install jinja2: `pip install 'jinja2>=3.1,<4'`")
+    assert (found.code, found.hint) == ("R127", "install jinja2: `pip install 'jinja2>=3.1,<4'`")
 
 
 def test_an_interpreter_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert found.code == "R131"
+    assert found.code == "R127"
     assert "no process can be started" in found.message
 
 
@@ -389,7 +389,7 @@ def test_dates_count_without_a_clock() -> None:
 @pytest.mark.parametrize("filters", ["", " | lower", " | upper", " | e", " | string | urlencode"])
 def test_no_object_is_written_by_its_address(filters: str) -> None:
     (found,) = said(f"workflow:\n  b: 1\n  a: '{{{{ [1] | map(\"int\"){filters} }}}}'\n")
-    assert (found.code, marked(found)[0]) == ("R131", 3)
+    assert (found.code, marked(found)[0]) == ("R127", 3)
     assert " at 0x" not in found.message.lower()
     assert data("workflow:\n  a: '<x at 0x12> {{ \"<y at 0x34>\" }}'\n") == {"a": "<x at 0x12> <y at 0x34>"}
 
@@ -412,7 +412,7 @@ def test_no_object_is_written_by_its_address(filters: str) -> None:
 def test_no_piece_of_an_address_is_written(expression: str) -> None:
     block = "{% block b %}{% endblock %}"
     (found,) = said(f"workflow:\n  b: 1\n  a: >-\n    {block}{{{{ {expression} }}}}\n")
-    assert (found.code, found.place and found.place.line) == ("R131", 4)
+    assert (found.code, found.place and found.place.line) == ("R127", 4)
     assert "an object of Python and no value" in found.message
 
 

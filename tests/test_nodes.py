@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
@@ -21,10 +20,9 @@ from bayplan.text.document import Document, read
 from bayplan.topologies import native
 from bayplan.topologies.kubernetes_nodes import source as nodes
 from bayplan.topologies.kubernetes_nodes.hardware import kind_of
-from bayplan.topologies.kubernetes_nodes.levels import PRESETS
 from judges import UPSTREAM
+from tools import preset_table
 from tools.effort import examples
-from tools.run import ROOT
 
 COVERS = {
     "T501",
@@ -116,7 +114,7 @@ def as_json(found: Iterable[Node]) -> str:
 
 
 def as_lines(found: Iterable[Node]) -> str:
-    """What the command of docs/topology-import.md prints."""
+    """What the command of docs/how-to/import-kubernetes-nodes.md prints."""
     return "".join(
         "\t".join(
             (
@@ -573,10 +571,10 @@ def test_nodes_behind_other_objects_are_found() -> None:
     assert len(part.places) == len(RACKS)
 
 
-def test_every_preset_is_documented() -> None:
-    page = (ROOT / "docs" / "topology-import.md").read_text(encoding="utf-8").partition("| preset |")[2]
-    page = page.partition("\n\n")[0]
-    assert re.findall(r"^\| `([a-z0-9.-]+)` \|", page, re.M) == list(PRESETS)
+def test_the_documentation_lists_the_presets() -> None:
+    """`python tests/tools/refresh_docs.py` writes them."""
+    page = preset_table.PAGE.read_text(encoding="utf-8")
+    assert preset_table.table() in page
 
 
 def test_the_finest_level_of_others_is_that_of_nvlink_if_its_domains_are_the_cliques() -> None:

@@ -88,7 +88,7 @@ def test_a_script_of_ours_is_rendered_again_as_it_was(example: str) -> None:
 
 
 def test_every_option_has_its_place_on_the_page() -> None:
-    page = (ROOT / "docs" / "sbatch.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "sbatch.md").read_text(encoding="utf-8")
     assert [name for name in {**options.DIRECTIVES, **options.STEPS} if f"`--{name}`" not in page] == []
 
 

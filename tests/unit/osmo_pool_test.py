@@ -425,7 +425,7 @@ def test_hints_of_levels() -> None:
     bare = native.read({**TOPOLOGY, "spec": {"pools": [{"name": "p", "node": {}, "domains": [{"nodes": "n1"}]}]}}).value
     assert bare is not None
     (none,) = levels.levels(keyed(SPINE), bare.value).diagnostics
-    assert none.hint == "give the topology levels"
+    assert none.hint == "add levels to the topology"
 
 
 @pytest.mark.parametrize("count", [16, 17])

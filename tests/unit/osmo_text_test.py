@@ -102,7 +102,7 @@ def test_sections(file: str, expected: list[tuple[str, int, str]]) -> None:
 def test_the_hints_of_sections() -> None:
     assert [each.hint for each in said("workflow: {}\nversoin: 2\ntasks: []\n")] == [
         'did you mean "version"?',
-        "indent it: tasks belongs below `workflow:`",
+        "indent it: tasks is a key of `workflow:`",
     ]
 
 

@@ -234,7 +234,8 @@ def _amounts_hint(value: str) -> str:
     if match is None:
         return AMOUNT_FORMS
     if match[2] in UNITS:
-        return f'write "{match[1]}{match[2]}", without a space' if " " in value else "write less: Kubernetes refuses it"
+        too_large = "write a smaller amount: Kubernetes cannot represent this one"
+        return f'write "{match[1]}{match[2]}", without a space' if " " in value else too_large
     unit = {each.lower(): each for each in UNITS if len(each) == 2}.get(f"{match[2][:1]}i".lower(), "")
     return f'did you mean "{match[1]}{unit}"?' if unit else AMOUNT_FORMS
 

@@ -58,7 +58,10 @@ def _unknown(requirement: Requirement, topology: ClusterTopology) -> Diagnostic:
     message = f'the topology has no level "{requirement.key}"; it has {listing([*levels, "host"], "and")}'
     by_label = near(requirement.key, [*levels.values()]) if "/" in requirement.key else ""
     by_name = by_label or did_you_mean(requirement.key, levels)
-    hint = by_name or "rename a level, or pass OSMO's pool configuration with --osmo-pool: it has the label of the key"
+    hint = (
+        by_name
+        or "give a level this name, or pass OSMO's pool configuration with --osmo-pool, which has the key's label"
+    )
     return error("W466", (*requirement.route, "key"), message, hint=hint)
 
 
@@ -239,10 +242,8 @@ def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
     tasks = [task for task in group.tasks if not task.requirements]
     if top_domains and tasks:
         names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
-        message = f'tasks of group "{group.name}" have no topology and may run anywhere, unlike the others: {names}'
-        hint = (
-            "if OSMO 6.4 runs this too, give them a topology: it may not schedule them, or place them with the others"
-        )
+        message = f'tasks without topology in group "{group.name}" may run anywhere, unlike the others: {names}'
+        hint = "to use OSMO 6.4 too, give them a topology: it may never schedule them, or place them with the others"
         yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 

@@ -71,11 +71,11 @@ def check_group_names(workflow: Workflow) -> Iterator[Diagnostic]:
         name = f"{task.name}{SUFFIX}"
         other = taken.get(k8s_name(name))
         if other:
-            message = f'OSMO names the group of task "{task.name}" "{name}", which is the name of another task'
+            message = f'OSMO makes a group "{name}" for task "{task.name}", but another task has that name'
             notes = (Note("the other task", (*other.route, "name")),)
             yield error("W402", (*task.route, "name"), message, hint="rename one of the two tasks", notes=notes)
         if len(task.name) <= LONGEST < len(name):
-            message = f'OSMO names the group of this task "{name}": {len(name)} characters, expected at most {LONGEST}'
+            message = f'OSMO makes a group "{name}" for this task: {len(name)} characters, expected at most {LONGEST}'
             hint = f"use at most {LONGEST - len(SUFFIX)} characters in the name of a task outside of groups"
             yield error("W402", (*task.route, "name"), message, hint=hint)
 
@@ -253,7 +253,8 @@ def check_unlikely_units(workflow: Workflow) -> Iterator[Diagnostic]:
             message, hint = f"{value} without a unit means {value} bytes", f'did you mean "{value}Gi"?'
             yield from gathered(warning, "W414", routes, message, hint)
         elif "m" in units:
-            message = f'"{value}" means {quantity(value)} bytes: the unit m is 1/1024 of a byte'
+            size = quantity(value)
+            message = f'"{value}" means {size} byte{"" if size == "1" else "s"}: the unit m is 1/1024 of a byte'
             yield from gathered(warning, "W414", routes, message, f'did you mean "{value[:-1]}Mi"?')
         else:
             message = f"OSMO and bayplan read {value} as {value}i, in powers of 1024; Kubernetes uses powers of 1000"

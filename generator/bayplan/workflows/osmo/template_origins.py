@@ -61,7 +61,7 @@ def back(
 
 
 class _Piece(NamedTuple):
-    """What one mark tells: where the piece begins (an offset), the mark's number, and which of its times this is."""
+    """A piece of the rendered text: its offset, the number of its mark, and which occurrence of the mark it is."""
 
     offset: int
     number: int
@@ -69,7 +69,7 @@ class _Piece(NamedTuple):
 
 
 def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origin_of: ValueOrigin) -> Origins:
-    """By the marks: each piece of what was written says where it comes from."""
+    """The origins by the marks: each piece of the rendered text has the place that it comes from."""
     table, constructs = reply["lines"], reply["constructs"]
     totals: Counter[int] = Counter()
     pieces: list[_Piece] = []
@@ -219,7 +219,7 @@ def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Orig
     return Span(line, blank + 1, line, max(len(there.rstrip()), blank + 1) + 1), begin.remark
 
 
-# Variables without a value: all of them are reported in one run, at the lines that use them.
+# Variables without a value: one run reports all of them, at the lines that use them.
 
 RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
 """Runtime tokens that are variables to Jinja if they have spaces or are part of an expression."""

@@ -109,7 +109,7 @@ def _shorten_all(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
 
 
 def _shorten_names(node: Node, most: int, pods: set[str]) -> Node:
-    """The names below a node. All podSets of a gang have different names, since its lead is a podSet."""
+    """The names below a node. All podSets of a gang have different names, since `lead` names one of them."""
     own = zip(node.pods, _short_names([each.name for each in node.pods], most, pods), strict=True)
     below = zip(node.nodes, _short_names([each.name for each in node.nodes], most), strict=True)
     return node._replace(

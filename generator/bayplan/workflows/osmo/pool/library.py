@@ -88,7 +88,9 @@ class Library(NamedTuple):
         if not self.from_chart:
             return tuple(self.findings)
         first = next(iter(self.from_chart.values()))
-        message = f"not in this file, so bayplan uses those of OSMO 6.4: {', '.join(self.from_chart)}"
+        message = (
+            f"bayplan uses the entries of OSMO 6.4 for names that are not in the file: {', '.join(self.from_chart)}"
+        )
         hint = "add them to the file if your installation changes them"
         return (*self.findings, info("W494", first, message, hint=hint))
 
@@ -101,7 +103,7 @@ def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
 
 def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Diagnostic:
     what = WORDS[section]
-    message = f'the file has no {what} "{name}"; from a ConfigMap, OSMO ignores the name except for a line in its log'
+    message = f'the file has no {what} "{name}"; OSMO only logs this if the pool comes from a ConfigMap'
     if section == "group_templates":
         message = f'the file has no {what} "{name}"; pods that claim the object of this template wait forever in OSMO'
     hint = suggest(name, candidates, f"known {what}s") if candidates else ""

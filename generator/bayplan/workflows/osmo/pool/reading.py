@@ -81,7 +81,9 @@ def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[D
     """
     if config.guarantee == UNLIMITED or gpus <= config.guarantee:
         return
-    message = f'"{group}" requests {count(gpus, "GPU")}, but pool "{config.name}" guarantees {config.guarantee}'
+    message = (
+        f'task group "{group}" requests {count(gpus, "GPU")}, but pool "{config.name}" guarantees {config.guarantee}'
+    )
     hint = "request fewer, or submit it to OSMO with priority LOW, which allows preemption"
     notes = (Note("the guarantee is here", config.places.get("guarantee", config.route)),)
     yield warning("W452", route, message, hint=hint, notes=notes)
@@ -137,7 +139,7 @@ def read_fields(part: Part, sections: Sections) -> Fields:
     findings = [*_ignored(part), *wrong]  # W474, W477
     name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
     if name and name not in platforms:
-        message = f'the pool has no platform "{name}", its `default_platform`'
+        message = f'`default_platform` names an unknown platform: "{name}"'
         hint = suggest(name, platforms, "platforms") or "add it to `platforms`"
         findings.append(error("W486", places["default_platform"], message, hint=hint))
     findings += faults

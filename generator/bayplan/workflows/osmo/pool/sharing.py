@@ -303,7 +303,7 @@ def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnos
     for job, result in zip(work.template, rendered, strict=True):
         for name in result.empty if result.lost else ():
             if name != "USER_GPU":
-                message = f'the variable "{name}" has no value, so bayplan drops the field of the pod template'
+                message = f'the variable "{name}" has no value, so bayplan drops this field of the pod template'
                 hint = "set a default in common_default_variables, or request it in the workflow"
                 if name in rendering.UNKNOWN:
                     hint = "write a fixed value if the pods need one: only a running OSMO knows the variable"

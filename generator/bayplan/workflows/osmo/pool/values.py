@@ -219,7 +219,7 @@ def sections(data: Any) -> Outcome[Sections]:
     message = f"the file is not a pool configuration of OSMO: {NO_POOLS}"
     hint = "pass the output of `osmo config show POOL`, or the Helm values of the OSMO service"
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
-        message = "the file is a ConfigMap with a pool configuration inside, not the configuration"
+        message = "the file is a ConfigMap, not the pool configuration inside it"
         hint = 'extract it: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
     return Outcome(None, (error("W471", (SUBJECT,), message, hint=hint),))
 

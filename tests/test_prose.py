@@ -15,12 +15,20 @@ def test_pages_and_messages_follow_our_style() -> None:
     assert found == [], "\n".join(found)
 
 
+SAMPLE = '''\
+A = 1  # a gang alone fits
+
+
+def f() -> str:
+    """What becomes of it is told."""
+    return f"{A} is no number"
+'''
+
+
 def test_the_linter_finds_what_our_style_forbids(tmp_path: Path) -> None:
     tool("vale")
     module = tmp_path / "module.py"
-    module.write_text(
-        'A = 1  # a gang alone fits\n\n\ndef f() -> str:\n    """What becomes of it is told."""\n    return f"{A} is no number"\n'
-    )
+    module.write_text(SAMPLE)
     assert [(line.split(":")[1], line.split("'")[-2]) for line in prose.source_findings([module], tmp_path)] == [
         ("0001", "alone"),
         ("0005", "What becomes of"),

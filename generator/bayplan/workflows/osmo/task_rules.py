@@ -138,9 +138,8 @@ def _order(
         same = source.group == task.group
         other = f"a task of {'the same' if same else 'a later'} group"
         what = "the task itself" if source.name == task.name else other
-        hint = "a group starts after the groups of its inputs: " + (
-            "name a task of an earlier group" if same else f'move "{name}" before "{task.name}"'
-        )
+        action = "name a task of an earlier group" if same else f'move "{name}" before "{task.name}"'
+        hint = f"{action}: a group starts after the groups of its inputs"
         notes = () if source.name == task.name else (Note("the task is here", (*source.route, "name")),)
         message = f'the input names {what}, "{name}"; expected a task of an earlier group'
         yield error("W408", route, message, hint=hint, notes=notes)

@@ -45,12 +45,12 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "the file is not {}: {} is no character",
     ): "unit/cli_files_test.py::test_a_byte_that_is_no_character_far_down_in_a_source",
     (
-        "R131",
-        "nothing is there to render templates with",
+        "R127",
+        "this caller cannot render templates",
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
     (
         "R134",
-        '"{}" cannot be read: no folder is known',
+        '"{}" cannot be read: this caller has no folder',
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
     ("S202", "found {} as a key, expected text"): "unit/schema_test.py::test_keys_that_are_not_text",
     ("S208", "the document is nested too deeply"): "unit/schema_test.py::test_bottomless_nesting",

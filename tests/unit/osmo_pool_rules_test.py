@@ -25,7 +25,7 @@ MOUNTING = user(volumeMounts=[{"name": "b", "mountPath": "/b"}, {"name": "c", "m
         (ASK._replace(mounts=("/mnt/a",)), []),
         (ASK._replace(mounts=("/mnt/a:/elsewhere",)), []),
         (ASK._replace(mounts=("/mnt",)), ["W484"]),
-        (ASK._replace(mounts=("/c",)), ["W485"]),
+        (ASK._replace(mounts=("/c",)), ["W423"]),
         (ASK._replace(mounts=("/b",)), []),
     ],
 )

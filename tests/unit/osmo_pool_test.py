@@ -140,7 +140,7 @@ def test_choosing_keeps_the_routes_of_a_list() -> None:
 
 def test_the_only_pool_is_taken_under_another_name_with_a_warning() -> None:
     only = {"pools": {"hall": TWO["pools"]["hall"]}}
-    assert codes(read(only, "bay")) == ["W473"]
+    assert codes(read(only, "bay")) == ["W472"]
     assert codes(read({**POOL, "platforms": {"gb200": {}}}, "bay")) == []
     assert config({**POOL, "platforms": {"gb200": {}}}, "bay").name == "bay"
 
@@ -358,7 +358,7 @@ def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> 
         ("W421", ("osmo-pool", "pools", "hall", "default_exit_actions", "complete"))
     ]
     wrong = read({"pools": {"hall": {**own, "default_exit_actions": {"RESTART": "1", "FAIL": "a"}}}})
-    assert codes(wrong) == ["W419", "W420"]
+    assert codes(wrong) == ["W413", "W413"]
     assert wrong.value is not None
     assert wrong.value.default_exit_actions == {}
 
@@ -366,7 +366,7 @@ def test_exit_actions_are_kept_in_file_order_and_checked_as_those_of_tasks() -> 
 @pytest.mark.parametrize(
     ("pool_keys", "sections", "expected", "judged"),
     [
-        pytest.param({"max_exec_timeout": "1h30m"}, {}, ["W493"], True, id="no-duration"),
+        pytest.param({"max_exec_timeout": "1h30m"}, {}, ["W413"], True, id="no-duration"),
         pytest.param({"max_exec_timeout": 5}, {}, ["S202"], True, id="no-text"),
         pytest.param({"resources": {"gpu": {"guarantee": "x"}}}, {}, ["S202"], True, id="no-quota"),
         pytest.param({"topology_keys": [{"key": "a"}]}, {}, ["S204"], False, id="no-label"),
@@ -380,7 +380,7 @@ def test_one_error_hides_no_other(
 ) -> None:
     own = {"backend": "b", "default_platform": "p", "platforms": {"p": {}}, "default_queue_timeout": "soon"}
     found = read({"pools": {"hall": {**own, "default_exit_actions": {"RESTART": "1"}, **pool_keys}}, **sections})
-    assert sorted(codes(found)) == sorted([*expected, "W419", "W493"])
+    assert sorted(codes(found)) == sorted([*expected, "W413", "W413"])
     assert (found.value is not None) == judged
 
 
@@ -425,7 +425,7 @@ def test_hints_of_levels() -> None:
     bare = native.read({**TOPOLOGY, "spec": {"pools": [{"name": "p", "node": {}, "domains": [{"nodes": "n1"}]}]}}).value
     assert bare is not None
     (none,) = levels.levels(keyed(SPINE), bare.value).diagnostics
-    assert none.hint == "give the topology levels"
+    assert none.hint == "add levels to the topology"
 
 
 @pytest.mark.parametrize("count", [16, 17])

@@ -48,14 +48,14 @@ CASES = [
         "default-values:\n  a: 1\n\nworkflow:\n  name: x\n  n: {{ a }}\n",
         ("n",),
         (6, "{{ a }}"),
-        '"a" is given at line 2',
+        '"a" is set at line 2',
     ),
     (
         "defaults-last",
         "workflow:\n  name: x\n  n: {{ a }}\ndefault-values: {a: 1}\n",
         ("n",),
         (3, "{{ a }}"),
-        '"a" is given at line 4',
+        '"a" is set at line 4',
     ),
     ("same-line", "workflow:\n  name: x{{ '' }}\n  n: 17\n", ("n",), (3, "17"), ""),
     ("after-a-statement", "workflow:\n  {% set a = 1 %}\n\n  n: 17\n", ("n",), (4, "17"), ""),
@@ -71,7 +71,7 @@ CASES = [
         "workflow:\n  n: {{ r }}\n  m: 3\ndefault-values:\n  r: {a: 7}\n",
         ("n", "a"),
         (2, "{{ r }}"),
-        '"r" is given at line 5',
+        '"r" is set at line 5',
     ),
     ("token", "workflow:\n  a: {{ 1 }}\n  n: a{{output}}/x\n", ("n",), (3, "a{{output}}/x"), ""),
     ("duplicate", "workflow:\n  n: 1\n  n: {{ 2 }}\n", ("n",), (3, "{{ 2 }}"), ""),
@@ -82,35 +82,35 @@ CASES = [
         TWO_TASKS,
         ("tasks", 1, "image"),
         (6, "a"),
-        "line 6 was written 2 times; this is the 2nd (loop at line 4)",
+        "line 6 is rendered 2 times; this is the 2nd (loop at line 4)",
     ),
     (
         "loop-value",
         TWO_TASKS,
         ("tasks", 1, "name"),
         (5, "t{{ i }}"),
-        "line 5 was written 2 times; this is the 2nd (loop at line 4)",
+        "line 5 is rendered 2 times; this is the 2nd (loop at line 4)",
     ),
     (
         "nested-loop",
         TWO_TASKS,
         ("tasks", 1, "e2"),
         (8, "{{ i * 10 + j }}"),
-        "line 8 was written 6 times; this is the 6th (loops at lines 4 and 7)",
+        "line 8 is rendered 6 times; this is the 6th (loops at lines 4 and 7)",
     ),
     (
         "macro",
         MACRO,
         ("tasks", 0, "gpu"),
         (6, "{{ gpu }}"),
-        'line 6 was written 3 times; this is the 1st (macro "task" at line 4)',
+        'line 6 is rendered 3 times; this is the 1st (macro "task" at line 4)',
     ),
     (
         "macro-in-a-loop",
         MACRO,
         ("tasks", 2, "gpu"),
         (6, "{{ gpu }}"),
-        'line 6 was written 3 times; this is the 3rd (macro "task" at line 4)',
+        'line 6 is rendered 3 times; this is the 3rd (macro "task" at line 4)',
     ),
     ("after-a-macro", MACRO, ("last",), (12, "no"), ""),
 ]
@@ -136,7 +136,7 @@ def test_a_note_says_the_turn_in_its_own_line() -> None:
     route = ("workflow", "workflow", "tasks", 1, "image")
     found = seen(document(TWO_TASKS), warning("R132", (), "here", notes=(Note("there", route),)))
     assert [note.message for note in found.notes] == [
-        "there (line 6 was written 2 times; this is the 2nd (loop at line 4))"
+        "there (line 6 is rendered 2 times; this is the 2nd (loop at line 4))"
     ]
 
 
@@ -146,7 +146,7 @@ def test_marks_that_change_the_text_are_taken_back() -> None:
     file = f"workflow:\n{{% set b %}}ab{{% endset %}}\n{loop}  n: {{{{ b }}}}\n"
     found = seen(document(file), warning("R132", ("workflow", "workflow", "a1"), "here"))
     assert marked(found) == (4, "1")
-    assert [note.message for note in found.notes] == ["line 4 was written 2 times; this is the 2nd (loop at line 3)"]
+    assert [note.message for note in found.notes] == ["line 4 is rendered 2 times; this is the 2nd (loop at line 3)"]
 
 
 def test_a_text_that_no_mark_survives_is_aligned_by_its_lines() -> None:
@@ -157,7 +157,7 @@ def test_a_text_that_no_mark_survives_is_aligned_by_its_lines() -> None:
     line = found.source_map.text.split("\n").index("  n: 3") + 1
     assert back(Span(line, 6, line, 7)) == (Span(6, 6, 6, 7), "")
     odd = next(n for n, text in enumerate(found.source_map.text.split("\n"), 1) if text.startswith("  b:"))
-    assert back(Span(odd, 6, odd, 7))[1] == "the template could not be followed: the place is a guess"
+    assert back(Span(odd, 6, odd, 7))[1] == "bayplan could not trace the template: this place is a guess"
 
 
 def test_broken_yaml_is_shown_as_it_was_rendered() -> None:
@@ -169,7 +169,7 @@ def test_broken_yaml_is_shown_as_it_was_rendered() -> None:
 def test_findings_that_a_loop_repeats_are_one() -> None:
     file = "workflow:\n{% for i in range(16) %}\n  a{{ i }}: {b: 1, b: 2}\n{% endfor %}\n"
     (found,) = said(file)
-    assert found.notes[0].message == "line 3 was written 16 times; this is the 1st (loop at line 2)"
+    assert found.notes[0].message == "line 3 is rendered 16 times; this is the 1st (loop at line 2)"
     assert found.notes[-1].message == "15 more like it"
 
 
@@ -179,7 +179,7 @@ def test_findings_of_later_stages_that_a_loop_repeats_are_one() -> None:
     batch = Batch(tuple(warning("R132", route, "here") for route in routes), {"workflow": found})
     (only,) = findings([batch])
     assert [note.message for note in only.notes] == [
-        "line 6 was written 2 times; this is the 1st (loop at line 4)",
+        "line 6 is rendered 2 times; this is the 1st (loop at line 4)",
         "1 more like it",
     ]
     other = Batch((warning("R132", routes[0], "here"), warning("R132", routes[1], "there")), {"workflow": found})

@@ -499,5 +499,5 @@ def test_one_text_that_fails_takes_no_other_with_it() -> None:
     slow = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
     made = render_all([Job(each, {}) for each in ("{{ 1 }}", slow, "{{ cycler(1) | e }}", "{{ 2 }}")], sandbox.run)
     assert [each.text for each in made] == ["1", "", "", "2"]
-    assert made[1].fault == "it takes more time than a template may"
-    assert made[2].fault == "it writes <jinja2.utils.Cycler object>, an object of Python and no value"
+    assert made[1].fault == "it exceeds the time limit of templates"
+    assert made[2].fault == "it writes <jinja2.utils.Cycler object>, which is a Python object"

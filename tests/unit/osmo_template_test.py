@@ -163,7 +163,7 @@ def test_every_variable_without_a_value_is_named_in_one_run(body: str, missing: 
 
 def test_a_missing_variable_has_a_near_name_and_a_way_out() -> None:
     (found,) = said("default-values:\n  num_gpu: 4\nworkflow:\n  n: {{ num_gpus }}\n")
-    assert found.hint == 'did you mean "num_gpu"? Else pass --set num_gpus=VALUE, or add it under default-values'
+    assert found.hint == 'did you mean "num_gpu"? Otherwise pass --set num_gpus=VALUE, or add it under default-values'
     (found,) = said("workflow:\n  n: {{ image }}\n")
     assert found.hint == "pass --set image=VALUE, or add it under default-values"
     (found,) = said("default-values: {r: {gpu: 1}}\nworkflow:\n  n: {{ r.gpus }}\n")
@@ -203,8 +203,8 @@ def test_what_needs_no_jinja_starts_no_process(body: str) -> None:
 @pytest.mark.parametrize(
     ("task", "code", "message"),
     [
-        ("args: ['{{ n }}']", "R131", "nothing is there to render templates with"),
-        ("files: [{path: p, localpath: s}]", "R134", '"s" cannot be read: no folder is known'),
+        ("args: ['{{ n }}']", "R127", "this caller cannot render templates"),
+        ("files: [{path: p, localpath: s}]", "R134", '"s" cannot be read: this caller has no folder'),
     ],
 )
 def test_a_caller_that_renders_and_reads_nothing(task: str, code: str, message: str) -> None:
@@ -246,7 +246,7 @@ def test_each_whole_token_in_raw_has_its_place() -> None:
     ]
     assert [each.place.column for each in found if each.place] == [27, 38, 23, 34]
     (_, _, *looped) = found
-    remark = "line 4 was written 2 times; this is the 1st (loop at line 3)"
+    remark = "line 4 is rendered 2 times; this is the 1st (loop at line 3)"
     assert {each.notes[0].message for each in looped} == {remark}
 
 
@@ -266,10 +266,10 @@ def test_so_many_tokens_in_raw_are_looked_for() -> None:
 def test_a_token_with_spaces_in_raw_is_taken_for_one() -> None:
     raw = "'{% raw %}{{ output }}{% endraw %}'"
     found = said(f"workflow:\n  a: {raw}\n  b: {raw.replace('{% end', '{{ x }}{% end')}\n")
-    assert ["taken for a runtime token" in each.message for each in found] == [True, False]
-    assert found[0].hint == "write {{output}}, without spaces and in no raw block"
+    assert ["treats it as a runtime token" in each.message for each in found] == [True, False]
+    assert found[0].hint == "write {{output}}, without spaces and not in a raw block"
     (uuid,) = said("workflow:\n  a: '{% raw %}{{ uuid }}{% endraw %}'\n")
-    assert "stands as it is" in uuid.message
+    assert "leaves it unchanged" in uuid.message
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_a_token_with_spaces_in_raw_is_taken_for_one() -> None:
 def test_a_token_with_spaces_is_told_as_one(written: str, token: str) -> None:
     (found,) = said(f"workflow:\n  a: ['{{{{ b }}}}', '{written}']\n")
     assert (found.code, marked(found)) == ("R127", (2, written))
-    assert found.hint == f"write {token}: a runtime token takes no spaces"
+    assert found.hint == f"write {token}: a runtime token has no spaces"
 
 
 @pytest.mark.parametrize("name", ["output", "workflow_id", "uuid"])
@@ -292,12 +292,12 @@ def test_a_token_with_spaces_is_told_as_one(written: str, token: str) -> None:
 def test_a_token_that_reads_like_a_variable_is_told_as_one(name: str, form: str) -> None:
     (found,) = said(f"workflow:\n  a: '{form % name}'\n")
     assert (found.code, marked(found)) == ("R126", (2, name))
-    assert found.hint.startswith(f"if the runtime token is meant, write {{{{{name}}}}}, without spaces. Else pass")
+    assert found.hint.startswith(f"for the runtime token write {{{{{name}}}}}, without spaces; otherwise pass")
 
 
 def test_a_character_that_jinja_does_not_know_has_its_column() -> None:
     (found,) = said("default-values:\n  b: 1\nworkflow:\n  a: '{{host:abc}} {{output}} {{ b ? 1 }}'\n  c: {{ b }}\n")
-    assert (found.code, found.message) == ("R127", "the template is broken: unexpected char '?'")
+    assert (found.code, found.message) == ("R127", "the template has a syntax error: unexpected char '?'")
     assert marked(found) == (4, "?")
 
 
@@ -317,14 +317,14 @@ def test_jinja_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr(parent, "_NEEDED", ("nosuchpackage",))
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert (found.code, found.hint) == ("R131", "install jinja2: `pip install 'jinja2>=3.1,<4'`")
+    assert (found.code, found.hint) == ("R127", "install jinja2: `pip install 'jinja2>=3.1,<4'`")
 
 
 def test_an_interpreter_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert found.code == "R131"
+    assert found.code == "R127"
     assert "no process can be started" in found.message
 
 
@@ -376,7 +376,7 @@ def test_the_surroundings_change_nothing(surroundings: dict[str, str], monkeypat
 def test_a_template_has_no_clock(call: str) -> None:
     (found,) = said(f"workflow:\n  a: {{{{ {call} }}}}\ndefault-values:\n  d: 2024-01-31\n  t: 2024-01-31 10:20:30\n")
     assert (found.code, marked(found)) == ("R128", (2, f"{{{{ {call} }}}}"))
-    assert found.message.startswith("the template asks the clock: date")
+    assert found.message.startswith("the template reads the clock: date")
     assert "in every run" in found.hint
 
 
@@ -389,7 +389,7 @@ def test_dates_count_without_a_clock() -> None:
 @pytest.mark.parametrize("filters", ["", " | lower", " | upper", " | e", " | string | urlencode"])
 def test_no_object_is_written_by_its_address(filters: str) -> None:
     (found,) = said(f"workflow:\n  b: 1\n  a: '{{{{ [1] | map(\"int\"){filters} }}}}'\n")
-    assert (found.code, marked(found)[0]) == ("R131", 3)
+    assert (found.code, marked(found)[0]) == ("R127", 3)
     assert " at 0x" not in found.message.lower()
     assert data("workflow:\n  a: '<x at 0x12> {{ \"<y at 0x34>\" }}'\n") == {"a": "<x at 0x12> <y at 0x34>"}
 
@@ -412,8 +412,8 @@ def test_no_object_is_written_by_its_address(filters: str) -> None:
 def test_no_piece_of_an_address_is_written(expression: str) -> None:
     block = "{% block b %}{% endblock %}"
     (found,) = said(f"workflow:\n  b: 1\n  a: >-\n    {block}{{{{ {expression} }}}}\n")
-    assert (found.code, found.place and found.place.line) == ("R131", 4)
-    assert "an object of Python and no value" in found.message
+    assert (found.code, found.place and found.place.line) == ("R127", 4)
+    assert "which is a Python object" in found.message
 
 
 def test_objects_without_a_text_do_what_they_do() -> None:

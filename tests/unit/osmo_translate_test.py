@@ -455,7 +455,7 @@ def test_the_only_pool_takes_every_platform() -> None:
 def test_a_platform_without_a_pool_is_refused_where_there_is_a_choice() -> None:
     outcome = on("ovx", "a", "b")
     assert outcome.value is None
-    assert "W467" in [each.code for each in outcome.diagnostics]
+    assert "W465" in [each.code for each in outcome.diagnostics]
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------

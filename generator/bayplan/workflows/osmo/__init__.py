@@ -1,10 +1,9 @@
-"""NVIDIA OSMO workflows (6.4), read as they are.
+"""NVIDIA OSMO workflows (6.4).
 
-    text         the file's text -> sections, variables, template, data (only where the file claims to be one)
-    rules        OSMO's own rules, what it accepts in silence, and what needs its running service
-    translate    task groups -> gangs, tasks -> podSets, topology keys -> groups with a placement
+`text` reads a file's sections, variables and template. `rules` checks what OSMO refuses, what it accepts silently, and
+what only a running OSMO does. `translate` makes gangs of task groups, podSets of tasks, and groups of topology keys.
 
-This module is imported for every workflow, so it imports the rest on demand.
+bayplan imports this module for every workflow, so it imports the rest on demand.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MARKS = (b"workflow:", b"default-values:")
 
 
 def claims(text: str) -> bool:
-    """Whether a text is an OSMO file: one of its sections stands at the start of a line, and no `apiVersion:` does."""
+    """Whether text is an OSMO file: a line begins with one of its sections, and no line with `apiVersion:`."""
     lines = f"\n{text}"
     return ("\nworkflow:" in lines or "\ndefault-values:" in lines) and "\napiVersion:" not in lines
 
@@ -37,19 +36,19 @@ def start(text: str) -> int:
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The document that its template makes."""
+    """The document that the file's template renders to."""
     from bayplan.workflows.osmo import text as stage
 
     return stage.read(name, raw, subject, source)
 
 
 def sniff(data: Any) -> bool:
-    """Whether the data are those of an OSMO file."""
+    """Whether the data is that of an OSMO file."""
     return isinstance(data, dict) and "workflow" in data and "apiVersion" not in data
 
 
 def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
-    """The workflow in data that the schema accepted, by OSMO's rules."""
+    """The workflow in data that the schema accepted, checked by OSMO's rules."""
     from bayplan.workflows.osmo import translate
 
     return translate.read(data, context)

@@ -19,11 +19,11 @@ from bayplan.workflows.osmo.tasks import NativeData, named
 # Topology keys -> levels of the cluster, coarse to fine.
 #
 # OSMO's keys are names that a pool's administrator gave to node labels, in an order of their own, like the levels of a
-# topology. A key is the level of that name, else the level with that label. With a pool configuration, only the label
+# topology. A key is the level of that name, or the level with that label. With a pool configuration, only the label
 # decides.
 
 COARSE_TO_FINE = ("region", "zone", "datacenter", "hall", "spine", "block", "leaf", "rack", "clique", "host")
-"""Words by which levels are told apart where no topology says their order."""
+"""Words that give levels an order if there is no topology."""
 
 
 class Levels(NamedTuple):
@@ -34,7 +34,7 @@ class Levels(NamedTuple):
 
 
 def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names: Mapping[str, str]) -> Outcome[Levels]:
-    """The levels in a topology; W466 for each key that none of its levels has. `names`: what is known by label."""
+    """The levels in a topology; W466 for each key without a level. `names`: the levels that the labels give."""
     levels_by_key = {key: names.get(key) or _level(key, topology.pools) for key in used}
     missing = tuple(_unknown(used[key], topology) for key, name in levels_by_key.items() if not name)
     if missing:
@@ -46,7 +46,7 @@ def of_cluster(used: Mapping[str, Requirement], topology: ClusterTopology, names
 
 
 def _level(key: str, pools: Iterable[Pool]) -> str:
-    """The level that has the key as its name, else as its label."""
+    """The level that has the key as its name, or as its label."""
     levels = [level for pool in pools for level in pool.levels]
     if key == "host" or any(level.name == key for level in levels):
         return key
@@ -55,15 +55,18 @@ def _level(key: str, pools: Iterable[Pool]) -> str:
 
 def _unknown(requirement: Requirement, topology: ClusterTopology) -> Diagnostic:
     levels = {level.name: level.label for pool in topology.pools for level in pool.levels}
-    message = f'no level of the topology is called "{requirement.key}"; there is {listing([*levels, "host"], "and")}'
+    message = f'the topology has no level "{requirement.key}"; it has {listing([*levels, "host"], "and")}'
     by_label = near(requirement.key, [*levels.values()]) if "/" in requirement.key else ""
     by_name = by_label or did_you_mean(requirement.key, levels)
-    hint = by_name or "call a level so, or give OSMO's pool configuration, which says what label is meant: --osmo-pool"
+    hint = (
+        by_name
+        or "give a level this name, or pass OSMO's pool configuration with --osmo-pool, which has the key's label"
+    )
     return error("W466", (*requirement.route, "key"), message, hint=hint)
 
 
 def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
-    """Every key with the first requirement of a resource that uses it; OSMO looks at resources that no task has too."""
+    """Every key with the first requirement that uses it. As in OSMO, resources that no task uses count too."""
     return _by_key(each for name, resource in resources.items() for each in requirements(name, resource))
 
 
@@ -75,10 +78,10 @@ def _by_key(requirements: Iterable[Requirement]) -> dict[str, Requirement]:
 
 
 def assumed(groups: tuple[TaskGroup, ...], order: tuple[str, ...] = ()) -> Outcome[Levels]:
-    """The levels where no topology is at hand: by a pool's own order, else as the groups lie within each other.
+    """The levels if there is no topology: in the pool's own order, or as the groups contain each other.
 
-    A key whose groups are fewer is the coarser one; where they are as many, the words they are made of decide, then
-    the file. W462 says what was assumed.
+    A key with fewer groups is the coarser one. If two keys have equally many groups, the words in the keys decide,
+    then the order of the file. W462 reports the assumption.
     """
     used = _by_key(each for group in groups for task in group.tasks for each in task.requirements)
     sizes = {key: len(_domains(groups, key)) for key in used}
@@ -103,21 +106,20 @@ def _word(key: str) -> int:
 def _unclear(keys: list[str], sizes: Mapping[str, int], used: Mapping[str, Requirement]) -> Iterator[Diagnostic]:
     for coarse, fine in pairwise(keys):
         if sizes[coarse] == sizes[fine]:
-            message = (
-                f'without a topology nothing says which is coarser, "{coarse}" or "{fine}"; "{coarse}" is taken to be'
-            )
+            message = f'bayplan assumes that "{coarse}" is coarser than "{fine}", since there is no topology'
             yield warning("W462", (*used[fine].route, "key"), message, hint="pass the cluster's topology with -t")
 
 
 # The requirements of a task group's tasks -> a tree of domains, their names scoped by the domains around them.
 #
-# As in OSMO (src/utils/job/topology.py): a task's requirements, coarse to fine, are its path from the root. Unlike
-# there, the path itself is a domain's identity, not its parts joined by hyphens, so `a/b-c` and `a-b/c` stay apart; a
-# domain that one task requires and another prefers is required; and what all share keeps both kinds of level.
+# As in OSMO (src/utils/job/topology.py), a task's requirements, coarse to fine, are its path from the root. Three
+# things differ from OSMO. The path itself identifies a domain, not its parts joined by hyphens, so `a/b-c` and `a-b/c`
+# are two domains. A domain that one task requires and another prefers is required. Chained domains that hold the same
+# tasks keep both their required and their preferred level.
 
 
 class Domain(NamedTuple):
-    """Tasks that share a domain: the requirements that say so, one for each task, and the tasks or domains within."""
+    """Tasks that share a domain: their requirements, one for each task, and the tasks or domains inside."""
 
     requirements: tuple[Requirement, ...]
     tasks: tuple[Task, ...]
@@ -135,7 +137,7 @@ class Domain(NamedTuple):
 
 
 def domains(tasks: Sequence[Task], levels: Levels, depth: int = 0) -> tuple[Domain, ...]:
-    """The domains of one scope, in the order of their first tasks; tasks whose path has ended are left out."""
+    """The domains of one scope, in the order of their first tasks, without the tasks whose path has ended."""
     inside: dict[tuple[str, str], list[tuple[Task, Requirement]]] = {}
     for task in tasks:
         path = sorted(task.requirements, key=lambda each: levels.ranks[each.key])
@@ -151,16 +153,16 @@ def _domain(members: list[tuple[Task, Requirement]], levels: Levels, depth: int)
 
 
 def chain(domain: Domain) -> tuple[Domain, ...]:
-    """A domain and those within it that hold all of its tasks: as one they carry several levels."""
+    """A domain and the domains inside it that hold all of its tasks. They are one group with several levels."""
     below = domain.parts[0] if len(domain.parts) == 1 and not domain.tasks else None
     return (domain, *chain(below)) if below else (domain,)
 
 
 def placement(domains: Sequence[Domain], levels: Levels) -> Placement:
-    """What a chain of domains asks of its pods.
+    """The placement of the pods in a chain of domains.
 
-    The finest required level: pods in one rack are in one zone too. The finest preferred level, if it is finer than
-    that; schedulers that miss it try the coarser ones by themselves.
+    It has the finest required level: pods in one rack are in one zone too. It has the finest preferred level, if that
+    is finer than the required one. Schedulers that cannot meet it try the coarser levels by themselves.
     """
     required = [each for each in domains if each.required]
     finest = domains[-1]
@@ -170,27 +172,27 @@ def placement(domains: Sequence[Domain], levels: Levels) -> Placement:
 
 
 def conflicts(domain: Domain) -> Iterator[Diagnostic]:
-    """W463: some tasks of a domain require it and others prefer it. OSMO takes the word of the first one."""
+    """W463: some tasks of a domain require it and others prefer it. OSMO follows the first task."""
     hard = [each for each in domain.requirements if each.required]
     soft = [each for each in domain.requirements if not each.required]
     if hard and soft:
         message = f'group "{domain.group}" of key "{hard[0].key}" is required here and preferred elsewhere'
-        note = Note("it is only preferred here", soft[0].route)
-        hint = "write the same requirementType in all resources; required is taken"
+        note = Note("preferred here", soft[0].route)
+        hint = "use the same requirementType in all resources; bayplan uses required"
         yield warning("W463", hard[0].route, message, hint=hint, notes=(note,))
     for part in domain.parts:
         yield from conflicts(part)
 
 
 MAIN = "main"
-"""The podSet of a task outside of groups, whose gang has the task's name already."""
+"""The podSet of a task outside of groups. Its gang has the task's name already."""
 
 ANYWHERE = "anywhere"
-"""The group of tasks that ask for no topology, beside groups that do."""
+"""The group of tasks without topology, beside groups with it."""
 
 
 class Pods(NamedTuple):
-    """A podSet: the tasks that are its pods, in order, and what they have in common."""
+    """A podSet: the tasks that become its pods, in order, and the data that they share."""
 
     name: str
     tasks: tuple[Task, ...]
@@ -198,7 +200,7 @@ class Pods(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A gang or group: its placement and the requirement that says so, and the groups or podSets within."""
+    """A gang or group: its placement with the requirements behind it, and the groups or podSets inside."""
 
     name: str
     placement: Placement = Placement()
@@ -240,13 +242,13 @@ def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
     tasks = [task for task in group.tasks if not task.requirements]
     if top_domains and tasks:
         names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
-        message = f'in group "{group.name}" {names} asks for no topology while others do: it may run anywhere'
-        hint = "this is no error here; OSMO 6.4 either leaves such a task unscheduled or places it like the others"
+        message = f'tasks without topology in group "{group.name}" may run anywhere, unlike the others: {names}'
+        hint = "to use OSMO 6.4 too, give them a topology: it may never schedule them, or place them with the others"
         yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 
 def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Node:
-    """The group of a chain of domains, called after all of them."""
+    """The group of a chain of domains, named after all of them."""
     last = domains[-1]
     written = "-".join(dict.fromkeys(domain.group for domain in domains))
     firsts = tuple(next(r for r in d.requirements if r.required == d.required) for d in domains)
@@ -255,7 +257,7 @@ def _node(domains: tuple[Domain, ...], levels: Levels, folding: _Folding) -> Nod
 
 
 def _named(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """The same with names that differ."""
+    """The same nodes with unique names."""
     taken: list[str] = []
     for node in nodes:
         taken.append(unique(node.name, taken, "/".join(r.group for r in node.requirements)))
@@ -271,7 +273,7 @@ def tasks(node: Node) -> Iterator[Task]:
 
 
 class _Folding:
-    """Makes podSets of one gang's tasks: equal ones in one, but for the lead, whose end is the gang's."""
+    """Makes podSets of one gang's tasks. Equal tasks share one, except the lead, whose end is the end of the gang."""
 
     def __init__(self, group: TaskGroup, pieces: Mapping[str, NativeData]) -> None:
         self.lead, self.pieces, self.bare = group.lead, pieces, group.bare
@@ -291,7 +293,7 @@ class _Folding:
         return own + "\0" + dumps(self.pieces[task.name].data, sort_keys=True)
 
     def name(self, tasks: Sequence[Task]) -> str:
-        """What the tasks are called but for their numbers, else the first one's name."""
+        """The name that the tasks share apart from their numbers, or the name of the first task."""
         first = MAIN if self.bare else label(tasks[0].name)
         common = stem(tuple(label(task.name) for task in tasks)) if len(tasks) > 1 else ""
         free = common and common not in self.used | self.taken
@@ -301,7 +303,7 @@ class _Folding:
 
 
 def pod_set_of(node: Node, wanted: Task) -> str:
-    """The name of the podSet that a task is in."""
+    """The name of the podSet of a task."""
     here = (pods.name for pods in node.pods if wanted in pods.tasks)
     return next(here, "") or next((name for each in node.nodes if (name := pod_set_of(each, wanted))), "")
 
@@ -332,7 +334,7 @@ def _origins(node: Node, route: Route) -> Iterator[tuple[Route, Route]]:
 
 
 def data(node: Node, *, channel: bool = True) -> dict[str, Any]:
-    """The native data of a gang or group, what stands below it last. `channel`: it may have ComputeDomains."""
+    """The native data of a gang or group, with its groups and podSets last. `channel`: it may have ComputeDomains."""
     return {
         "name": node.name,
         **non_empty(placement=non_empty(**node.placement._asdict()), computeDomain="" if channel else "never"),

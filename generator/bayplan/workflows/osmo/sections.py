@@ -1,4 +1,4 @@
-"""The sections of an OSMO file: what stands below a key at the start of a line, split before anything is YAML.
+"""The sections of an OSMO file. OSMO splits the file at keys at the start of a line before it reads any YAML.
 
 Source: OSMO 6.4, src/lib/utils/workflow.py, `parse_workflow_spec`.
 """
@@ -18,10 +18,10 @@ from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
 VERSION = 2
-"""The only version of the format there is."""
+"""The only version of the format."""
 
 TWICE = "R132"
-"""The code of a key that is given twice in data, which OSMO reads as Python does."""
+"""The code of a duplicate key in a mapping. Like PyYAML, OSMO keeps the last one."""
 
 _KEY = re.compile(r"^([a-zA-Z][a-zA-Z0-9_-]*):", re.MULTILINE)
 _BELOW = frozenset(("name", "tasks", "groups", "resources", "timeout", "labels", "pool", "backend"))
@@ -29,11 +29,11 @@ _BELOW = frozenset(("name", "tasks", "groups", "resources", "timeout", "labels",
 
 
 Variables = Mapping[Any, Any]
-"""Keys are names; YAML may have others, which no template can use."""
+"""Keys are names. YAML allows other keys too, which no template can use."""
 
 
 class Section(NamedTuple):
-    """A section: its key, its text with the key, and the line (from 1) that begins it."""
+    """A section: its key, its text including the key, and its first line, counted from 1."""
 
     key: str
     text: str
@@ -41,24 +41,24 @@ class Section(NamedTuple):
 
     @property
     def padded(self) -> str:
-        """The text, moved down to its own line: a place in it is a place in the file."""
+        """The text with empty lines before it, so that its line numbers are those of the file."""
         return "\n" * (self.line - 1) + self.text
 
 
 class Sections(NamedTuple):
-    """The sections of a file that count."""
+    """The sections of a file that bayplan uses."""
 
     workflow: Section
     defaults: Section | None
 
 
 def split(text: str, subject: str) -> Outcome[Sections]:
-    """R121 unknown key, R122 a key given twice, R123 no workflow, R124 an odd version, R139 text in no section."""
+    """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
     all_sections = list(_sections(text))
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
-        hint = "write `workflow:` at the very start of a line, without quotes"
+        hint = "write `workflow:` at the start of a line, without quotes"
         findings.append(error("R123", (subject, AT, 1, 1), "the file has no section `workflow:`", hint=hint))
     if "version" in by_key:
         findings += _version(by_key["version"], subject)
@@ -78,49 +78,50 @@ def _sections(text: str) -> Iterable[Section]:
 
 
 def _keys(sections: list[Section], subject: str) -> Iterable[Diagnostic]:
-    """Keys that OSMO does not know, or meets twice."""
+    """Unknown and repeated sections."""
     first: dict[str, Section] = {}
     for each in sections:
         place = key_place(each, subject)
         if each.key not in KNOWN:
-            message = f'unknown section "{each.key}"; OSMO knows workflow, default-values and version'
-            yield error("R121", place, message, hint=_hint(each.key))
+            message = f'unknown section "{each.key}"; expected workflow, default-values or version'
+            yield error("R123", place, message, hint=_hint(each.key))
         elif each.key in first:
-            note = Note("it was first given here", key_place(first[each.key], subject))
-            yield error("R122", place, f'section "{each.key}" is given twice', hint="keep one of them", notes=(note,))
+            note = Note("the first is here", key_place(first[each.key], subject))
+            message = f'the file has two sections "{each.key}"'
+            yield error("R123", place, message, hint="remove one of the two", notes=(note,))
         first.setdefault(each.key, each)
 
 
 def _hint(key: str) -> str:
     if key in _BELOW:
-        return f"indent it: {key} belongs below `workflow:`"
-    return did_you_mean(key, KNOWN) or "remove it, or indent it where it belongs to the text of a file"
+        return f"indent it: {key} is a key of `workflow:`"
+    return did_you_mean(key, KNOWN) or "remove it, or indent it if it is part of a file's text"
 
 
 def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
-    """What stands before the first key, which OSMO drops."""
+    """Text before the first key. OSMO ignores it."""
     first = _KEY.search(text)
     for number, line in enumerate(text[: first.start() if first else 0].split("\n"), 1):
         if line.strip() and not line.startswith(("#", "---", "%")) and line.strip()[0] != "#":
-            message = "this stands before the first section, and OSMO drops it"
+            message = "OSMO ignores this text before the first section"
             place = (subject, AT, number, len(line) - len(line.lstrip()) + 1, number, len(line.rstrip()) + 1)
-            yield warning("R139", place, message, hint="remove it, or write a section's key at the start of the line")
+            yield warning("R139", place, message, hint="remove it, or move it below a section")
             return
 
 
 def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
-    """OSMO drops this section unread, so a version that it does not have is no error there."""
+    """OSMO does not read this section, so an unknown version is only a warning."""
     loaded = load_yaml(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
     if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
-        message = f"OSMO drops the version unread; this is not {VERSION}, and the file is read as version {VERSION}"
+        message = f"the version is not {VERSION}; OSMO ignores it, and bayplan reads the file as version {VERSION}"
         yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
 
 
-# Places in a template, for which Jinja reports only the line; and lines of the rendered text.
+# Places in a template, of which Jinja reports only the line, and lines of the rendered text.
 
 BREAK = re.compile(r"\r\n?|\n")
-"""What ends a line. The file's text has line feeds only, but a template may write the others."""
+"""The end of a line. bayplan reads files with line feeds only, but a template may write the other line breaks."""
 
 
 def key_place(section: Section, subject: str) -> Route:
@@ -129,7 +130,7 @@ def key_place(section: Section, subject: str) -> Route:
 
 
 def place(text: str, line: int, subject: str, name: str = "") -> Route | None:
-    """The name in a line of the template, else the only thing there that is Jinja's, else all of the line."""
+    """The extent of a name in a line of the template, or of the line's only piece of Jinja, or of the whole line."""
     lines = text.split("\n")
     if not 0 < line <= len(lines):
         return None
@@ -140,7 +141,8 @@ def place(text: str, line: int, subject: str, name: str = "") -> Route | None:
 
 
 def _named(source: str, name: str) -> tuple[int, int] | None:
-    """A name in what is Jinja's of a line; of an expression of several lines, anywhere in it. `.name`: a part."""
+    """A name in the Jinja parts of a line. If it has none, the line continues an expression, and the name may be
+    anywhere in it. `.name`: an attribute."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)" if name[:1] != "." else rf"{re.escape(name)}(?!\w)")
     parts = [part.span() for part in re.finditer(r"{[{%].*?(?:[%}]}|$)", source)] or [(0, len(source))]
     matches = (pattern.search(source, start, end) for start, end in parts if name)
@@ -148,7 +150,7 @@ def _named(source: str, name: str) -> tuple[int, int] | None:
 
 
 def _only(source: str) -> tuple[int, int] | None:
-    """The expression, statement or comment of a line with one of them."""
+    """The expression, statement or comment of a line that has exactly one."""
     spans = [each.span() for each in re.finditer(r"{[{%#].*?(?:[%#}]}|$)", source)]
     return (spans[0][0] + 1, spans[0][1] + 1) if len(spans) == 1 else None
 
@@ -156,30 +158,33 @@ def _only(source: str) -> tuple[int, int] | None:
 # The rendered text -> data, as PyYAML's safe loader reads it; every finding at its place in the file.
 
 _SPELLED = ("environment", "exitActions")
-"""Mappings whose keys OSMO makes texts of (OSMO 6.4, src/utils/job/task.py)."""
+"""Mappings whose keys OSMO converts to strings (OSMO 6.4, src/utils/job/task.py)."""
 
 _MOST = 1000
-"""Keys that are told of."""
+"""How many keys bayplan reports."""
 
 
 def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, Any]]:
-    """`{"workflow": ...}`. R103 to R119: no YAML; R132: a key given twice; R133: a key that is no text; R139: more."""
+    """`{"workflow": ...}`. R103 to R119: invalid YAML. R132: a duplicate key. R133: a key that is not a string.
+    R139: a second document."""
     loaded = load_yaml(source_map.text, subject, TWICE)
     written, source = BREAK.split(source_map.text), text.split("\n")
     findings = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:
         return Outcome(None, tuple(findings))
     if len(loaded.value) > 1:
-        message = f"the workflow holds {len(loaded.value)} YAML documents; one is wanted"
+        message = f"the workflow has {len(loaded.value)} YAML documents; expected one"
         line = next((n for n, each in enumerate(written, 1) if n > 1 and each.startswith("---")), len(written))
         second = source_map.back(Span(line, 1, line, 4))[0]
         findings.append(error("R139", (subject, AT, *second), message, hint="remove the line `---`"))
         return Outcome(None, tuple(findings))
     data = loaded.value[0]
     if not isinstance(data, dict):
-        hint = "write a space or the end of the line after `workflow:`"
+        hint = "put a space or a line break after `workflow:`"
         start = source_map.back(Span(1, 1, 1, 2))[0]
-        findings.append(error("R123", (subject, AT, *start), "this is no key of YAML", hint=hint))
+        findings.append(
+            error("R123", (subject, AT, *start), "YAML does not read this as the key `workflow`", hint=hint)
+        )
         return Outcome(None, tuple(findings))
     odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
@@ -188,14 +193,14 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
 
 
 def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:
-    """R133 for each path with its key that is no text."""
+    """R133 for each path whose key is not a string."""
     for key, span in zip(keys.values(), spans(source_map, list(keys)), strict=True):
-        message = f"this key is {_described(key)}, expected text; OSMO refuses it here"
+        message = f"the key is {_described(key)}; OSMO refuses keys that are not strings here"
         yield error("R133", (subject, AT, *span), message, hint="write it in quotes")
 
 
 def identity(span: Span) -> tuple[Span, str]:
-    """The way back where a text stands as in the file."""
+    """The way back if the text is the same as in the file."""
     return span, ""
 
 
@@ -206,16 +211,15 @@ def spans(source_map: SourceMap, paths: list[Path]) -> list[Span]:
 
 
 def relocate(finding: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
-    """A finding in the lines that were written, brought back into the file's; where its line is another, that is said.
-
-    An empty line says nothing.
-    """
+    """A finding in the rendered lines, moved to its place in the file. A note shows the rendered line if it differs and
+    is not empty."""
     here, remark = _relocated(finding.route, source_map)
     line = _line(written, finding.route).strip()
     other = line and line != _line(source, here).strip()
     added = tuple(Note(each) for each in (remark, f"rendered, the line is `{line[:200]}`" if other else "") if each)
     if finding.code == "R105" and "\0" in line and "\0" not in _line(source, here):
-        finding = finding._replace(message="the template writes a NUL, which no text may hold", hint="leave it out")
+        message = "the template writes a NUL character, which YAML does not allow"
+        finding = finding._replace(message=message, hint="remove it from the template")
     return finding._replace(route=here, notes=(*added, *(_note(each, source_map) for each in finding.notes)))
 
 
@@ -225,7 +229,7 @@ def _note(note: Note, source_map: SourceMap) -> Note:
 
 
 def _relocated(there: Route, source_map: SourceMap) -> tuple[Route, str]:
-    """The route in the file, and what the source map remarks."""
+    """The route in the file, and the remark of the source map."""
     if AT not in there:
         return there, ""
     at = there.index(AT)
@@ -239,7 +243,7 @@ def _line(lines: Sequence[str], there: Route) -> str:
 
 
 def _merge_equal(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Each finding once, though a loop may have written it many times."""
+    """Each finding once, even if a loop wrote it many times."""
     same: dict[tuple[str, Route, str], list[Diagnostic]] = {}
     for each in findings:
         same.setdefault((each.code, each.route, each.message), []).append(each)
@@ -248,7 +252,7 @@ def _merge_equal(findings: Iterable[Diagnostic]) -> list[Diagnostic]:
 
 
 def _non_text_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """The mappings that hold keys which are no texts, with the first of them."""
+    """The mappings with keys that are not strings, with the first such key."""
     if isinstance(data, dict):
         odd = [key for key in data if not isinstance(key, str)]
         if odd:
@@ -261,7 +265,7 @@ def _non_text_keys(data: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tup
 
 
 def _with_text_keys(data: Any) -> Any:
-    """The same with every key written as Python writes it, which is how OSMO makes texts of them."""
+    """The same data with every key as a string. OSMO converts keys as Python writes them."""
     if isinstance(data, dict):
         return {str(key): _with_text_keys(value) for key, value in data.items()}
     return [_with_text_keys(value) for value in data] if isinstance(data, list) else data

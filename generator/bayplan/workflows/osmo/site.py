@@ -1,4 +1,4 @@
-"""Platforms of tasks -> pools of the topology, and what a pool configuration says of them."""
+"""Platforms of tasks -> pools of the topology, with what a pool configuration sets for them."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ LONGEST = 2**31 - 1
 
 
 class Limits(NamedTuple):
-    """Seconds, at least one: how long a pod may run, and how long a gang may wait and run; None for no limit.
+    """Seconds, at least one: how long a pod may run, and how long a gang may wait and run. None means no limit.
 
-    The first is the pod's activeDeadlineSeconds, which the kubelet counts from the pod's start; the second the Job's,
-    which is counted from its creation and so holds the time in the queue.
+    The first is the pod's activeDeadlineSeconds, which the kubelet counts from the start of the pod. The second is the
+    Job's, which counts from the creation of the Job, so it includes the time in the queue.
     """
 
     execution: int | None
@@ -43,7 +43,7 @@ class Site(NamedTuple):
 
 
 def site(spec: Mapping[str, Any], context: Context) -> Outcome[Site]:
-    """What the context says, the pool chosen that the workflow names."""
+    """The topology and pool configuration of the context, with the pool that the workflow names."""
     document = context.beside.get(SUBJECT)
     if document is None:
         return Outcome(Site(context.topology))
@@ -85,7 +85,7 @@ MEMORY = "/dev/shm"
 
 
 def allocations(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outcome[Mapping[str, Allocation]]:
-    """The portion of every task by its name; None when any has none. A finding of several tasks comes once. W452."""
+    """The allocation of every task by its name; None if a task has none. W452. Each finding is reported once."""
     tasks = [(task, group) for group in groups for task in group.tasks]
     outcomes = _configured(tasks, workflow, here, here.config) if here.config else _plain(tasks, here)
     findings = [each for outcome in outcomes for each in outcome.diagnostics]
@@ -100,7 +100,7 @@ def allocations(groups: Sequence[TaskGroup], workflow: str, here: Site) -> Outco
 
 
 def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[Allocation]]:
-    """What tasks ask for, each in the pool that is called as its platform."""
+    """The requests of tasks, each in the pool that has the name of its platform."""
     outcomes = []
     for task, _ in tasks:
         at = (*task.resource_route, "platform")
@@ -116,22 +116,24 @@ def _plain(tasks: Sequence[tuple[Task, TaskGroup]], here: Site) -> list[Outcome[
 
 
 def _mounts(task: Task) -> Iterator[Diagnostic]:
-    """W468 and W470: a platform allows no folder of its nodes unless its configuration says so (OSMO 6.4,
-    PlatformBase). Memory that every node has is taken on trust."""
-    hint = "give OSMO's pool configuration, in which the platform's allowed_mounts has it: --osmo-pool"
+    """W468: a platform allows no folder of its nodes by default (OSMO 6.4, PlatformBase).
+
+    A warning for /dev/shm, which every node has; an error for other folders.
+    """
+    hint = "pass OSMO's pool configuration with --osmo-pool; allowed_mounts of the platform must have the folder"
     for number, mount in enumerate(task.data.get("volumeMounts", ())):
         source, route = mount.partition(":")[0], (*task.route, "volumeMounts", number)
-        message = f'nothing says that tasks may mount "{source}" from the node'
+        message = f'no pool configuration allows tasks to mount "{source}" from the node'
         if source == MEMORY:
-            yield warning("W470", route, f"{message}; it is mounted all the same", hint=hint)
+            yield warning("W468", route, f"{message}; bayplan mounts it anyway", hint=hint)
         else:
-            yield error("W468", route, f"{message}; OSMO allows no mount by default", hint=hint)
+            yield error("W468", route, message, hint=hint)
 
 
 def _configured(
     tasks: Sequence[tuple[Task, TaskGroup]], workflow: str, here: Site, config: PoolConfig
 ) -> list[Outcome[Allocation]]:
-    """What the platforms' pod templates make of what tasks ask for; all templates are rendered in one go."""
+    """The platforms' pod templates, rendered for the tasks. One request renders all of them."""
     from bayplan.workflows.osmo.pool import sharing
 
     asks = [_task_request(task, group, workflow) for task, group in tasks]
@@ -191,27 +193,27 @@ def _task_request(task: Task, group: TaskGroup, workflow: str) -> TaskRequest:
 
 def _without_container_name(template: Mapping[str, Any], container: str) -> tuple[dict[str, Any], Mapping[str, str]]:
     """The template with the user's container first and without its name, so that equal tasks are equal; and the
-    labels that it selects nodes by."""
+    node labels that it selects."""
     spec = dict(template.get("spec") or {})
     own = [each for each in spec.get("containers") or () if each.get("name", container) == container]
     rest = [each for each in spec.get("containers") or () if each.get("name", container) != container]
     main = [{key: value for key, value in each.items() if key != "name"} for each in own] or [{}]
     spec.pop("containers", None)
-    if rest or main[0]:  # beside others the user's container stands even where there is nothing to say of it
+    if rest or main[0]:  # beside other containers the list has the user's container, even if it is empty
         spec["containers"] = [*main, *rest]
     result = {key: value for key, value in {**template, "spec": spec}.items() if value}
     return result, spec.get("nodeSelector") or {}
 
 
 def _exit_actions(task: Task, defaults: Mapping[str, str]) -> tuple[Action, ...]:
-    """The task's own in the order of the file, then the pool's."""
+    """The task's exit actions in the order of the file, then the pool's."""
     own = task.data.get("exitActions", {})
     return tuple((name.upper(), codes) for each in (own, defaults) for name, codes in each.items())
 
 
 def pool_of(at: Route, topology: ClusterTopology | None, platform: str, selector: Mapping[str, str]) -> Outcome[str]:
-    """The pool of a platform: the one of its name, else the only one whose nodes have the labels that it selects,
-    else the topology's only one. Empty where nothing is to be said. `at`: where the platform is named."""
+    """The pool of a platform: the pool of that name, or the only pool whose nodes have the labels that the platform
+    selects, or the topology's only pool. Empty if any pool will do. `at`: the place that names the platform."""
     if not platform or topology is None:
         return Outcome(k8s_name(platform))
     names = [pool.name for pool in topology.pools]
@@ -222,12 +224,11 @@ def pool_of(at: Route, topology: ClusterTopology | None, platform: str, selector
 
 
 def _unknown_platform(at: Route, platform: str, names: list[str]) -> Outcome[str]:
-    """W465 where one pool takes every platform, W467 where there is a choice."""
+    """W465: a warning if the topology has one pool, which gets every platform; an error if there are several."""
     if len(names) == 1:
-        message = f'the topology has no pool "{platform}"; the pods run in its only one, "{names[0]}"'
-        return Outcome("", (warning("W465", at, message, hint="call the pool as the platform"),))
-    message = f'platform "{platform}" is no pool of the topology; it has {listing(names, "and")}'
-    hint = (
-        did_you_mean(platform, names) or "call a pool as the platform, or give OSMO's pool configuration: --osmo-pool"
-    )
-    return Outcome(None, (error("W467", at, message, hint=hint),))
+        message = f'the topology has no pool "{platform}"; the pods run in its only pool, "{names[0]}"'
+        return Outcome("", (warning("W465", at, message, hint="give the pool the name of the platform"),))
+    message = f'the topology has no pool for platform "{platform}"; it has {listing(names, "and")}'
+    hint = did_you_mean(platform, names)
+    hint = hint or "give a pool the name of the platform, or pass OSMO's pool configuration with --osmo-pool"
+    return Outcome(None, (error("W465", at, message, hint=hint),))

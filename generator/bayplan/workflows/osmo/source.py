@@ -1,4 +1,4 @@
-"""An OSMO workflow as the translation sees it: task groups of tasks, each with its resource and its requirements."""
+"""An OSMO workflow as task groups of tasks, each with its resource and its requirements."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Requirement(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task, the resource that it names, and the number of its task group."""
+    """One task with its resource and the number of its task group."""
 
     name: str
     data: Mapping[str, Any]
@@ -37,8 +37,7 @@ class Task(NamedTuple):
 
 
 class TaskGroup(NamedTuple):
-    """Tasks that start together. A task outside of groups is the only one of a group of its own (OSMO's parse), which
-    has no data."""
+    """Tasks that start together. A task outside of groups has a group of its own, without data (OSMO's parse)."""
 
     name: str
     data: Mapping[str, Any]
@@ -48,19 +47,19 @@ class TaskGroup(NamedTuple):
 
     @property
     def lead(self) -> Task | None:
-        """The task whose end is the group's; None where there is only one."""
+        """The task whose end is the end of the group; None if the group has only one task."""
         return next((task for task in self.tasks if task.data.get("lead")), None) if len(self.tasks) > 1 else None
 
 
 class Workflow(NamedTuple):
-    """A workflow in the types of `plain`. Tasks outside of groups are numbered after the groups, as OSMO does."""
+    """A workflow in the types of `plain`. As in OSMO, tasks outside of groups have the numbers after the groups."""
 
     spec: Mapping[str, Any]
     task_groups: tuple[TaskGroup, ...]
 
     @property
     def groups(self) -> tuple[TaskGroup, ...]:
-        """The groups as they are written."""
+        """The groups of the file."""
         return tuple(group for group in self.task_groups if group.data)
 
     @property
@@ -121,27 +120,28 @@ def requirements(name: str, resource: Mapping[str, Any]) -> tuple[Requirement, .
     )
 
 
-# Names of OSMO -> DNS labels, short enough that the names made from them fit Kubernetes.
+# Names of OSMO -> DNS labels, short enough for the names of pods in Kubernetes.
 #
-# A name that is changed by more than case and underscores gets four digits of its hash, so that it does not depend on
-# which other names there are.
+# A name that changes by more than case and underscores gets four digits of its hash, so that it does not depend on
+# other names.
 
 SHORTEST = 10
-"""Names are not cut below this."""
+"""bayplan does not cut names below this length."""
 LONGEST = 63 - len("-0-") - len("-xxxxx")
-"""What the names of workflow, gang, groups and podSet, joined, and the pod's index may take: the pods of a JobSet are
-called `<jobset>-<replicatedJob>-0-<index>-<5 letters>`, which is a DNS label."""
+"""Characters for the joined names of workflow, gang, groups and podSet, and the pod's index. The name of a pod of a
+JobSet, `<jobset>-<replicatedJob>-0-<index>-<5 letters>`, is a DNS label."""
 
 
 def label(name: str) -> str:
-    """Lower case, hyphens for whatever is no letter or digit; hashed where that takes more than OSMO itself does."""
+    """The name in lower case, with hyphens for all characters except letters and digits. It has a hash if OSMO itself
+    would change less."""
     plain = name.lower().replace("_", "-")
     name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
     return name_label if name_label and name_label == plain else _hashed(name_label or "group", name)
 
 
 def shorten_name(name: str, most: int, taken: Collection[str] = ()) -> str:
-    """The name, or its beginning with a hash, in `most` characters; another hash where others have that one."""
+    """The name, or its beginning with a hash, in `most` characters. The hash differs from those of `taken` names."""
     if len(name) <= most:
         return name
     short, whole = "", name
@@ -157,7 +157,7 @@ def _hashed(stem: str, name: str) -> str:
 
 
 def unique(name: str, taken: Iterable[str], whole: str) -> str:
-    """The name, hashed if another has it."""
+    """The name, with a hash if it is taken."""
     others, first = set(taken), name
     while name in others:
         name, whole = _hashed(first, whole), f"{whole}'"
@@ -165,30 +165,30 @@ def unique(name: str, taken: Iterable[str], whole: str) -> str:
 
 
 def stem(names: tuple[str, ...]) -> str:
-    """What numbered names have in common: `worker` of `worker-0` and `worker-1`; empty when there is nothing."""
+    """The common beginning of numbered names: `worker` for `worker-0` and `worker-1`, or an empty string."""
     first, last = min(names), max(names)
     same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return re.sub(r"[-_]*[0-9]*$", "", first[:same]).rstrip("-_")
 
 
-# OSMO's exit actions -> a line of shell around the command, where Kubernetes interprets an exit code differently.
+# OSMO's exit actions -> a line of shell around the command, if Kubernetes interprets an exit code differently.
 #
 # `COMPLETE` turns codes into success, `FAIL` and `RESCHEDULE` turn success into a failure. Kubernetes has no field for
-# either: a Job's podFailurePolicy can only ignore or count failures. Of several actions for a code the first one
-# counts, the task's own before its pool's (OSMO 6.4, src/utils/job/jobs.py, `_apply_exit_action`).
+# either: a Job's podFailurePolicy can only ignore or count failures. If a code has several actions, OSMO applies the
+# first one, the task's own before its pool's (OSMO 6.4, src/utils/job/jobs.py, `_apply_exit_action`).
 
 Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
 RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" & child=$!; wait $child; code=$?"
-"""A shell that is a container's first process does not pass signals on by itself."""
+"""A shell that is the first process of a container does not forward signals by itself."""
 
 FAILURE = "exit $((code ? code : 1))"
 
 
 def with_exit_codes(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
-    """The command, behind a shell if its exit codes must be turned."""
+    """The command, in a shell if its exit codes must change."""
     ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
     if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):
         return list(command)
@@ -215,11 +215,11 @@ def _test(ranges: Ranges) -> str:
 # The resources and the pool of a task.
 
 AMOUNTS = (("cpu", "cpu"), ("memory", "memory"), ("ephemeral-storage", "storage"))
-"""Kubernetes' name and OSMO's, in the order in which they are written."""
+"""Kubernetes' name and OSMO's name, in the order of the output."""
 
 
 class Allocation(NamedTuple):
-    """The pool that a task runs in (empty: the only one that can hold it), and what goes into its podSet."""
+    """The pool of a task (empty: the only pool that can hold it), and the fields of its podSet."""
 
     pool: str = ""
     resources: Mapping[str, str] = {}
@@ -231,19 +231,20 @@ class Allocation(NamedTuple):
 
 
 def amounts(task: Task) -> dict[str, str]:
-    """What a task's resource asks besides GPUs, as Kubernetes quantities."""
+    """What a task's resource requests besides GPUs, as Kubernetes quantities."""
     values = {kube: value for kube, own in AMOUNTS if (value := task.resource.get(own)) is not None}
     amounts = {name: str(value) if name == "cpu" else quantity(value) for name, value in values.items()}
     return {name: value for name, value in amounts.items() if value and value != "0"}
 
 
 def gpus(task: Task) -> int:
-    """How many GPUs a task asks for."""
+    """How many GPUs a task requests."""
     return task.resource.get("gpu") or 0
 
 
 def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
-    """The template, its pods kept off these nodes. One that is no pod template stays as it is, for checks to refuse."""
+    """The template with a node affinity that excludes these nodes. An invalid template stays unchanged, so that checks
+    refuse it."""
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)
     owners = [get(template, *path[: depth + 1]) or {} for depth in range(len(path))]
     terms = mapping(template, *path).get("nodeSelectorTerms") or [{}]

@@ -1,4 +1,4 @@
-"""Rules about single tasks: files and mounts, inputs, credentials, exit actions, tokens, and what OSMO's service does.
+"""Rules for single tasks: files, mounts, inputs, credentials, exit actions, tokens, and services of a running OSMO.
 
 Source: OSMO 6.4, src/utils/job/task.py.
 """
@@ -20,28 +20,28 @@ from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token,
 from bayplan.workflows.osmo.units import exit_codes, k8s_name, seconds
 
 DATA = "/osmo/data"
-"""Where OSMO's tokens `{{output}}` and `{{input:N}}` lead (src/utils/job/kb_objects.py)."""
+"""The folder that OSMO's tokens `{{output}}` and `{{input:N}}` point into (src/utils/job/kb_objects.py)."""
 
 OUTPUT = f"{DATA}/output/"
 
 
 SHOWN = 3
-"""So many further places are named."""
+"""How many further places the notes name."""
 
 
 def gathered(
     say: Callable[..., Diagnostic], code: str, routes: Sequence[Route], message: str, hint: str
 ) -> Iterator[Diagnostic]:
-    """One finding at the first place; its message counts the others, and notes name some of them."""
+    """One finding at the first place. Its message counts the other places, and its notes name some of them."""
     if routes:
         rest = routes[1:]
         more = f" (and in {count(len(rest), 'other place')})" if rest else ""
-        notes = tuple(Note("another one", route) for route in rest[:SHOWN])
+        notes = tuple(Note("also here", route) for route in rest[:SHOWN])
         yield say(code, routes[0], f"{message}{more}", hint=hint, notes=notes)
 
 
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W423: a file has a path, and neither it nor the mount of a Secret lies below /osmo."""
+    """W423: a file has a path. OSMO reserves the paths below /osmo for itself."""
     for file, route in workflow.entries("files"):
         in_output = file["path"].startswith(OUTPUT)
         yield from _path(file["path"], (*route, "path"), is_file=True, in_output=in_output)
@@ -54,19 +54,20 @@ def _path(path: str, route: Route, is_file: bool, in_output: bool = False) -> It
     parts = [part for part in path.split("/") if part]
     if not parts:
         hint = "write an absolute path such as /tmp/config"
-        yield error("W423", route, f'"{shorten(path)}" leads nowhere', hint=hint)
+        yield error("W423", route, f'"{shorten(path)}" does not name a file or a folder', hint=hint)
     elif parts[0] == "osmo" and not in_output:
-        message = f'"{shorten(path)}" lies below /osmo, which belongs to OSMO'
-        hint = f"use another folder, or {OUTPUT} for a file of the output" if is_file else "use another folder"
+        message = f'"{shorten(path)}" is below /osmo, which OSMO reserves for itself'
+        hint = f"use another folder, or {OUTPUT} for an output file" if is_file else "use another folder"
         yield error("W423", route, message, hint=hint)
     elif ":" in path and not in_output:
-        yield error("W423", route, f'"{shorten(path)}" has a colon, which no mount may have', hint="remove the colon")
+        message = f'"{shorten(path)}" has a colon, which Kubernetes does not allow in a mount path'
+        yield error("W423", route, message, hint="remove the colon")
     elif is_file and path.endswith("/"):
-        yield error("W423", route, f'"{shorten(path)}" is a folder, expected a file', hint="add the name of the file")
+        yield error("W423", route, f'"{shorten(path)}" is a folder; expected a file', hint="add the name of the file")
 
 
 def check_duplicate_files(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W424: two files of a task at one path."""
+    """W423: two files of a task have the same path."""
     for task in workflow.tasks:
         first: dict[str, int] = {}
         for index, file in enumerate(task.data.get("files", ())):
@@ -74,45 +75,46 @@ def check_duplicate_files(workflow: Workflow) -> Iterator[Diagnostic]:
             there = first.setdefault(path, index)
             if there != index:
                 route: Route = (*task.route, "files")
-                notes = (Note("the first", (*route, there, "path")),)
+                notes = (Note("the first file", (*route, there, "path")),)
                 message = f'task "{task.name}" has two files at "/{shorten(path)}"'
-                yield error("W424", (*route, index, "path"), message, hint="give each its own path", notes=notes)
+                yield error("W423", (*route, index, "path"), message, hint="give each file its own path", notes=notes)
 
 
 def check_contents(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W425: contents with `base64: true` are base64. Line breaks do not matter, as in Kubernetes."""
+    """W413: contents with `base64: true` are base64. Like Kubernetes, bayplan ignores line breaks in them."""
     for file, route in workflow.entries("files"):
         if file.get("base64"):
             try:
                 binascii.a2b_base64("".join(file["contents"].splitlines()), strict_mode=True)
             except ValueError as problem:
                 message = f"the contents are not base64: {str(problem).lower()}"
-                yield error("W425", (*route, "contents"), message, hint="encode them, or remove `base64`")
+                yield error("W413", (*route, "contents"), message, hint="encode the contents, or remove `base64`")
 
 
 def check_mounts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W426: a mount is a path, or two with a colon between."""
+    """W413: a mount is a path, or two paths with a colon between them."""
     for mount, route in workflow.entries("volumeMounts"):
         parts = mount.split(":")
         if len(parts) > 2 or not all(parts):
-            hint = "write the folder on the node, or that and the folder in the container: /mnt/data:/data"
-            yield error("W426", route, f'"{shorten(mount)}" is no mount', hint=hint)
+            hint = "write NODE_FOLDER or NODE_FOLDER:CONTAINER_FOLDER, such as /mnt/data:/data"
+            yield error("W413", route, f'"{shorten(mount)}" is not a volume mount', hint=hint)
 
 
 # Inputs: their sources, order and files (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
 
 def check_sources(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W407: an input is from a task or a URL."""
+    """W408: an input has either a task or a URL."""
     for entry, route in workflow.entries("inputs"):
         keys = [key for key in ("task", "url") if key in entry]
         if len(keys) != 1:
-            what = "both `task` and `url`" if keys else "neither `task` nor `url`"
-            yield error("W407", route, f"found {what}, expected one of them", hint="make it an input for each")
+            what = "both `task` and `url`" if keys else "no `task` and no `url`"
+            hint = "make two inputs of it" if keys else "add `task` or `url`"
+            yield error("W408", route, f"the input has {what}; expected one of the two", hint=hint)
 
 
 def check_order(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W408: the task of an input exists; W409: it runs in an earlier group."""
+    """W408: the task of an input exists, and it runs in an earlier group."""
     tasks: dict[str, Task] = {}
     for task in workflow.tasks:
         tasks.setdefault(task.name, task)
@@ -129,29 +131,29 @@ def _order(
 ) -> Iterator[Diagnostic]:
     source = tasks.get(name)
     if source is None:
-        of_group = "it is the name of a group; name one of its tasks" if name in group_names else ""
+        of_group = "this is a group; name one of its tasks" if name in group_names else ""
         hint = of_group or suggest(name, [each for each in tasks if each != task.name], "tasks")
-        yield error("W408", route, f'there is no task "{name}"', hint=hint or "remove the input")
+        yield error("W408", route, f'the input names an unknown task: "{name}"', hint=hint or "remove the input")
     elif source.group >= task.group:
         same = source.group == task.group
         other = f"a task of {'the same' if same else 'a later'} group"
         what = "the task itself" if source.name == task.name else other
-        hint = "a group starts when its inputs are complete: " + (
-            "take it from an earlier group" if same else f'put "{name}" before "{task.name}"'
-        )
-        notes = () if source.name == task.name else (Note("it is defined here", (*source.route, "name")),)
-        message = f'"{name}" is {what}, expected a task of an earlier group'
-        yield error("W409", route, message, hint=hint, notes=notes)
+        action = "name a task of an earlier group" if same else f'move "{name}" before "{task.name}"'
+        hint = f"{action}: a group starts after the groups of its inputs"
+        notes = () if source.name == task.name else (Note("the task is here", (*source.route, "name")),)
+        message = f'the input names {what}, "{name}"; expected a task of an earlier group'
+        yield error("W408", route, message, hint=hint, notes=notes)
 
 
 def check_patterns(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W410: `regex` is a regular expression (as Python reads them)."""
+    """W413: `regex` is a regular expression of Python."""
     for key in ("inputs", "outputs", "checkpoint"):
         for entry, route in workflow.entries(key):
             problem = _problem(entry.get("regex", ""))
             if problem:
-                message = f'"{shorten(entry["regex"])}" is not a regular expression: {shorten(problem)}'
-                yield error("W410", (*route, "regex"), message, hint="put a backslash before characters meant as such")
+                message = f'"{shorten(entry["regex"])}" is not a valid regular expression: {shorten(problem)}'
+                hint = "put a backslash before each character that you mean literally"
+                yield error("W413", (*route, "regex"), message, hint=hint)
 
 
 def _problem(pattern: str) -> str:
@@ -160,35 +162,37 @@ def _problem(pattern: str) -> str:
         try:
             re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as problem:
-            return str(problem) or "it is nested too deeply"
+            return str(problem) or "nested too deeply"
     return ""
 
 
-# Credentials as Secrets: names and keys that Kubernetes takes, and folders that hide nothing.
+# Credentials as Secrets: names and keys that Kubernetes accepts, and folders that hide no files of the image.
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 SYSTEM = ("", "bin", "etc", "home", "lib", "opt", "root", "run", "sbin", "srv", "tmp", "usr", "var", "workspace")
-"""Folders at the root that images fill themselves."""
+"""Folders at the root in which images have files of their own."""
 
 
 def check_credential_names(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W453: a Secret of that name, and keys in it, can exist, and no two credentials mean one Secret."""
+    """W453: a Secret can have that name and those keys, and no two credentials map to the same Secret."""
     first: dict[str, tuple[str, Route]] = {}
     for name, target, route in _credentials(workflow):
         secret = k8s_name(name)
         if len(secret) > 253 or not SUBDOMAIN.fullmatch(secret):
-            message = f'no Secret can be called "{shorten(secret)}"'
-            yield error("W453", route, message, hint="use letters, digits, hyphens and dots")
+            message = f'"{shorten(secret)}" is not a valid name for a Secret'
+            yield error("W453", route, message, hint="use only letters, digits, hyphens and dots")
         other, there = first.setdefault(secret, (name, route))
         if other != name:
-            message = f'"{shorten(name)}" and "{shorten(other)}" are one Secret here, "{shorten(secret)}"'
-            notes = (Note("the other", there),)
-            yield error("W453", route, message, hint="let names differ in more than case and underscores", notes=notes)
+            message = f'"{shorten(name)}" and "{shorten(other)}" both become the Secret "{shorten(secret)}"'
+            notes = (Note("the other credential", there),)
+            hint = "choose names that differ in more than case and underscores"
+            yield error("W453", route, message, hint=hint, notes=notes)
         for variable, key in target.items() if isinstance(target, dict) else ():
             if not KEY.fullmatch(key):
-                message = f'"{shorten(key)}" cannot be a key of a Secret'
-                yield error("W453", (*route, variable), message, hint="use letters, digits, - _ and .")
+                message = f'"{shorten(key)}" is not a valid key of a Secret'
+                hint = "use only letters, digits, hyphens, underscores and dots"
+                yield error("W453", (*route, variable), message, hint=hint)
 
 
 def _credentials(workflow: Workflow) -> Iterator[tuple[str, Any, Route]]:
@@ -198,25 +202,25 @@ def _credentials(workflow: Workflow) -> Iterator[tuple[str, Any, Route]]:
 
 
 def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W454 and W455: a Secret takes the whole of its folder; OSMO puts its files beside what is there."""
+    """W454 and W423: a Secret replaces its whole folder. OSMO adds files to the folder instead."""
     for task in workflow.tasks:
         folders = {name: path for name, path in task.data.get("credentials", {}).items() if isinstance(path, str)}
         for name, path in folders.items():
             route: Route = (*task.route, "credentials", name)
             parts = [part for part in path.split("/") if part]
             if len(parts) < 2 and "".join(parts) in SYSTEM:
-                message = f'the Secret hides what the image has in "{shorten(path)}"'
+                message = f'the Secret hides the files of the image in "{shorten(path)}"'
                 yield warning("W454", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
             for inner, at in _mounted(task, folders):
                 if at != route and "/".join(inner[: len(parts)]) == "/".join(parts) and len(inner) > len(parts):
                     there = shorten("/" + "/".join(inner))
-                    message = f'"{there}" cannot be mounted inside the folder of the Secret "{name}"'
-                    notes = (Note("the folder", route),)
-                    yield error("W455", at, message, hint="choose folders that do not hold each other", notes=notes)
+                    message = f'"{there}" is inside the folder of the Secret "{name}", and nothing can be mounted there'
+                    notes = (Note("the folder of the Secret", route),)
+                    yield error("W423", at, message, hint="choose a folder outside of it", notes=notes)
 
 
 def _mounted(task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], Route]]:
-    """The parts of every path that a task has mounted, with its place."""
+    """The parts of every mount path of a task, with its place."""
     paths = [(path, (*task.route, "credentials", name)) for name, path in folders.items()]
     files = enumerate(task.data.get("files", ()))
     paths += [(file["path"], (*task.route, "files", number, "path")) for number, file in files]
@@ -231,41 +235,41 @@ ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
 
 
 def check_exit_actions(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W419 to W422 of every task."""
+    """W413 and W421 of every task."""
     for task in workflow.tasks:
         yield from exit_action_findings(task.data.get("exitActions", {}), (*task.route, "exitActions"))
 
 
 def exit_action_findings(actions: Mapping[str, str], route: Route) -> Iterator[Diagnostic]:
-    """W419: the action is known; W420: its codes are codes; W422: no range runs backwards; W421: a code with two
-    actions, of which OSMO takes the first in the file."""
+    """W413: an unknown action, or text that is not a list of codes. W421: a range with the larger code first, or a code
+    with two actions, of which OSMO uses the first in the file."""
     for action, text in actions.items():
         if action.upper() not in ACTIONS:
             hint = did_you_mean(action, ACTIONS)
-            message = f'"{shorten(action)}" is no exit action; there is COMPLETE, FAIL and RESCHEDULE'
-            yield error("W419", (*route, action, DIAGNOSTICS_KEY), message, hint=hint or "use one of them")
+            message = f'"{shorten(action)}" is not an exit action; expected COMPLETE, FAIL or RESCHEDULE'
+            yield error("W413", (*route, action, DIAGNOSTICS_KEY), message, hint=hint or "use one of the three")
         codes = exit_codes(text)
         if codes is None:
-            hint = "write codes and ranges with commas between, without blanks: 0-10,16"
-            yield error("W420", (*route, action), f'"{shorten(text)}" is no list of exit codes', hint=hint)
+            hint = "separate codes and ranges by commas, without spaces: 0-10,16"
+            yield error("W413", (*route, action), f'"{shorten(text)}" is not a list of exit codes', hint=hint)
         elif len(codes) <= text.count(","):
             hint = "write the smaller code first"
-            what = f'in "{shorten(text)}" a range runs backwards and holds no code'
-            yield warning("W422", (*route, action), what, hint=hint)
+            what = f'"{shorten(text)}" has a range with the larger code first, which matches no exit code'
+            yield warning("W421", (*route, action), what, hint=hint)
     for (first, these), (second, those) in combinations(actions.items(), 2):
         pairs = ((a, b) for a in exit_codes(these) or () for b in exit_codes(those) or ())
         both = [max(a[0], b[0]) for a, b in pairs if max(a[0], b[0]) <= min(a[1], b[1])]
         if both and first.upper() != second.upper():
-            message = f'exit code {min(both)} has the actions "{first}" and "{second}"; OSMO takes the first'
-            notes = (Note("the first", (*route, first)),)
-            yield warning("W421", (*route, second), message, hint="give each code one action", notes=notes)
+            message = f'exit code {min(both)} has two actions, "{first}" and "{second}"; OSMO uses the first'
+            notes = (Note("the first action", (*route, first)),)
+            yield warning("W421", (*route, second), message, hint="give each exit code one action", notes=notes)
 
 
-# Runtime tokens in the texts of tasks (OSMO 6.4, src/utils/job/task.py).
+# Runtime tokens in the strings of tasks (OSMO 6.4, src/utils/job/task.py).
 
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W429: a host token names a task of the same group, an input token an input of its task; each is reported once."""
+    """W429, once for each token: a host token names a task of the same group, an input token an input of its task."""
     for task in workflow.tasks:
         reported: set[tuple[str, str]] = set()
         group = [each.name for each in workflow.tasks if each.group == task.group]
@@ -282,88 +286,90 @@ def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:
 
 
 def _inputs(task: Task) -> list[str]:
-    """The names by which a task may call its inputs: their numbers, and the tasks they come from."""
+    """The names that a task may use for its inputs: their numbers, and the tasks that they come from."""
     inputs = task.data.get("inputs", ())
     return [*map(str, range(len(inputs))), *(each["task"].rpartition(":")[2] for each in inputs if "task" in each)]
 
 
 def _unknown(token: Token, route: Route, names: list[str], all_tasks: tuple[Task, ...]) -> Diagnostic:
     if token.kind == INPUT:
-        message = f"{token.text} names no input of this task, so it stays as it is"
-        return warning("W429", route, message, hint=suggest(token.name, names, "inputs") or "the task has no inputs")
-    message = f"{token.text} names no task of this group, so it stays as it is"
-    elsewhere = "a task has an address for the tasks of its own group only; put them into one group"
+        message = f"{token.text} does not name an input of this task, so nothing replaces it"
+        hint = suggest(token.name, names, "inputs") or "add the input to the task, which has none"
+        return warning("W429", route, message, hint=hint)
+    message = f"{token.text} does not name a task of this group, so nothing replaces it"
+    elsewhere = "put both tasks into one group: only tasks of the same group have an address for each other"
     known_elsewhere = token.name in {each.name for each in all_tasks}
     return warning("W429", route, message, hint=elsewhere if known_elsewhere else suggest(token.name, names, "tasks"))
 
 
 def check_spelling(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W430: what looks like a token and is none."""
+    """W430: what is similar to a token but is not one."""
     for task in workflow.tasks:
         for text, route in texts(task.data, task.route):
             for each in sorted(set(misspelt(text))):
-                message = f"{shorten(each)} looks like a token of OSMO and is none, so it stays as it is"
+                message = f"{shorten(each)} is not a token of OSMO, so nothing replaces it"
                 tokens = ("{{workflow_id}}", "{{output}}", "{{input:0}}", "{{host:task}}")
-                yield warning("W430", route, message, hint=did_you_mean(each, tokens) or f"tokens: {', '.join(tokens)}")
+                hint = did_you_mean(each, tokens) or f"OSMO's tokens: {', '.join(tokens)}"
+                yield warning("W430", route, message, hint=hint)
 
 
 def check_run_tokens(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W431: nothing replaces the token uuid; W432: the workflow's id is its name."""
+    """W429: nothing replaces the token uuid. W432: the workflow's id is its name."""
     tokens = [(token.kind, route) for task in workflow.tasks for token, route in _tokens(task)]
-    message = "nothing replaces {{uuid}}: OSMO 6.4 passes it on as it is, and so does bayplan"
-    hint = "make a random word in the command, or use {{workflow_id}}"
-    yield from gathered(warning, "W431", [route for kind, route in tokens if kind == UUID], message, hint)
-    message = "{{workflow_id}} becomes the name of the workflow in the manifests; OSMO numbers every run"
-    hint = "runs of the same manifests share it; let the command add the time where each needs a word of its own"
+    message = "OSMO 6.4 and bayplan do not replace {{uuid}}, so the command gets the braces"
+    hint = "generate a random string in the command, or use {{workflow_id}}"
+    yield from gathered(warning, "W429", [route for kind, route in tokens if kind == UUID], message, hint)
+    message = "bayplan replaces {{workflow_id}} with the name of the workflow; OSMO adds a number for each run"
+    hint = "if each run needs its own string, add the time in the command: all runs of the manifests share this name"
     yield from gathered(info, "W432", [route for kind, route in tokens if kind == WORKFLOW_ID], message, hint)
 
 
-# Decisions of OSMO's service while a workflow runs, which manifests cannot make (OSMO 6.4, src/utils/job/jobs.py).
+# Decisions that OSMO's service makes while a workflow runs, and manifests cannot (OSMO 6.4, src/utils/job/jobs.py).
 
 
 def check_queue(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W447: how long a group may wait. Kubernetes counts that together with how long it may run."""
+    """W447: how long a group may wait. Kubernetes limits only the sum of waiting and running."""
     timeout = workflow.spec.get("timeout", {})
     if seconds(timeout.get("queue_timeout")) and not seconds(timeout.get("exec_timeout")):
-        message = "Kubernetes has no limit for waiting alone, so this one is lost"
-        hint = "add `exec_timeout`: the sum of both can be carried"
+        message = "Kubernetes cannot limit only the waiting time, so bayplan drops `queue_timeout`"
+        hint = "add `exec_timeout`: the Job then gets the sum of both as its limit"
         yield warning("W447", (*ROOT, "timeout", "queue_timeout"), message, hint=hint)
 
 
 def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W448: tasks that do not wait for each other."""
+    """W448: tasks that do not wait for each other's start."""
     places = [
         (*group.route, "barrier")
         for group in workflow.groups
         if len(group.tasks) > 1 and not group.data.get("barrier", True)
     ]
-    message = "the tasks of a group start all or none here, whether they wait for each other or not"
-    hint = "make tasks that may start alone groups of their own"
+    message = "the group becomes a gang, which starts all of its tasks or none; `barrier: false` has no effect"
+    hint = "put tasks that may start by themselves into groups of their own"
     yield from gathered(info, "W448", places, message, hint)
 
 
 def check_failures(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W449: a group that goes on when a task fails, which is OSMO's default."""
+    """W449: a group that continues when a task fails, which is OSMO's default."""
     places: list[Route] = []
     for group in workflow.groups:
         if len(group.tasks) > 1 and group.data.get("ignoreNonleadStatus", True):
             key = "ignoreNonleadStatus" if "ignoreNonleadStatus" in group.data else "name"
             places.append((*group.route, key))
-    message = "in OSMO this group goes on when a task fails that is not the lead; here a failed task ends its gang"
-    hint = "let a command that may fail end with `|| true`, and write `ignoreNonleadStatus: false`"
+    message = "a failed task ends its gang; in OSMO this group continues unless the lead fails"
+    hint = "end commands that may fail with `|| true`, and set `ignoreNonleadStatus: false`"
     yield from gathered(warning, "W449", places, message, hint)
 
 
 def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W450: tasks that OSMO would start again."""
+    """W450: tasks that OSMO would restart."""
     places = [
         (*task.route, "exitActions", action)
         for task in workflow.tasks
         for action in task.data.get("exitActions", {})
         if action.upper() == "RESCHEDULE"
     ]
-    message = "OSMO starts the task again on these exit codes; here they are failures"
-    yield from gathered(warning, "W450", places, message, "let the command itself try again")
+    message = "the task fails with these exit codes; OSMO would reschedule it"
+    yield from gathered(warning, "W450", places, message, "retry inside the command")
 
 
 def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -375,19 +381,19 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
         word = "Secret" if len(secrets) == 1 else "Secrets"
         named = listing(map(shorten, secrets), "and")
         message = f"credentials come from the {word} {named}, which must exist in the workflow's namespace"
-        hint = f"make each with: kubectl create secret generic {secrets[0]} {_source(first)}"
+        hint = f"create each with: kubectl create secret generic {secrets[0]} {_source(first)}"
         yield from gathered(info, "W451", [route for _, _, route in credentials], message, hint)
 
 
 def _source(targets: list[Any]) -> str:
-    """How kubectl takes the keys: those that are named, else the files of a folder."""
+    """The arguments by which kubectl gets the keys: the named keys, or the files of a folder."""
     keys = sorted({key for target in targets if isinstance(target, dict) for key in target.values()})
     return " ".join(f"--from-literal={key}=..." for key in keys[:5]) or "--from-file=FOLDER"
 
 
-# Data that OSMO's service moves and collects, which manifests cannot do (OSMO 6.4, src/utils/job/task.py).
+# Data that OSMO's service moves and collects, and manifests cannot (OSMO 6.4, src/utils/job/task.py).
 #
-# Each kind of loss is reported once, however many tasks it concerns.
+# bayplan reports each kind of loss once, no matter how many tasks it affects.
 
 SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volume of the topology's pool)"
 
@@ -395,38 +401,39 @@ SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volum
 def check_inputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: nothing is downloaded into an input's folder."""
     places = [route for entry, route in workflow.entries("inputs") if ":" not in entry.get("task", "")]
-    message = "OSMO brings the data of an input; a manifest cannot. The task finds an empty folder /osmo/data/input/<n>"
-    yield from gathered(warning, "W441", places, message, f"{SHARED}, or fetch them in the command")
+    message = "bayplan does not download inputs; the task finds an empty folder /osmo/data/input/<n>"
+    yield from gathered(warning, "W441", places, message, f"{SHARED}, or download it in the command")
 
 
 def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W443: the task of another workflow, whose data only OSMO knows."""
+    """W441: an input from a task of another workflow. Only OSMO's database knows where the data is."""
     places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
-    message = "this input is from an earlier workflow, which OSMO looks up; the task finds an empty folder in its place"
-    yield from gathered(warning, "W443", places, message, f"{SHARED}, and let that workflow write there")
+    message = "bayplan does not download inputs from earlier workflows; the task finds an empty folder instead"
+    yield from gathered(warning, "W441", places, message, f"{SHARED}, and let the earlier workflow write it there")
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W442: nothing is uploaded from the output's folder."""
+    """W442: nothing uploads the output folder."""
     places = [route for _, route in workflow.entries("outputs")]
-    message = "OSMO uploads an output after the command; a manifest cannot. /osmo/data/output is lost with the pod"
-    yield from gathered(warning, "W442", places, message, "upload it in the command, or write to storage that stays")
+    message = "bayplan does not upload outputs; the pod's /osmo/data/output is lost when the pod is deleted"
+    hint = "upload the files in the command, or write them to persistent storage"
+    yield from gathered(warning, "W442", places, message, hint)
 
 
 def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W444: checkpoints; W445: figures."""
+    """W442: checkpoints and KPIs."""
     places = [route for _, route in workflow.entries("checkpoint")]
-    message = "OSMO uploads checkpoints while the command runs; a manifest cannot"
-    yield from gathered(warning, "W444", places, message, "write them to storage that stays, from the command itself")
+    message = "bayplan does not upload checkpoints; OSMO uploads them while the command runs"
+    yield from gathered(warning, "W442", places, message, "let the command write checkpoints to persistent storage")
     places = [route for _, route in workflow.entries("kpis")]
-    message = "OSMO collects these figures; a manifest cannot"
-    yield from gathered(warning, "W445", places, message, "print them, or send them from the command")
+    message = "bayplan does not collect KPIs; OSMO collects these files after the command"
+    yield from gathered(warning, "W442", places, message, "print the KPIs, or send them from the command")
 
 
 def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W446: how inputs would be downloaded and kept."""
+    """W446: how OSMO downloads and caches inputs."""
     places = [
         (*task.route, key) for task in workflow.tasks for key in ("downloadType", "cacheSize") if task.data.get(key)
     ]
-    message = "this says how OSMO downloads inputs; nothing is downloaded here, so it has no effect"
-    yield from gathered(warning, "W446", places, message, "nothing replaces it; it may stay for OSMO")
+    message = "bayplan does not download inputs, so this setting has no effect"
+    yield from gathered(warning, "W446", places, message, "remove it, or keep it for OSMO")

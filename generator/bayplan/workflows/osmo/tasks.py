@@ -1,4 +1,4 @@
-"""One task -> one podSet of the native format, as data, with the places its parts came from."""
+"""One task -> one podSet of the native format, as data, with the origins of its fields."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from bayplan.workflows.osmo.units import k8s_name
 
 
 def variables(task: Task) -> dict[str, dict[str, Any]]:
-    """Environment variable -> its reference. Where two give one variable the later counts, and so it does before a
-    plain one (OSMO 6.4 appends them in this order, and Kubernetes takes the last)."""
+    """Environment variable -> its reference. If two credentials set a variable, the later one counts. It
+    also replaces a plain value (OSMO 6.4 appends them in this order, and Kubernetes uses the last)."""
     return {
         variable: {"secretKeyRef": {"name": k8s_name(name), "key": key}}
         for name, keys in task.data.get("credentials", {}).items()
@@ -29,7 +29,7 @@ def variables(task: Task) -> dict[str, dict[str, Any]]:
 
 
 def _folders(task: Task) -> dict[str, list[str]]:
-    """Folder -> the Secrets that are mounted there."""
+    """Folder -> the Secrets to mount there."""
     folders: dict[str, list[str]] = {}
     for name, target in task.data.get("credentials", {}).items():
         if isinstance(target, str):
@@ -37,15 +37,15 @@ def _folders(task: Task) -> dict[str, list[str]]:
     return folders
 
 
-# Fields of a task's pod that the native format leaves to `template`, a partial PodTemplateSpec.
+# Fields of a task's pod that the native format has only in `template`, a partial PodTemplateSpec.
 #
-# The generated container is the one without a name.
+# The generated container has no name there.
 
 DATA_VOLUME = "osmo-data"
 
 
 def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
-    """What the platform gives and the task adds. `deadline`: seconds that the pod may run."""
+    """The platform's template with the fields of the task. `deadline`: seconds that the pod may run."""
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
     context = {"privileged": True} if task.data.get("privileged") else {}
     container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
@@ -58,7 +58,7 @@ def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[s
 
 
 def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Own fields on a platform's: mappings merge, lists follow each other, containers without a name are one."""
+    """Own fields on a platform's fields. Mappings merge, lists are joined, containers without a name are the same."""
     merged = dict(base)
     for key, value in own.items():
         if key == "containers" and key in base:
@@ -75,7 +75,7 @@ def laid_over(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
 
 
 def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """The template; beside sidecars the generated container is called by its name."""
+    """The template. If it has sidecars, the generated container gets a name too."""
     containers = template.get("spec", {}).get("containers", [])
     if len(containers) < 2:
         return template
@@ -84,7 +84,7 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
-    """The data's, one for each folder of credentials (several Secrets are projected into it), those of the node."""
+    """The data volume, one for each folder of credentials (a projected one for several Secrets), and the node's."""
     if _data_paths(task):
         yield {"name": DATA_VOLUME, "emptyDir": {}}
     for number, secrets in enumerate(_folders(task).values()):
@@ -107,7 +107,7 @@ def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
 
 
 def _data_paths(task: Task) -> list[str]:
-    """The folders below DATA that the task may expect: one for each input, and the output's where it is spoken of."""
+    """The folders below DATA that the task may expect: one for each input, and the output's if the task mentions it."""
     inputs = [f"input/{number}" for number in range(len(task.data.get("inputs", ())))]
     named = any(f"{DATA}/output" in text for text, _ in tokens.texts(dict(task.data), ()))
     return [*inputs, *(["output"] if task.data.get("outputs") or named else [])]
@@ -132,7 +132,7 @@ def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Ro
 
 
 def _amount_origins(task: Task, allocation: Allocation) -> Iterator[tuple[Route, Route]]:
-    """The amounts: what the resource says, else what the platform gives."""
+    """The amounts: from the resource if it sets them, or from the platform."""
     fields: dict[Route, str] = {("accelerator",): "gpu", **{("resources", kube): own for kube, own in AMOUNTS}}
     yield from ((route, place) for route, place in allocation.origins.items() if route[0] == "resources")
     for route, own in fields.items():
@@ -146,7 +146,7 @@ def _amount_origins(task: Task, allocation: Allocation) -> Iterator[tuple[Route,
 def _template(
     value: Any, route: Route, platform_route: Route, own: Route, platform_origins: Mapping[Route, Route]
 ) -> Iterator[tuple[Route, Route]]:
-    """`known`: the value's route as the platform's places have it. What they do not have is the task's."""
+    """`platform_route`: the value's route in the platform's origins. All other values are the task's."""
     if platform_route not in platform_origins:
         yield route, own
         return
@@ -162,7 +162,7 @@ def _template(
 
 
 NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
-"""OSMO sets it where a task asks for no GPU, so that images which show all of them show none."""
+"""OSMO sets this for tasks without GPUs, so that images that expose all GPUs expose none."""
 
 
 class NativeData(NamedTuple):
@@ -173,7 +173,7 @@ class NativeData(NamedTuple):
 
 
 def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None) -> NativeData:
-    """The podSet without its name. `workflow` is the name that `{{workflow_id}}` becomes."""
+    """The podSet without its name. `workflow` is the value of `{{workflow_id}}`."""
     spec = _resolved(task, workflow)
     gpus = allocation.accelerators
     data = {
@@ -191,14 +191,14 @@ def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | N
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:
-    """The plain variables; those of the same name that come from a Secret take their place."""
+    """The plain variables, except those that a Secret replaces."""
     plain = {**task.data.get("environment", {}), **({} if gpus else dict([NO_GPUS]))}
     secret = variables(task)
     return {name: value for name, value in plain.items() if name not in secret}
 
 
 def _resolved(task: Task, workflow: str) -> Mapping[str, Any]:
-    """The task with its tokens replaced, but for hosts, whose names depend on what the pods become."""
+    """The task with its tokens replaced, except hosts: their names depend on the pods."""
     sources = [each.get("task", "").rpartition(":")[2] for each in task.data.get("inputs", ())]
 
     def value(token: Token) -> str | None:
@@ -211,7 +211,7 @@ def _resolved(task: Task, workflow: str) -> Mapping[str, Any]:
 
 
 def _input(name: str, sources: list[str]) -> str | None:
-    """The folder of an input, by its number or by the task it comes from (of two, OSMO's later one counts)."""
+    """The folder of an input, by its number or by the task that it comes from (as in OSMO, the last match counts)."""
     numbers = [number for number, source in enumerate(sources) if name in (source, str(number))]
     return f"{DATA}/input/{numbers[-1]}" if numbers else None
 
@@ -225,7 +225,7 @@ def _replaced(value: Any, make: Callable[[Token], str | None]) -> Any:
 
 
 def _contents(file: Mapping[str, Any]) -> Any:
-    """Text, also where it was encoded; other bytes stay encoded."""
+    """The contents as text, decoded if they are base64 of UTF-8. Other bytes stay encoded."""
     contents: str = file["contents"]
     if not file.get("base64"):
         return contents

@@ -1,7 +1,6 @@
-"""The workflow's section -> the text that it stands for, with the source map that leads back.
+"""The workflow's section -> the rendered text, with the source map that leads back.
 
-A file without a sign of a template is taken as it is; one with runtime tokens only needs no Jinja; the others are
-rendered in a process of their own.
+A file without Jinja stays as it is, also if it has runtime tokens. bayplan renders all others in a separate process.
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from bayplan.workflows.osmo.sections import TWICE, Section, Sections, Variables,
 
 
 def read_variables(sections: Sections, subject: str, set_by_user: Mapping[str, Any]) -> Outcome[Variables]:
-    """All of them.
+    """All variables.
 
-    R125: the defaults are no mapping; R132: a key given twice; R133: a name that is no text; R103 to R119: no YAML.
+    R123: the defaults are not a mapping. R132: a duplicate key. R133: a name that is not a string. R103 to R119:
+    invalid YAML.
     """
     defaults = _defaults(sections.defaults, subject) if sections.defaults else Outcome[Variables]({})
     if defaults.value is None:
@@ -41,45 +41,43 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
         return Outcome(None, loaded.diagnostics)
     route = key_place(section, subject)
     if len(loaded.value) > 1:
-        wrong = error("R139", route, "default-values holds a second YAML document", hint="remove the line `---`")
+        wrong = error("R139", route, "default-values has a second YAML document", hint="remove the line `---`")
         return Outcome(None, (*loaded.diagnostics, wrong))
     value = loaded.value[0].get("default-values", "") if isinstance(loaded.value[0], dict) else loaded.value[0]
     if value is None:
         return Outcome({}, loaded.diagnostics)
     if not isinstance(value, dict):
-        hint = "write one `name: value` a line below it, indented"
-        kind = (
-            "a list" if isinstance(value, list) else "a text" if isinstance(value, str) else f"the single value {value}"
-        )
-        message = f"default-values must be a mapping of names to values, and is {kind}"
-        return Outcome(None, (*loaded.diagnostics, error("R125", route, message, hint=hint)))
+        hint = "write one indented line `name: value` for each variable"
+        kind = "a list" if isinstance(value, list) else "a string" if isinstance(value, str) else f"the value {value}"
+        message = f"default-values is {kind}; expected a mapping of names to values"
+        return Outcome(None, (*loaded.diagnostics, error("R123", route, message, hint=hint)))
     names: dict[Path, Any] = {("default-values", str(key), KEY): key for key in value if not isinstance(key, str)}
     place = SourceMap(section.padded, identity)
-    # Jinja takes none of the variables where a name is no text, whatever the template uses
+    # Jinja accepts no variables at all if one name is not a string
     strange = tuple(file_sections.non_text_key_findings(names, place, subject))
     return Outcome(None if strange else value, (*loaded.diagnostics, *strange))
 
 
 def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str:
-    """Where a variable has its value from, in words."""
+    """The source of a variable's value, in words."""
     if name in set_by_user:
-        return f'"{name}" is given by --set'
+        return f'"{name}" is set by --set'
     path = ("default-values", name, KEY)
     text = sections.defaults.padded if sections.defaults else ""
-    return f'"{name}" is given at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
+    return f'"{name}" is set at line {locate_all(text, [(0, path)], loaded=True)[0, path].line}'
 
 
-# Runtime tokens such as {{output}}: they look like Jinja, and are replaced when a pod runs.
+# Runtime tokens such as {{output}} look like Jinja, but OSMO replaces them when a pod runs.
 #
-# OSMO hides them from Jinja: it puts a variable, whose value is the token, in the place of each. It recognises only the
-# exact form without spaces (OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`).
+# OSMO hides them from Jinja: it replaces each with a variable whose value is the token. It recognizes only the exact
+# form without spaces (OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`).
 
 MARKERS = ("{%", "{{", "{#")
-"""What begins something for Jinja to do."""
+"""The beginnings of Jinja statements, expressions and comments."""
 
 
 class MaskedTemplate(NamedTuple):
-    """A template without tokens, variable -> the token that it stands for, and what all these variables begin with."""
+    """A template without tokens, variable -> the token that it replaces, and the prefix of all these variables."""
 
     template: str
     tokens: Mapping[str, str]
@@ -87,7 +85,7 @@ class MaskedTemplate(NamedTuple):
 
 
 def mask_tokens(text: str) -> MaskedTemplate:
-    """Puts a variable of its own in the place of each token; lines stay lines."""
+    """Replaces each token with a variable of its own. The number of lines stays the same."""
     stem = _stem(text)
     names: dict[str, str] = {}
 
@@ -102,27 +100,27 @@ def mask_tokens(text: str) -> MaskedTemplate:
 
 
 def _stem(text: str) -> str:
-    """The beginning of variables that the text does not name."""
+    """A prefix of variables that is not in the text."""
     taken = set(re.findall(r"runtime_token([0-9]+)_", text))
     return next(f"runtime_token{number}_" for number in count() if str(number) not in taken)
 
 
 class UnmaskedText(NamedTuple):
-    """A text with its tokens again: where they begin in it (offsets), and what leads there from what Jinja wrote."""
+    """Text with its tokens restored: their offsets in it, and what maps offsets of Jinja's output to it."""
 
     text: str
     starts: Sequence[int]
-    ends: Sequence[int]  # of their variables, in what Jinja wrote
-    shifts: Sequence[int]  # of what stands behind each of them
+    ends: Sequence[int]  # of their variables, in Jinja's output
+    shifts: Sequence[int]  # of the text after each of them
 
     def offset(self, written: int) -> int:
-        """Where a character stands that Jinja wrote at that offset."""
+        """The offset in the text of a character of Jinja's output."""
         behind = bisect_right(self.ends, written)
         return written + (self.shifts[behind - 1] if behind else 0)
 
 
 def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
-    """Tokens again where Jinja left variables alone: in a raw block or a text."""
+    """Restores the tokens whose variables Jinja did not replace: those in a raw block or a string."""
     starts: list[int] = []
     ends: list[int] = []
     shifts = [0]
@@ -139,25 +137,26 @@ def unmask_tokens(text: str, hidden: MaskedTemplate) -> UnmaskedText:
 
 
 def without_tokens(text: str) -> str:
-    """The text without its tokens, each a character that is neither a brace nor a sign of Jinja's."""
+    """The text with each token replaced by a NUL, which means nothing to Jinja."""
     return tokens.TEMPLATE_TOKEN.sub(lambda match: match[0] if match[1] is None else "\0", text)
 
 
 def plain(text: str) -> bool:
-    """Whether Jinja would only put the tokens back."""
+    """Whether Jinja would only restore the tokens."""
     left = without_tokens(text)
     return not any(marker in left for marker in MARKERS) and "{\0" not in left
 
 
 def render(text: str, sections: Sections, values: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
-    """The workflow's section, and the way back. R126 to R131: there is none; A931: a variable without use."""
+    """The workflow's section with its source map. R126 to R129: Jinja cannot render it. A931: an unused variable."""
     section = sections.workflow
     if not any(marker in text for marker in (*MARKERS, "default-values")):
         return Outcome(SourceMap(section.padded, identity), _unused((), source))
     if plain(section.text):
         return Outcome(SourceMap(section.padded.removesuffix("\n"), identity), _unused((), source))
     if source.render is None:
-        return Outcome(None, (error("R131", key_place(section, subject), "nothing is there to render templates with"),))
+        message = "this caller cannot render templates"
+        return Outcome(None, (error("R127", key_place(section, subject), message),))
     from bayplan.workflows.osmo import template_origins
 
     hidden = mask_tokens(section.padded)
@@ -171,12 +170,12 @@ def render(text: str, sections: Sections, values: Variables, subject: str, sourc
     shown = unmask_tokens(written, hidden)
 
     def trace(request: Mapping[str, Any]) -> Mapping[str, Any]:
-        """A second rendering, whose offsets know nothing of tokens in raw blocks."""
+        """A second rendering. Its offsets are mapped to the text with restored tokens."""
         reply = source.render(request) if source.render else {}
         return {**reply, "pieces": [(shown.offset(at), number) for at, number in reply.get("pieces") or ()]}
 
     def value_origin(name: str) -> str:
-        """Nothing of names that the template itself brings."""
+        """Empty for names that the template itself defines."""
         return origin(name, sections, source.variables) if name in values else ""
 
     traced = {**request, "task": "trace", "clean": written}
@@ -186,7 +185,7 @@ def render(text: str, sections: Sections, values: Variables, subject: str, sourc
 
 
 def _with_column(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[str, Any]:
-    """The reply with the column that Jinja gave up at, in place of an offset in the template without tokens."""
+    """The reply with the column of Jinja's error instead of its offset in the template without tokens."""
     if "offset" not in reply:
         return reply
     before = unmask_tokens(hidden.template[: reply["offset"]], hidden).text
@@ -194,21 +193,21 @@ def _with_column(reply: Mapping[str, Any], hidden: MaskedTemplate) -> Mapping[st
 
 
 def _unused(names: Any, source: Source) -> tuple[Diagnostic, ...]:
-    """Variables of the command line that no template looks up, which are likely misspelt."""
+    """Variables of the command line that no template uses. They are likely misspelled."""
     unused = [name for name in source.variables if name not in names]
     message = 'no template uses the variable "{}"'.format
     return tuple(warning("A931", ("argument", "--set"), message(n), hint=did_you_mean(n, names)) for n in unused)
 
 
-# `localpath`: the text of a file beside the workflow becomes the contents of one in the pod.
+# `localpath`: the text of a file beside the workflow becomes the contents of a file in the pod.
 #
-# Source: OSMO 6.4, src/cli/workflow.py, `load_local_files`; the client does it, the service never sees the key.
+# Source: OSMO 6.4, src/cli/workflow.py, `load_local_files`. OSMO's client does this; the service never sees the key.
 
 ReadFile = Callable[[str], Outcome[bytes]]
 
 
 class LocalFiles(NamedTuple):
-    """The data with contents for every localpath, and path of contents -> path of the localpath."""
+    """The data with contents for every localpath, and path of the contents -> path of the localpath."""
 
     data: dict[str, Any]
     moved: Mapping[Path, Path]
@@ -217,7 +216,7 @@ class LocalFiles(NamedTuple):
 def inline_local_files(
     data: dict[str, Any], source_map: SourceMap, subject: str, read_file: ReadFile | None
 ) -> Outcome[LocalFiles]:
-    """R134 no such file, R135 one elsewhere, R136 contents as well, R137 no text; all of them in one run."""
+    """R134: an unusable file, or contents too. R135: a file elsewhere. One run reports all of them."""
     entries = list(_entries(data))
     if not entries:
         return Outcome(LocalFiles(data, {}))
@@ -258,20 +257,20 @@ def _tasks(data: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
 
 
 def _items(value: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The mappings in a list; what else stands there is for the schema to say."""
+    """The mappings in a list. The schema reports other entries."""
     if isinstance(value, list):
         yield from ((number, item) for number, item in enumerate(value) if isinstance(item, dict))
 
 
 def _text(entry: Mapping[str, Any], read_file: ReadFile | None, texts: dict[str, Outcome[str]]) -> Outcome[str]:
-    """The text that a localpath leads to. `texts`: those that were read; a file is read once."""
+    """The text of the file at a localpath. `texts` caches it, so that each file is read once."""
     name = entry["localpath"]
     if "contents" in entry:
-        return _error("R136", "a file has either contents or a localpath, and this one has both", "remove one of them")
+        return _error("R134", "the file has both `contents` and `localpath`", "remove one of the two")
     if not isinstance(name, str) or not name:
-        return _error("R134", "localpath must be the name of a file", "write its path from the workflow's folder")
+        return _error("R134", "`localpath` is not the name of a file", "write its path from the workflow's folder")
     if read_file is None:
-        return _error("R134", f'"{name}" cannot be read: no folder is known', "")
+        return _error("R134", f'"{name}" cannot be read: this caller has no folder', "")
     if name not in texts:
         texts[name] = _read(name, read_file)
     return texts[name]
@@ -285,8 +284,8 @@ def _read(named: str, read_file: ReadFile) -> Outcome[str]:
         text = raw.value.decode("utf-8")
     except UnicodeDecodeError as problem:
         byte = raw.value[problem.start]
-        hint = "OSMO brings texts only; put other files where the task can fetch them"
-        return _error("R137", f'"{named}" is no UTF-8 text: byte {problem.start + 1} is 0x{byte:02x}', hint)
+        hint = "store it where the task can fetch it: OSMO copies UTF-8 files only"
+        return _error("R134", f'"{named}" is not UTF-8: byte {problem.start + 1} is 0x{byte:02x}', hint)
     return Outcome(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
@@ -295,7 +294,7 @@ def _error(code: str, message: str, hint: str) -> Outcome[str]:
 
 
 def _with(data: Any, path: Path, values: Mapping[Path, Any]) -> Any:
-    """The data, which stand at that path, with other values at some paths; nothing that exists is changed."""
+    """A copy of the data at that path, with other values at some paths."""
     if path in values:
         return values[path]
     if isinstance(data, list):

@@ -1,7 +1,7 @@
-"""Places in what a template wrote -> places in the template. Only a finding pays for it: with a second rendering.
+"""Places in the rendered text -> places in the template. Only findings need this, with a second rendering.
 
-That rendering carries marks (`bayplan.sandbox.child`), so that whatever is written has a known line. Where marks would
-change what is written, the lines of both texts are aligned instead, and the place is called a guess.
+The second rendering has marks (`bayplan.sandbox.child`), so that every character has a known line. If marks would
+change the rendered text, bayplan aligns the lines of the two instead, and calls the place a guess.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from bayplan.workflows.osmo.tokens import OUTPUT, TEMPLATE_TOKEN, UUID, WORKFLOW
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 Back = Callable[[Span], tuple[Span, str]]
 ValueOrigin = Callable[[str], str]
-"""The name of a variable -> where its value is given, in words; empty where that is not known."""
+"""The name of a variable -> the source of its value, in words; empty if unknown."""
 
 _MOST_ALIGNED, _MOST_ALIKE = 4_000, 100_000
-"""Lines that are aligned, and pairs of them that are alike; beyond, a line is taken for the one of its number."""
+"""The most lines that are aligned, and the most equal pairs of them. Beyond, a line maps to the line of its number."""
 
 
 class Origin(NamedTuple):
-    """A line of the template (from 1), the extent there (offsets) of the character asked for, and what to remark.
+    """A line of the template (from 1), the extent (offsets) of a character in it, and a remark.
 
-    The extent is that of the expression that wrote the character. None: it is not known.
+    The extent is that of the expression that wrote the character, or None if it is unknown.
     """
 
     line: int
@@ -41,13 +41,13 @@ class Origin(NamedTuple):
 
 
 Origins = Callable[[int, int], Origin]
-"""(line, column) of a character that was written -> its origin."""
+"""(line, column) of a rendered character -> its origin."""
 
 
 def back(
     text: str, written: str, render: Render, request: Mapping[str, Any], origin_of: ValueOrigin = lambda _: ""
 ) -> Back:
-    """The way back from `written` to the file's text. `request` asks for a trace, whose offsets are in `written`."""
+    """The way back from `written` to the file's text. The answer to `request` is a trace with offsets in `written`."""
     cache: list[Origins] = []
     lines, source = BREAK.split(written), text.split("\n")
 
@@ -61,7 +61,7 @@ def back(
 
 
 class _Piece(NamedTuple):
-    """What one mark tells: where the piece begins (an offset), the mark's number, and which of its times this is."""
+    """A piece of the rendered text: its offset, the number of its mark, and which occurrence of the mark it is."""
 
     offset: int
     number: int
@@ -69,7 +69,7 @@ class _Piece(NamedTuple):
 
 
 def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origin_of: ValueOrigin) -> Origins:
-    """By the marks: each piece of what was written says where it comes from."""
+    """The origins by the marks: each piece of the rendered text has the place that it comes from."""
     table, constructs = reply["lines"], reply["constructs"]
     totals: Counter[int] = Counter()
     pieces: list[_Piece] = []
@@ -98,7 +98,7 @@ def _traced(written: str, source: Sequence[str], reply: Mapping[str, Any], origi
 
 
 def _ranks(table: Sequence[Sequence[int]]) -> list[int]:
-    """For each mark, how many expressions stand before it in its line."""
+    """For each mark, the number of expressions before it in its line."""
     before: Counter[int] = Counter()
     ranks: list[int] = []
     for line, _, plain in table:
@@ -108,24 +108,24 @@ def _ranks(table: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _variable(expression: str) -> str:
-    """The variable that an expression begins with."""
+    """The variable at the start of an expression."""
     match = re.match(r"{{[-+]?\s*([a-zA-Z_]\w*)", expression)
     return match[1] if match else ""
 
 
 _OPENED = r"{%[-+]?\s*raw\b.*?(?:endraw|$)|{#.*?(?:#}|$)|{{"
-"""An expression's beginning, and what may hold the same sign and is none."""
+"""The beginning of an expression, and raw blocks and comments, which may contain the same characters."""
 
 
 class _Expressions:
-    """The expressions in the lines of a template, by their number in the line. Each line is searched once."""
+    """The expressions in the lines of a template, by their number in the line. It searches each line once."""
 
     def __init__(self, source: Sequence[str]) -> None:
         self.source = source
         self.starts: dict[int, list[int]] = {}
 
     def extent(self, line: int, rank: int) -> tuple[int, int] | None:
-        """Where an expression stands (offsets); it may end in a later line."""
+        """The extent of an expression (offsets). It may end in a later line."""
         there = self.line(line)
         if line not in self.starts:
             self.starts[line] = [each.start() for each in re.finditer(_OPENED, there) if each[0] == "{{"]
@@ -136,7 +136,7 @@ class _Expressions:
         return start, end + 2 if end >= 0 else len(there.rstrip())
 
     def literal(self, line: int, rank: int, piece: str, offset: int) -> tuple[int, int] | None:
-        """Where a character of plain text stands, behind so many expressions of its line."""
+        """The extent of a character of plain text that follows `rank` expressions of its line."""
         before = self.extent(line, rank - 1)
         start = self.line(line).find(piece, before[1] if before else 0) if piece else -1
         return (start + offset, start + offset + 1) if start >= 0 else None
@@ -146,7 +146,7 @@ class _Expressions:
 
 
 def _within(constructs: Sequence[Sequence[Any]], number: int) -> str:
-    """The loops and the macro that a line stands in, from the outside."""
+    """The loops and the macro around a line, outermost first."""
     loops: list[str] = []
     while number >= 0:
         kind, line, name, outer = constructs[number]
@@ -162,10 +162,10 @@ def _loops(lines: Sequence[str]) -> str:
 
 
 def _remark(line: int, turn: int, total: int, within: str) -> str:
-    """`line 14 was written 16 times; this is the 3rd (loop at line 12)`."""
+    """`line 14 is rendered 16 times; this is the 3rd (loop at line 12)`."""
     if total < 2:
         return ""
-    return f"line {line} was written {total} times; this is the {ordinal(turn)}{f' ({within})' if within else ''}"
+    return f"line {line} is rendered {total} times; this is the {ordinal(turn)}{f' ({within})' if within else ''}"
 
 
 def ordinal(number: int) -> str:
@@ -175,8 +175,8 @@ def ordinal(number: int) -> str:
 
 
 def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
-    """The line that reads the same; where there is none, the line after the last that does."""
-    guess = "the template could not be followed: the place is a guess"
+    """The equal line, or the line after the last equal one."""
+    guess = "bayplan could not trace the template: this place is a guess"
     counted = Counter(source)
     equal_pairs = sum(counted[line] for line in lines if line.strip())
     if len(lines) + len(source) > _MOST_ALIGNED or equal_pairs > _MOST_ALIKE:
@@ -198,9 +198,9 @@ def _aligned(lines: Sequence[str], source: Sequence[str]) -> Origins:
 
 
 def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Origins) -> tuple[Span, str]:
-    """The place in the file: from where the first character stands to where the last does, if both can be told.
+    """The place in the file: from the first character to the last, if the places of both are known.
 
-    Else where the same text stands in that line, else all that the line holds.
+    Otherwise the place of the same text in that line, or the whole line.
     """
     here = lines[span.line - 1]
     last = span.end_column - 1 if span.end_line == span.line else len(here)
@@ -219,10 +219,10 @@ def place(span: Span, lines: Sequence[str], source: Sequence[str], origins: Orig
     return Span(line, blank + 1, line, max(len(there.rstrip()), blank + 1) + 1), begin.remark
 
 
-# Variables without a value: all of them are reported in one run, at the lines that use them.
+# Variables without a value: one run reports all of them, at the lines that use them.
 
 RUNTIME = (OUTPUT, WORKFLOW_ID, UUID)
-"""Runtime tokens that read like variables, where they are written with spaces or in an expression."""
+"""Runtime tokens that are variables to Jinja if they have spaces or are part of an expression."""
 
 _INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
 
@@ -230,11 +230,11 @@ _INDENTED = re.compile(r"^[ \t]+default-values:", re.MULTILINE)
 def explain_undefined(
     reply: Mapping[str, Any], text: str, section: Section, values: Variables, subject: str
 ) -> Iterator[Diagnostic]:
-    """R126 for each variable, and each part of one, that is surely used and is not there."""
+    """R126 for each variable, and each part of one, that the template certainly uses and that has no value."""
     names = [name for name in values if isinstance(name, str)]
     misplaced = _misplaced(section, subject)
     also = reply["also"]
-    notes = (Note(f"perhaps {listing(also, 'and')} {'lacks' if len(also) == 1 else 'lack'} a value, too"),)
+    notes = (Note(f"{listing(also, 'and')} may have no value either"),)
     for number, each in enumerate(reply["found"]):
         name, message = each["name"], each["message"]
         own = (*misplaced, *(notes if also and not number else ()))
@@ -243,33 +243,35 @@ def explain_undefined(
         if name:
             hint = _hint(name, names, bool(misplaced))
             if name in RUNTIME:
-                hint = f"if the runtime token is meant, write {{{{{name}}}}}, without spaces. Else {hint}"
+                hint = f"for the runtime token write {{{{{name}}}}}, without spaces; otherwise {hint}"
             yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)
         else:
             hint = did_you_mean(_quoted(message), each["near"])
-            yield error("R126", route, f"the template uses what is not there: {message}", hint=hint, notes=own)
+            yield error(
+                "R126", route, f"the template uses a value that does not exist: {message}", hint=hint, notes=own
+            )
 
 
 def _misplaced(section: Section, subject: str) -> tuple[Note, ...]:
-    """Default values below the workflow are data, and no template sees them."""
+    """Default values inside the workflow are data, and templates do not see them."""
     match = _INDENTED.search(section.text)
     if not match:
         return ()
     line = section.line + section.text.count("\n", 0, match.end())
     place: Route = (subject, AT, line, len(match[0]) - len("default-values:") + 1, line, len(match[0]))
-    return (Note("default-values stands here below `workflow:`, where OSMO does not look for it", place),)
+    return (Note("default-values is inside `workflow:` here, where OSMO does not read it", place),)
 
 
 def _hint(name: str, names: list[str], misplaced: bool) -> str:
     near = did_you_mean(name, names)
     way = f"pass --set {name}=VALUE, or add it under default-values"
     if misplaced:
-        way = f"write `default-values:` at the start of a line, below the workflow, or pass --set {name}=VALUE"
-    return f"{near} Else {way}" if near else way
+        way = f"write `default-values:` at the start of a line, after the workflow, or pass --set {name}=VALUE"
+    return f"{near} Otherwise {way}" if near else way
 
 
 def _quoted(message: str) -> str:
-    """The name that Jinja quotes last."""
+    """The last name that Jinja quotes."""
     quoted = re.findall(r"'([^']*)'", message)
     return quoted[-1] if quoted else ""
 
@@ -277,15 +279,15 @@ def _quoted(message: str) -> str:
 # Failures of rendering -> diagnostics.
 
 TIME, MEMORY = "half a second", "100 MiB"
-"""What OSMO grants a template."""
+"""OSMO's limits for a template."""
 
-CLOCK = "a template must write the same in every run: pass the time with --set, or let the command ask for it"
+CLOCK = "pass the time with --set, or read the clock in the command: a template must give the same result in every run"
 
 
 def explain_failures(
     reply: Mapping[str, Any], text: str, section: Section, values: Variables, subject: str
 ) -> tuple[Diagnostic, ...]:
-    """R126 to R131, by what the process replied."""
+    """R126 to R129, by the reply of the process."""
     kind, message = reply["failure"], reply.get("message", "").rstrip(".")
     if kind == "undefined":
         return tuple(explain_undefined(reply, text, section, values, subject))
@@ -293,27 +295,27 @@ def explain_failures(
     if kind == "syntax":
         return (_broken(text, route, message, reply.get("column", 0)),)
     if kind == "security":
-        hint = "templates reach variables, filters and plain methods only, here as in OSMO"
-        return (error("R128", route, f"the template reaches for what it may not have: {message}", hint=hint),)
+        hint = "use only variables, filters and plain methods, as in OSMO"
+        return (error("R128", route, f"the sandbox does not allow this: {message}", hint=hint),)
     if kind == "object":
         hint = "call it, or make a list of it: `... | list`"
-        return (error("R131", route, f"the template writes {message}, an object of Python and no value", hint=hint),)
+        return (error("R127", route, f"the template writes {message}, which is a Python object", hint=hint),)
     if kind == "clock":
-        message = f"the template asks the clock: {message}"
+        message = f"the template reads the clock: {message}"
         return (error("R128", route, message, hint=CLOCK),)
     if kind == "time":
-        message = f"the template takes more than {TIME} of processor time, which is all that OSMO grants"
+        message = f"the template needs more than {TIME} of processor time, the limit of OSMO"
         return (error("R129", route, message, hint="look for loops over large ranges"),)
     if kind in ("memory", "size"):
-        message = f"the template needs more than {MEMORY}, which is all that OSMO grants"
+        message = f"the template needs more than {MEMORY} of memory, the limit of OSMO"
         if kind == "size":
             message = "the template writes more than 16 Mi characters"
-        return (error("R130", route, message, hint="look for loops that make a text longer and longer"),)
-    return (error("R131", route, f"the template cannot be rendered: {message}", hint=_other_hint(message)),)
+        return (error("R129", route, message, hint="look for a loop that makes a string or a list grow"),)
+    return (error("R127", route, f"Jinja cannot render the template: {message}", hint=_other_hint(message)),)
 
 
 def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
-    """R127 at the column, if that is known, else at what was likely meant for a runtime token, else as it is."""
+    """R127 at a misspelled runtime token that explains it, or at the column if Jinja reports one, or at the line."""
     subject, _, line, *_ = route
     source = text.split("\n")[int(line) - 1]
     token = (
@@ -321,26 +323,26 @@ def _broken(text: str, route: Route, message: str, column: int) -> Diagnostic:
     )
     if token is not None:
         route = (subject, AT, line, token.start + 1, line, token.end + 1)
-        hint = f"write {token.token}: a runtime token takes no spaces"
+        hint = f"write {token.token}: a runtime token has no spaces"
     else:
         route = (subject, AT, line, column, line, column + 1) if column else route
         hint = _syntax_hint(source)
-    return error("R127", route, f"the template is broken: {message}", hint=hint)
+    return error("R127", route, f"the template has a syntax error: {message}", hint=hint)
 
 
 def _syntax_hint(source: str) -> str:
     if "{#" in source:
-        return "{# begins a comment of Jinja's; write {% raw %} and {% endraw %} around it if it is none"
-    return "write {% raw %} and {% endraw %} around what is not meant for Jinja" if "{{" in source else ""
+        return "put {% raw %} and {% endraw %} around {# if it does not begin a Jinja comment"
+    return "put {% raw %} and {% endraw %} around text that is not Jinja" if "{{" in source else ""
 
 
 def _other_hint(message: str) -> str:
     if "loader" in message:
-        return "a workflow is one file: include, import and extends have nothing to load"
+        return "remove include, import and extends: a workflow is one file"
     return "install jinja2: `pip install 'jinja2>=3.1,<4'`" if "not installed" in message else ""
 
 
-# Variables as JSON, as `bayplan.sandbox.child` unpacks them. A date is recognised by its methods, without `datetime`.
+# Variables as JSON, as `bayplan.sandbox.child` unpacks them. `pack` detects a date by its methods, without `datetime`.
 
 
 def pack(value: Any) -> Any:
@@ -356,22 +358,22 @@ def pack(value: Any) -> Any:
     return value
 
 
-# Tokens in the rendered text that Jinja did not see, which no workflow should hold.
+# Tokens that Jinja did not see, in the rendered text. No workflow should have them.
 
 _MOST = 100
-"""Tokens whose places are looked for."""
+"""How many tokens bayplan finds the places of."""
 
 
 def raw_block_findings(rendered: SourceMap, starts: Sequence[int], subject: str) -> tuple[Diagnostic, ...]:
-    """R138: OSMO's variable for a token stays a variable in a raw block. `starts`: where these tokens stand."""
+    """R138: OSMO does not restore the token for its variable in a raw block. `starts`: the offsets of these tokens."""
     remarks: dict[Span, str] = {}
     for start in starts[:_MOST]:
         token = TEMPLATE_TOKEN.match(rendered.text, start)
         span, remark = rendered.back(_span(rendered.text, start, token.end() if token else start + 1))
         remarks.setdefault(span, remark)
     more = (Note(f"{len(starts) - _MOST} more like it"),) if len(starts) > _MOST else ()
-    message = "a runtime token stands in a raw block or a text of Jinja's, where OSMO loses it; here it is kept"
-    hint = "take it out of there: tokens need no raw block"
+    message = "a runtime token is in a raw block or a string of Jinja, where OSMO loses it; bayplan keeps it"
+    hint = "move it out: tokens need no raw block"
     findings = [
         warning("R138", (subject, AT, *span), message, hint=hint, notes=(Note(remarks[span]),) if remarks[span] else ())
         for span in remarks

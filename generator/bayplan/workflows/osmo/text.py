@@ -1,9 +1,8 @@
-"""The text of an OSMO file -> data `{"workflow": {...}}`, by the steps of OSMO's own client and service.
+"""The text of an OSMO file -> data `{"workflow": {...}}`, in the steps of OSMO's own client and service.
 
-    sections           the top-level keys, split before anything is YAML; YAML as PyYAML reads it
-    tokens             {{output}} and its kind, which OSMO fills in when the pod runs
-    template           default-values and --set, Jinja, files beside the workflow
-    template_origins   places in the rendered text -> places in the file; why a template cannot be rendered
+`sections` splits the top-level keys and reads YAML as PyYAML does. `tokens` finds {{output}} and similar tokens, which
+OSMO replaces later. `template` renders Jinja with default-values and --set, and inserts files beside the workflow.
+`template_origins` maps places in the rendered text to places in the file, and explains errors.
 
 Source: OSMO 6.4, src/lib/utils/workflow.py, src/utils/job/workflow.py (TemplateSpec), src/cli/workflow.py.
 """
@@ -18,7 +17,7 @@ from bayplan.workflows.osmo.template import MARKERS, without_tokens
 
 # Jinja in the data after rendering: OSMO renders a workflow a second time when the client submits it.
 #
-# The first rendering answers the client with data; the client puts local files in, writes the data as YAML, and the
+# The first rendering returns data to the client. The client inserts local files and writes the data as YAML. The
 # service renders that text once more, without default-values (OSMO 6.4, src/cli/workflow.py, `submit_workflow_helper`;
 # src/service/core/workflow/objects.py, `construct_workflow_dict`).
 
@@ -26,7 +25,7 @@ _MOST = 20
 
 
 def template_again(document: Document, subject: str) -> tuple[Diagnostic, ...]:
-    """R138 for each text that holds more than runtime tokens; the last one that is told says how many follow."""
+    """R138 for each string with more Jinja than runtime tokens. The last finding counts those that bayplan omits."""
     marked = [(path, text) for text, path in tokens.texts(document.data, ()) if _marker(without_tokens(text))]
     findings = [_warning((subject, *path), text) for path, text in marked[:_MOST]]
     if len(marked) > _MOST:
@@ -35,14 +34,16 @@ def template_again(document: Document, subject: str) -> tuple[Diagnostic, ...]:
 
 
 def _warning(route: Path, text: str) -> Diagnostic:
-    """Spaces inside the braces do not matter when a pod starts, so a token with spaces is one here."""
+    """R138 for one string. A token with spaces is a token here, since OSMO accepts spaces when it starts the pod."""
     marker = _marker(tokens.replace(without_tokens(text), lambda token: None if token.kind == tokens.UUID else "\0"))
     if marker:
-        message = f'OSMO renders this text again, and "{marker}" in it is Jinja\'s then; here it stands as it is'
-        return warning("R138", route, message, hint=f"let the text do without {marker}")
+        message = f'OSMO renders this text again and reads "{marker}" as Jinja; bayplan leaves it unchanged'
+        return warning("R138", route, message, hint=f"rewrite the text without {marker}")
     token = tokens.find(without_tokens(text))[0].text
-    message = f"OSMO renders this text again, and {token} is Jinja's then; here it is taken for a runtime token"
-    return warning("R138", route, message, hint=f"write {token.replace(' ', '')}, without spaces and in no raw block")
+    message = f"OSMO renders this text again and reads {token} as Jinja; bayplan treats it as a runtime token"
+    return warning(
+        "R138", route, message, hint=f"write {token.replace(' ', '')}, without spaces and not in a raw block"
+    )
 
 
 def _marker(left: str) -> str:
@@ -50,11 +51,11 @@ def _marker(left: str) -> str:
 
 
 MOST = 1000
-"""Findings of one file that are listed."""
+"""How many findings of one file bayplan lists."""
 
 
 def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The one document of an OSMO file, its source map in it. Errors R103 to R119 and R121 to R139, all with places.
+    """The one document of an OSMO file, with its source map. Errors R103 to R119 and R123 to R139, all with places.
 
     Routes are `(subject, AT, line, column)` in the file.
     """

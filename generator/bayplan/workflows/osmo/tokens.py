@@ -1,7 +1,7 @@
 """OSMO's runtime tokens: `{{workflow_id}}`, `{{output}}`, `{{input:<index or task>}}`, `{{host:<task>}}`.
 
-OSMO replaces them when the workflow is started, in every text of a task; spaces just inside the braces do not matter
-there (OSMO 6.4, src/utils/job/task.py). `{{uuid}}` passes its templates like a token, and nothing replaces it.
+OSMO replaces them when it starts the workflow, in every string of a task. It ignores spaces just inside the braces
+(OSMO 6.4, src/utils/job/task.py). Templates leave `{{uuid}}` unchanged like a token, but nothing replaces it later.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ WORKFLOW_ID = "workflow_id"
 UUID = "uuid"
 
 TOKEN = re.compile(r"\{\{ *(?:(workflow_id|output|uuid)|(host|input):([a-zA-Z0-9_-]+)) *\}\}")
-"""Whatever OSMO may replace, and `{{uuid}}`."""
+"""All tokens that OSMO may replace, and `{{uuid}}`."""
 
 LOOKALIKE = re.compile(
     r"\{\{\s*(?:(?:workflow[-_ ]?id|outputs?|uuid)\s*|(?:host|input)s?\s*:[^{}\n]{0,100})\}\}", re.IGNORECASE
 )
-"""What was likely meant to be a token."""
+"""Spellings that the author likely meant as a token."""
 
 
 class Token(NamedTuple):
-    """A token in a text: `{{ host:rank0 }}` has the kind "host" and the name "rank0"; other kinds have no name."""
+    """A token: `{{ host:rank0 }}` has the kind "host" and the name "rank0". Only hosts and inputs have names."""
 
     kind: str
     name: str
@@ -37,12 +37,12 @@ class Token(NamedTuple):
 
 
 def find(text: str) -> tuple[Token, ...]:
-    """The tokens of a text in order, each as often as it occurs."""
+    """The tokens of a string in order, each as often as it occurs."""
     return tuple(map(_token, TOKEN.finditer(text))) if "{{" in text else ()
 
 
 def replace(text: str, value: Callable[[Token], str | None]) -> str:
-    """The text with each token's value in its place; a token without a value (None) stays."""
+    """The text with each token replaced by its value. A token without a value (None) stays."""
     if "{{" not in text:
         return text
 
@@ -58,12 +58,12 @@ def _token(match: re.Match[str]) -> Token:
 
 
 def misspelt(text: str) -> tuple[str, ...]:
-    """What looks like a token and is none, as `{{hosts:a}}` or `{{ host: a }}`."""
+    """Pieces that are similar to tokens but are not tokens, such as `{{hosts:a}}` or `{{ host: a }}`."""
     return tuple(each for each in LOOKALIKE.findall(text) if not TOKEN.fullmatch(each)) if "{{" in text else ()
 
 
 def texts(value: Any, route: Route) -> Iterator[tuple[str, Route]]:
-    """Every text below a value of the data with its route, keys of mappings left out."""
+    """Every string in a value of the data with its route, without the keys of mappings."""
     if isinstance(value, str):
         yield value, route
     elif isinstance(value, dict):
@@ -75,12 +75,12 @@ def texts(value: Any, route: Route) -> Iterator[tuple[str, Route]]:
 
 
 TEMPLATE_TOKEN = re.compile(r"{{(?:(uuid|workflow_id|output|(?:input|host):[^}]++)}}|(?:input|host):[^}]++)")
-"""A token, whose field is the group. Without a group: what begins as one and does not end so, and in which no other
-can begin either, since its first brace is theirs. Stepping over it keeps the search linear."""
+"""A token, with its field as the group. Without a group: the beginning of a token without its end. No other token can
+begin in it, so skipping it keeps the search linear."""
 
 
 class Misspelt(NamedTuple):
-    """What looks like a token and is none: its extent (offsets), and the token that was likely meant."""
+    """A misspelled token: its extent (offsets), and the token that the author likely meant."""
 
     start: int
     end: int
@@ -88,7 +88,7 @@ class Misspelt(NamedTuple):
 
 
 def misspelt_tokens(text: str) -> Iterator[Misspelt]:
-    """What was likely meant for a token, as `{{ host:a }}` or `{{ output }}`, and is one to nobody."""
+    """Misspelled tokens such as `{{ host:a }}` or `{{ output }}`."""
     for match in LOOKALIKE.finditer(text):
         kind, colon, name = re.sub(r"\s", "", match[0][2:-2]).partition(":")
         kind = kind.lower().replace("-", "_").replace("workflowid", "workflow_id").removesuffix("s")

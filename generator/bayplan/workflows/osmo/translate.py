@@ -1,4 +1,4 @@
-"""OSMO data -> native data -> Workflow: what an OSMO file says and what `bayplan import` prints is one thing."""
+"""OSMO data -> native data -> Workflow. `bayplan import` prints the same native data."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.tasks import NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
 
-# Groups whose tasks share nodes: a ComputeDomain would give the only channel of each node to one of them.
+# Groups whose tasks share nodes: a ComputeDomain would give the only channel of each node to one of the tasks.
 
 
 def shares_nodes(gang: Gang, allocations: Mapping[str, Allocation], topology: ClusterTopology | None) -> Task | None:
-    """The first task that must share an NVLink domain with others and asks for some of its node's GPUs only."""
+    """The first task that must share an NVLink domain with others and requests only some of its node's GPUs."""
     if topology is None:
         return None
     return next(
@@ -34,7 +34,7 @@ def shares_nodes(gang: Gang, allocations: Mapping[str, Allocation], topology: Cl
 
 
 def _nvlink_tasks(node: Node, topology: ClusterTopology) -> Iterator[Task]:
-    """The tasks whose required level lies inside NVLink."""
+    """The tasks whose required level is inside an NVLink domain."""
     if node.placement.required and any(_inside(pool, node.placement.required) for pool in topology.pools):
         yield from tasks(node)
     else:
@@ -53,11 +53,11 @@ def _asks_for_part(allocation: Allocation, topology: ClusterTopology) -> bool:
     return 0 < allocation.accelerators < min((pool.node.accelerators for pool in pools), default=0)
 
 
-# `{{host:<task>}}` -> `hosts` of the gang: the pod that each text stands for.
+# `{{host:<task>}}` -> `hosts` of the gang: the pod of each spelling.
 
 
 def hosts(gang: Gang) -> dict[str, str]:
-    """Every way in which the gang's tasks spell the host of one of them; others' hosts stay as OSMO leaves them."""
+    """Every spelling of a host token that names a task of the gang. Other host tokens stay unchanged, as in OSMO."""
     places = dict(_places(gang.node, ""))
     spelled: dict[str, str] = {}
     for pods in _pods(gang.node):
@@ -89,9 +89,9 @@ MOST_NOTES = 3
 
 
 def fit_names(workflow: str, gangs: tuple[Gang, ...]) -> tuple[str, tuple[Gang, ...]]:
-    """The workflow's name and the gangs with all names of at most so many characters that every pod's name fits.
+    """The workflow's name and the gangs, with all names cut so far that every pod's name fits.
 
-    Kubernetes wants 63; what cannot be had with names of SHORTEST characters is for the checks of the plan to refuse.
+    Kubernetes allows 63 characters. If names of SHORTEST characters are too long, the checks of the plan refuse them.
     """
     for most in range(63, SHORTEST - 1, -1):
         short = shorten_name(workflow, most), _shorten_all(gangs, most)
@@ -109,7 +109,7 @@ def _shorten_all(gangs: tuple[Gang, ...], most: int) -> tuple[Gang, ...]:
 
 
 def _shorten_names(node: Node, most: int, pods: set[str]) -> Node:
-    """The names below a node. No two podSets of a gang have one name: its lead is one of them."""
+    """The names below a node. All podSets of a gang have different names, since `lead` names one of them."""
     own = zip(node.pods, _short_names([each.name for each in node.pods], most, pods), strict=True)
     below = zip(node.nodes, _short_names([each.name for each in node.nodes], most), strict=True)
     return node._replace(
@@ -146,7 +146,7 @@ def _shorten_below(node: Node) -> Iterator[int]:
 
 
 def renaming_findings(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Iterator[Diagnostic]:
-    """W461: the names that bayplan made differ from OSMO's by more than case and underscores."""
+    """W461: names in the manifests that differ from OSMO's by more than case and underscores."""
     changes: list[tuple[str, str, Route]] = []
     if k8s_name(workflow) != short:
         changes.append((workflow, short, (*ROOT, "name")))
@@ -156,10 +156,9 @@ def renaming_findings(workflow: str, short: str, gangs: tuple[Gang, ...]) -> Ite
         changes += () if gang.group.bare else _changes(gang.node)
     if changes:
         (old, new, route), *rest = dict.fromkeys(changes)
-        more = f", and {len(rest)} more names are" if rest else ""
+        more = f"; {len(rest)} more names change too" if rest else ""
         notes = tuple(Note(f'"{a}" becomes "{b}"', at) for a, b, at in rest[:MOST_NOTES])
-        message = f'"{old}" is called "{new}" in the manifests{more} changed so that Kubernetes takes them'
-        message = message if rest else f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
+        message = f'bayplan renames "{old}" to "{new}", so that the names in the manifests are valid{more}'
         yield info("W461", route, message, notes=notes, hint="use short names of letters, digits and hyphens")
 
 
@@ -175,7 +174,7 @@ def _changes(node: Node) -> Iterator[tuple[str, str, Route]]:
 
 
 UNCLEAR = "W401"
-"""Tasks or groups, both or none: nothing can be said of what they ask for."""
+"""The workflow has both tasks and groups, or no tasks and no groups, so bayplan cannot translate it."""
 
 
 def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
@@ -193,13 +192,13 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
 
 
 def _set_by_pool(finding: Diagnostic, data: Mapping[str, Any]) -> bool:
-    """Whether a pool configuration gives what a rule misses: a timeout (W447), a meaning to `pool` (W433)."""
+    """Whether the pool configuration gives what a rule found missing: a timeout (W447), or a use of `pool` (W433)."""
     limited = any("activeDeadlineSeconds" in gang for gang in data["spec"]["gangs"])
     return (finding.code == "W447" and limited) or (finding.code == "W433" and finding.route == (*ROOT, "pool"))
 
 
 def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Outcome[NativeData]:
-    """The native document. Not `whole`: only what is wrong with resources on this cluster."""
+    """The native document. Without `whole`: only the findings about resources on this cluster."""
     groups = read_source(spec).task_groups
     here = site(spec, context)
     if here.value is None:
@@ -224,9 +223,9 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     for gang in gangs:
         if task := shares_nodes(gang, portions.value, here.value.topology):
             partial.add(gang.group.name)
-            what = f'task "{task.name}" asks for some of its node\'s GPUs only'
+            what = f'task "{task.name}" requests only some GPUs of its node'
             message = f'group "{gang.group.name}" gets no ComputeDomain: {what}'
-            hint = "ask for all GPUs of a node in one task to have NVLink between nodes"
+            hint = "to use NVLink between nodes, request all GPUs of a node in one task"
             findings += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
     return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), findings)
 
@@ -239,7 +238,7 @@ def _document(
     deadline: int | None,
     partial: Collection[str],
 ) -> NativeData:
-    """The native document and its origins. `partial`: the groups that get no ComputeDomain."""
+    """The native document and its origins. `partial`: the groups without a ComputeDomain."""
     metadata = {"name": name, **non_empty(labels=dict(spec.get("labels") or {}))}
     origins: dict[Route, Route] = {("workflow", "spec"): ROOT, ("workflow", "metadata"): ROOT}
     origins[GANGS] = (*ROOT, "groups" if spec.get("groups") else "tasks")
@@ -266,7 +265,7 @@ def _document(
 
 
 Waits = Mapping[str, Mapping[str, Route]]
-"""Gang -> the gangs whose tasks' outputs it takes, each with the place that says so first."""
+"""Gang -> the gangs whose outputs it uses, each with the first input that names it."""
 
 
 def _waits(gangs: tuple[Gang, ...]) -> Waits:
@@ -282,16 +281,16 @@ def _waits(gangs: tuple[Gang, ...]) -> Waits:
 
 
 def _awaited(waits: Waits) -> set[str]:
-    """The gangs that others wait for."""
+    """The gangs that other gangs wait for."""
     return {name for each in waits.values() for name in each}
 
 
 def _lead_findings(gangs: tuple[Gang, ...], awaited: Collection[str]) -> Iterator[Diagnostic]:
-    """W469: gangs that wait for each other share a JobSet, and nothing in it stops the tasks beside a lead."""
+    """W469: gangs that wait for each other share a JobSet, and nothing in a JobSet stops the tasks beside a lead."""
     for gang in gangs:
         if gang.group.lead and gang.node.name in awaited:
             message = (
-                f'group "{gang.group.name}" ends with its lead in OSMO; here what follows it waits for all its tasks'
+                f'groups after "{gang.group.name}" wait until all its tasks end; OSMO ends the group with its lead'
             )
-            hint = "let the other tasks end by themselves once the lead is done"
+            hint = "let the other tasks exit by themselves after the lead"
             yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)

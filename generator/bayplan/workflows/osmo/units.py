@@ -1,4 +1,4 @@
-"""Amounts, durations, exit codes and names as OSMO 6.4 writes them, and the data in the types that it makes of them."""
+"""Amounts, durations, exit codes and names as OSMO 6.4 writes them, and the data in the types that OSMO converts to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from bayplan.kube import quantity as kube_quantity
 
-# Each of these functions takes a value as it stands in the data and gives None where OSMO would refuse it.
+# Each of these functions takes a value of the data, and returns None if OSMO would refuse it.
 
 _POWERS = {"T": 40, "G": 30, "M": 20, "K": 10}
 UNITS: Mapping[str, int] = {
@@ -19,7 +19,7 @@ UNITS: Mapping[str, int] = {
     "": 0,
     "m": -10,
 }
-"""Unit -> power of two in bytes. Decimal units are binary ones too (src/lib/utils/resource_quantities.py)."""
+"""Unit -> power of two in bytes. OSMO treats decimal units as binary too (src/lib/utils/resource_quantities.py)."""
 
 DECIMAL_UNITS = tuple(_POWERS)
 """Units that mean powers of ten to Kubernetes and to most readers."""
@@ -29,10 +29,10 @@ _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 MICRO = 1_000_000
 
 _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * MICRO, "s": MICRO, "ms": 1_000, "us": 1}
-"""Unit -> microseconds, the finest that Python's durations hold."""
+"""Unit -> microseconds, the finest resolution of Python's durations."""
 
 LONGEST = 10**9 * 86_400 * MICRO
-"""Python's durations end below so many microseconds (datetime.timedelta.max)."""
+"""Python's durations are shorter than this number of microseconds (datetime.timedelta.max)."""
 
 _DURATION = re.compile(r"([0-9]{1,18})(d|h|ms|us|m|s)")
 
@@ -47,7 +47,7 @@ def k8s_name(name: str) -> str:
 
 
 def split_amount(value: Any) -> tuple[Fraction, str] | None:
-    """`"1.5Gi"` -> (3/2, "Gi"), `16` -> (16, ""). None for anything that is no amount of memory or storage."""
+    """`"1.5Gi"` -> (3/2, "Gi"), `16` -> (16, ""). None for anything that is not an amount of memory or storage."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     written = text(value)
@@ -56,9 +56,9 @@ def split_amount(value: Any) -> tuple[Fraction, str] | None:
 
 
 def quantity(value: Any) -> str | None:
-    """A Kubernetes quantity of the same number of bytes, rounded up to whole ones; units are binary.
+    """A Kubernetes quantity of the same number of bytes, rounded up; units are binary.
 
-    `"64Gi"` -> "64Gi", `"1G"` -> "1Gi", `16` -> "16" (bytes). None where it is no amount, or too large for Kubernetes.
+    `"64Gi"` -> "64Gi", `"1G"` -> "1Gi", `16` -> "16" (bytes). None if it is not an amount, or too large for Kubernetes.
     """
     parts = split_amount(value)
     if parts is None:
@@ -72,8 +72,8 @@ def quantity(value: Any) -> str | None:
 def seconds(value: Any) -> int | None:
     """A duration in seconds, rounded up (src/utils/job/workflow.py, src/lib/utils/common.py).
 
-    A number is seconds; a text is a whole number and one of d, h, m, s, ms and us, or an ISO 8601 duration of days,
-    hours, minutes and seconds. None for anything else, and for what is below zero or longer than Python can count.
+    A number means seconds. A string is an integer with d, h, m, s, ms or us, or an ISO 8601 duration of days, hours,
+    minutes and seconds. None for other values, for values below zero, and for durations too long for Python.
     """
     micros = _duration(value)
     return None if micros is None or not 0 <= micros < LONGEST else -(-micros // MICRO)
@@ -100,9 +100,9 @@ def _iso_8601(text: str) -> int | None:
 
 
 def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
-    """`"0-10,16"` -> ((0, 10), (16, 16)). None where it is no such list.
+    """`"0-10,16"` -> ((0, 10), (16, 16)). None if it is not such a list.
 
-    A range that runs backwards, as in `"9-3"`, matches no code and is left out.
+    A range with the larger code first, such as `"9-3"`, matches no code. The result omits it.
     """
     parts = text(codes).split(",")
     if isinstance(codes, bool) or not all(_CODES.fullmatch(part) for part in parts):
@@ -111,16 +111,16 @@ def exit_codes(codes: Any) -> tuple[tuple[int, int], ...] | None:
     return tuple((first, last) for first, last in ranges if first <= last)
 
 
-# The data in the types that OSMO makes of them (pydantic 2.12 with `coerce_numbers_to_str`, OSMO 6.4).
+# The data in the types that OSMO converts to (pydantic 2.12 with `coerce_numbers_to_str`, OSMO 6.4).
 #
-# OSMO takes numbers for texts, words for flags and texts for counts; they are converted here once, so that rules and
-# translation see one type a field. Keys without a value (null) are left out: each means the same as its absence.
+# OSMO accepts numbers as strings, words as flags and strings as counts. This module converts them once, so that rules
+# and translation see one type per field. It omits keys without a value (null), which mean the same as absent keys.
 
 Make = Callable[[Any], Any]
 
 
 def plain(data: Mapping[str, Any]) -> dict[str, Any]:
-    """What the schema accepted, with the same paths: texts for texts, bools for flags, ints for counts."""
+    """The data that the schema accepted, at the same paths, with strings, bools for flags, and ints for counts."""
     return {"workflow": _fields(WORKFLOW, data["workflow"])}
 
 
@@ -133,7 +133,7 @@ def text(value: Any) -> str:
 
 
 def flag(value: Any) -> bool:
-    """True for true, 1 and the words yes, y, on, true and t; a schema has refused what is no flag."""
+    """True for true, 1 and the words yes, y, on, true and t. The schema has refused values that are not flags."""
     return value.lower() in ("1", "on", "t", "true", "y", "yes") if isinstance(value, str) else bool(value)
 
 
@@ -191,4 +191,4 @@ WORKFLOW: Mapping[str, Make] = {
     "resources": _each(_record(RESOURCE)),
     "timeout": _record({}),
 }
-"""Key -> what makes its type; a key that is not listed has one already."""
+"""Key -> the function that converts its value. Other keys have their type already."""

@@ -1,4 +1,4 @@
-"""Topology keys -> levels of the cluster topology, joined by node label."""
+"""Topology keys -> levels of the cluster topology with the same node label."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from bayplan.workflows.osmo.pool.values import Key, PoolConfig, Timeouts
 POOLS: Route = ("topology", "spec", "pools")
 
 MISTAKEN: Mapping[str, str] = {"nvidia.com/gpu-clique": "nvidia.com/gpu.clique"}
-"""Labels that OSMO's documentation shows and no driver sets -> what GPU feature discovery and the DRA driver set."""
+"""Labels that OSMO's documentation shows and no driver sets -> labels that GPU feature discovery and the DRA driver
+set."""
 
 
 def levels(config: PoolConfig, topology: ClusterTopology) -> Outcome[Mapping[str, str]]:
-    """Topology key -> name of the level with the key's label. Keys of labels that no level has are left out.
+    """Topology key -> name of the level with the key's label. It omits keys whose label no level has.
 
-    W478 says why a key is left out, or that its label is mistaken; W479 that the topology orders levels otherwise.
+    W478: a key without a level, or with a mistaken label. W479: the topology has another order of levels.
     """
     levels_by_label: dict[str, tuple[str, Route]] = {}
     for pool, each in enumerate(topology.pools):
@@ -43,19 +44,19 @@ def _unknown_label(key: Key, levels_by_label: Mapping[str, tuple[str, Route]]) -
     right = MISTAKEN.get(key.label, "")
     if right in levels_by_label:
         name, at = levels_by_label[right]
-        message = f'no driver sets the node label "{key.label}"; "{right}" is meant, which is level "{name}"'
-        hint = f'write "{right}": with the other label pods would wait forever under OSMO'
+        message = f'no driver sets the node label "{key.label}"; bayplan uses "{right}", which is level "{name}"'
+        hint = f'write "{right}": with the other label, pods wait forever in OSMO'
         return warning("W478", route, message, hint=hint, notes=(Note("the level is here", at),))
     labels = [label for label, (_, at) in levels_by_label.items() if at]
-    message = f'no level of the topology has the label "{key.label}", so "{key.key}" is no level'
+    message = f'no level of the topology has the label "{key.label}" of key "{key.key}"'
     hint = near(key.label, labels)
     if not hint:
-        hint = f"the topology has {listing(labels, 'and')}" if labels else "give the topology levels"
+        hint = f"use one of the topology's labels: {listing(labels)}" if labels else "add levels to the topology"
     return warning("W478", route, message, hint=hint)
 
 
 def near(label: str, labels: Collection[str]) -> str:
-    """`did you mean "nvidia.com/gpu.clique"?` where one of the labels is meant, else an empty text."""
+    """`did you mean "nvidia.com/gpu.clique"?` if one of the labels is close, otherwise an empty string."""
     if MISTAKEN.get(label) in labels:
         return f'did you mean "{MISTAKEN[label]}"?'
     same = next((each for each in labels if _folded(each) == _folded(label)), "")
@@ -67,15 +68,15 @@ def _folded(label: str) -> str:
 
 
 def _order(keys: tuple[Key, ...], topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """W479: OSMO's order becomes a Topology of KAI; two orders of the same labels cannot both be coarse to fine."""
+    """W479: OSMO writes its order to a Topology of KAI. If two orders of the same labels differ, one is wrong."""
     for number, pool in enumerate(topology.pools):
         places = {level.label: place for place, level in enumerate((*pool.levels, Level(HOST.name, HOST.label)))}
         present = [key for key in keys if key.label in places]
         for coarse, fine in pairwise(present):
             if places[coarse.label] > places[fine.label]:
-                message = f'"{coarse.key}" stands above "{fine.key}" here, and below it in pool "{pool.name}"'
-                hint = "order topology_keys from coarse to fine as the topology does"
-                notes = (Note("the topology's order", (*POOLS, number, "levels")),)
+                message = f'"{coarse.key}" is above "{fine.key}" here, and below it in pool "{pool.name}"'
+                hint = "sort topology_keys from coarse to fine, in the order of the topology"
+                notes = (Note("the order of the topology is here", (*POOLS, number, "levels")),)
                 yield warning("W479", fine.route, message, hint=hint, notes=notes)
                 return
 
@@ -89,8 +90,8 @@ STEPS = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 def timeouts(config: PoolConfig, execution: float | None, queue: float | None, route: Route) -> Outcome[Timeouts]:
     """Seconds that a task group may run and wait: the workflow's or the pool's default, at most the pool's maximum.
 
-    None or zero: the workflow says nothing (src/utils/job/workflow.py, TimeoutSpec.fill_defaults). `route` leads to the
-    workflow's `timeout`. W457 where the pool's maximum cuts what the workflow says.
+    None or zero: the workflow sets no timeout (src/utils/job/workflow.py, TimeoutSpec.fill_defaults). `route` leads to
+    the workflow's `timeout`. W457 if the pool's maximum shortens the workflow's timeout.
     """
     bounded: list[float | None] = []
     findings: list[Diagnostic] = []
@@ -98,10 +99,10 @@ def timeouts(config: PoolConfig, execution: float | None, queue: float | None, r
         default, most = getattr(config, f"default_{field}"), getattr(config, f"max_{field}")
         bounded.append(min((each for each in (own or default, most) if each is not None), default=None))
         if own and most is not None and own > most:
-            message = f"{_shown(own)} is more than the pool allows, and OSMO makes it {_shown(most)}"
+            message = f"{_shown(own)} is more than the pool allows; OSMO and bayplan shorten it to {_shown(most)}"
             place = config.places.get(f"max_{field}")
             notes = (Note("the pool's maximum is here", place),) if place else ()
-            hint = f"ask for at most {_shown(most)}, or have the pool's administrator raise max_{field}"
+            hint = f"set at most {_shown(most)}, or let the pool's administrator raise max_{field}"
             findings.append(warning("W457", (*route, field), message, hint=hint, notes=notes))
     return Outcome(Timeouts(*bounded), tuple(findings))
 

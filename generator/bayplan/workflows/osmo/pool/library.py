@@ -1,4 +1,4 @@
-"""Templates and rules that a pool names: found in their section, else in what OSMO's chart brings, else missing."""
+"""Templates and rules that a pool names, from the file's sections or from OSMO's chart."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from bayplan.workflows.osmo.pool.values import (
 
 @cache
 def chart() -> Mapping[str, Mapping[str, Any]]:
-    """Section -> entries by name that the Helm chart of OSMO 6.4 brings itself, and files only name.
+    """Section -> entries by name that the Helm chart of OSMO 6.4 contains, so that files only name them.
 
-    Source: deployments/charts/service/values.yaml. The service puts the same templates and rules into an empty database
+    Source: deployments/charts/service/values.yaml. The service writes the same templates and rules to an empty database
     (src/service/core/config/objects.py).
     """
     from json import loads
@@ -42,14 +42,14 @@ WORDS = {
     "group_templates": "group template",
     "resource_validations": "validation",
 }
-"""Section -> what to call an entry of it."""
+"""Section -> the noun for its entries."""
 
 PRINTED = {"pod_templates": "POD_TEMPLATE", "group_templates": "GROUP_TEMPLATE"}
-"""Section -> what `osmo config show` calls it."""
+"""Section -> its name for `osmo config show`."""
 
 
 class Library(NamedTuple):
-    """The sections of a file. `findings` and `from_chart` collect what is missing and what comes from the chart."""
+    """The sections of a file. `findings` collects missing entries, `from_chart` the entries of the chart."""
 
     sections: Sections
     findings: list[Diagnostic]
@@ -64,7 +64,7 @@ class Library(NamedTuple):
         return [part for name, route in names for part in [self._entry(section, name, route)] if part is not None]
 
     def completed(self, section: str, name: str, part: Part) -> Part:
-        """An entry of Helm values on the chart's entry of that name."""
+        """An entry of Helm values, merged over the chart's entry of that name."""
         built_in = chart().get(section, {}).get(name)
         if not self.sections.helm or built_in is None or not isinstance(part.data, Mapping):
             return part
@@ -84,12 +84,14 @@ class Library(NamedTuple):
         return None
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Everything collected; W494 for what the chart brings."""
+        """All findings, and W494 for entries of the chart."""
         if not self.from_chart:
             return tuple(self.findings)
         first = next(iter(self.from_chart.values()))
-        message = f"not in this file, so taken as OSMO 6.4 brings them: {', '.join(self.from_chart)}"
-        hint = "put them into the file if yours differ"
+        message = (
+            f"bayplan uses the entries of OSMO 6.4 for names that are not in the file: {', '.join(self.from_chart)}"
+        )
+        hint = "add them to the file if your installation changes them"
         return (*self.findings, info("W494", first, message, hint=hint))
 
 
@@ -101,25 +103,25 @@ def names(owner: Any, key: str, route: Route) -> list[tuple[str, Route]]:
 
 def _missing(section: str, name: str, route: Route, candidates: list[str]) -> Diagnostic:
     what = WORDS[section]
-    message = f'there is no {what} "{name}" in the file; OSMO leaves it out of a ConfigMap with only a line in its log'
+    message = f'the file has no {what} "{name}"; OSMO only logs this if the pool comes from a ConfigMap'
     if section == "group_templates":
-        message += ", and pods that claim what it makes would wait forever"
-    hint = suggest(name, candidates, f"{what}s that are there") if candidates else ""
+        message = f'the file has no {what} "{name}"; pods that claim the object of this template wait forever in OSMO'
+    hint = suggest(name, candidates, f"known {what}s") if candidates else ""
     printed = PRINTED.get(section, "RESOURCE_VALIDATION")
-    more = f"add what `osmo config show {printed}` prints as section `{section}`"
+    more = f"add the output of `osmo config show {printed}` as section `{section}`"
     return error("W475", route, message, hint=hint if hint.startswith("did") else f"{more}; {hint}".rstrip("; "))
 
 
-# Resource validations: comparisons of a task's requests with numbers and with the resources of nodes.
+# Resource validations: rules that compare a task's requests with numbers or with the resources of nodes.
 
 OPERATORS = ("GT", "GE", "LT", "LE", "EQ")
 
 ARITHMETIC = re.compile(r"\}\}\s*[-+*/]|[-+*/]\s*\{\{")
-"""Arithmetic outside of the braces is text to OSMO, which then compares text with numbers and fails."""
+"""OSMO does not evaluate arithmetic outside of the braces. It compares the string with a number and fails."""
 
 
 def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
-    """The rules that a pool or platform names. W475; W481 for rules that OSMO could not evaluate."""
+    """The rules that a pool or platform names. W475, and W481 for rules that OSMO cannot evaluate."""
     parsed = owner.data.get("parsed_resource_validations")
     if parsed and not library.has("resource_validations"):
         parts = [Part(parsed, (*owner.route, "parsed_resource_validations"))]
@@ -127,7 +129,7 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
         parts = library.entries("resource_validations", names(owner.data, key, owner.route))
     rules = []
     for part, index, data in [(each, *entry) for each in parts for entry in enumerate(each.data or ())]:
-        in_file = not isinstance(part.route[-1], int)  # a rule that the chart brings stands where it is named
+        in_file = not isinstance(part.route[-1], int)  # the place of a rule of the chart is the place that names it
         route = (*part.route, index) if in_file else part.route
         wrong = tuple(_wrong(data, route))
         library.findings.extend(wrong if in_file else ())
@@ -139,12 +141,12 @@ def read_rules(owner: Part, key: str, library: Library) -> tuple[Rule, ...]:
 
 def _wrong(data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     if data["operator"] not in OPERATORS:
-        message = f'OSMO has no operator "{data["operator"]}", whatever its documentation says; the rule is left out'
-        yield warning("W481", (*route, "operator"), message, hint=f"it has {listing(OPERATORS, 'and')}")
+        message = f'OSMO has no operator "{data["operator"]}", despite its documentation; bayplan skips the rule'
+        yield warning("W481", (*route, "operator"), message, hint=f"use {listing(OPERATORS)}")
     for side in ("left_operand", "right_operand"):
         if ARITHMETIC.search(data[side]):
-            message = f'OSMO does not calculate outside of braces, so "{data[side]}" is no number; the rule is left out'
-            yield warning("W481", (*route, side), message, hint="calculate within the braces, or give a number")
+            message = f'OSMO does not calculate outside of braces, as in "{data[side]}"; bayplan skips the rule'
+            yield warning("W481", (*route, side), message, hint="calculate inside the braces, or write a number")
 
 
 # Group templates: objects that OSMO makes for every task group.
@@ -153,7 +155,7 @@ COMPUTE_DOMAIN = "ComputeDomain"
 
 
 def read_groups(pool: Part, library: Library) -> tuple[GroupTemplate, ...]:
-    """The pool's group templates, merged as OSMO does (postgres.py, Pool.calculate_group_templates). W475, W480."""
+    """The pool's group templates, merged as in OSMO (postgres.py, Pool.calculate_group_templates). W475, W495."""
     parsed = pool.data.get("parsed_group_templates")
     if parsed and not library.has("group_templates"):
         parts = [Part(each, (*pool.route, "parsed_group_templates", n)) for n, each in enumerate(parsed)]
@@ -177,28 +179,28 @@ def _groups_wrong(part: Part) -> Iterator[Diagnostic]:
     metadata = data.get("metadata") or {}
     fields = {"apiVersion": data.get("apiVersion"), "kind": data.get("kind"), "metadata.name": metadata.get("name")}
     for missing in (name for name, value in fields.items() if not value):
-        message = f"a group template without {missing} makes no object"
-        yield error("W480", part.route, message, hint=f"add `{missing}`")
+        message = f"the group template has no {missing}"
+        yield error("W495", part.route, message, hint=f"add `{missing}`")
     if metadata.get("namespace"):
         route: Route = (*part.route, "metadata", "namespace")
-        message = "a group template may not name a namespace: OSMO makes it in the namespace of the pods"
-        yield error("W480", route, message, hint="remove it")
+        message = "the group template has a namespace, but OSMO creates the object in the namespace of the pods"
+        yield error("W495", route, message, hint="remove `namespace`")
 
 
 def group_template_findings(config: PoolConfig) -> Iterator[Diagnostic]:
-    """W490 for ComputeDomains, which bayplan makes by itself, and W491 for all else, which nobody would make."""
+    """W490 for ComputeDomains, which bayplan makes by itself, and W491 for other objects, which it does not make."""
     for each in config.group_templates:
         if each.kind == COMPUTE_DOMAIN:
-            message = f'the ComputeDomain "{each.name}" of every task group is not taken over: bayplan makes its own'
-            hint = "it makes them for gangs that need one, and none for single pods or pods without GPUs"
+            message = f'bayplan ignores the ComputeDomain "{each.name}" of the group template and makes its own'
+            hint = "nothing to do: gangs that need a ComputeDomain get one, single pods and pods without GPUs do not"
             yield info("W490", each.route, message, hint=hint)
         else:
-            message = f'OSMO makes the {each.kind} "{each.name}" for every task group, and bayplan does not'
-            hint = "apply it with the manifests if the pods need it, its variables filled in"
+            message = f'bayplan does not make the {each.kind} "{each.name}", which OSMO makes for every task group'
+            hint = "if the pods need it, fill in its variables and apply it with the manifests"
             yield warning("W491", each.route, message, hint=hint)
 
 
 def channels(config: PoolConfig) -> tuple[str, ...]:
-    """Names of the claim templates that the driver makes for the ComputeDomains, as written."""
+    """Names of the claim templates that the driver makes for the ComputeDomains, before rendering."""
     domains = [each.data for each in config.group_templates if each.kind == COMPUTE_DOMAIN]
     return tuple(filter(None, (text(each, "spec", "channel", "resourceClaimTemplate", "name") for each in domains)))

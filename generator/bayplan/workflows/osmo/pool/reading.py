@@ -1,4 +1,4 @@
-"""A file -> the configuration of one pool, or everything that is wrong with it."""
+"""A file -> the configuration of one pool, or all of its findings."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from bayplan.workflows.osmo.pool.values import (
 )
 from bayplan.workflows.osmo.units import seconds
 
-# Topology keys, checked by KAI's rules for the Topology that OSMO creates from them.
+# Topology keys, by KAI's rules for the Topology that OSMO creates from them.
 
 MOST = 16
-"""Levels that KAI's Topology takes (KAI deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
+"""The most levels of KAI's Topology (KAI deployments/kai-scheduler/crds/kai.scheduler_topologies.yaml)."""
 
 
 def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnostic, ...]]:
-    """The keys in order; W477 for what KAI or a workflow could not use."""
+    """The keys in order; W477 for keys that KAI or a workflow cannot use."""
     listed = pool.get("topology_keys") or ()
     at: Route = (*route, "topology_keys")
     keys = tuple(Key(each["key"], each["label"], (*at, index)) for index, each in enumerate(listed))
@@ -47,47 +47,49 @@ def read_keys(pool: Any, route: Route) -> tuple[tuple[Key, ...], tuple[Diagnosti
 def _key_findings(keys: tuple[Key, ...], at: Route) -> Iterator[Diagnostic]:
     fields = ("key", "label")
     for key, field in ((key, field) for key in keys for field in fields if not getattr(key, field).strip()):
-        message = f"a topology key with an empty {field} cannot be used"
-        yield error("W477", (*key.route, field), message, hint=f"give it a {field}, or remove it")
+        message = f"the topology key has an empty {field}"
+        yield error("W477", (*key.route, field), message, hint=f"set a {field}, or remove the key")
     for field in fields:
         first: dict[str, Key] = {}
         for key in keys:
             value = getattr(key, field)
             other = first.setdefault(value, key)
             if other is not key and value.strip():
-                consequence = "KAI refuses the Topology" if field == "label" else "OSMO would take the last"
+                consequence = "KAI refuses the Topology" if field == "label" else "OSMO uses the last"
                 message = f'two topology keys have the {field} "{value}"; {consequence}'
                 notes = (Note("the first is here", (*other.route, field)),)
-                yield error("W477", (*key.route, field), message, hint="remove one of them", notes=notes)
+                yield error("W477", (*key.route, field), message, hint="remove one of the two", notes=notes)
     for key in keys[:-1]:
         if key.label == HOSTNAME_LABEL:
-            message = f'"{HOSTNAME_LABEL}" is the finest level there is, and KAI takes it only as the last'
+            message = f'"{HOSTNAME_LABEL}" is not the last topology key; KAI accepts it only as the last'
             yield error("W477", (*key.route, "label"), message, hint="move this key to the end")
     if len(keys) > MOST:
-        message = f"there are {len(keys)} topology keys, and KAI's Topology takes {MOST}"
-        yield error("W477", at, message, hint="remove levels that no workflow needs")
+        message = f"the pool has {len(keys)} topology keys; KAI's Topology has at most {MOST} levels"
+        yield error("W477", at, message, hint="remove keys that no workflow needs")
 
 
-# The GPUs that a pool guarantees to workflows that cannot be preempted.
+# The GPUs that a pool guarantees to workflows that OSMO does not preempt.
 
 UNLIMITED = -1
 
 
 def quota(config: PoolConfig, group: str, gpus: int, route: Route) -> Iterator[Diagnostic]:
-    """W452 where a task group asks for more GPUs than the pool guarantees.
+    """W452 if a task group requests more GPUs than the pool guarantees.
 
-    OSMO refuses the workflow then, unless it is submitted with priority LOW (src/service/core/workflow/objects.py,
-    validate_workflow_spec). Priorities stand in no file, so this is no error here.
+    OSMO refuses such a workflow, unless its priority is LOW (src/service/core/workflow/objects.py,
+    validate_workflow_spec). The file does not set the priority, so this is only a warning.
     """
     if config.guarantee == UNLIMITED or gpus <= config.guarantee:
         return
-    message = f'"{group}" asks for {count(gpus, "GPU")}, and the pool "{config.name}" guarantees {config.guarantee}'
-    hint = "OSMO takes it with priority LOW only, so that it can be preempted; here the scheduler's queue decides"
+    message = (
+        f'task group "{group}" requests {count(gpus, "GPU")}, but pool "{config.name}" guarantees {config.guarantee}'
+    )
+    hint = "request fewer, or submit it to OSMO with priority LOW, which allows preemption"
     notes = (Note("the guarantee is here", config.places.get("guarantee", config.route)),)
     yield warning("W452", route, message, hint=hint, notes=notes)
 
 
-# Fields of a pool that do not depend on its platforms and templates.
+# Fields of a pool that do not depend on its platforms or templates.
 
 KNOWN: Mapping[str, tuple[str, ...]] = {
     "pool": (
@@ -104,16 +106,16 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
         *("override_pod_template", "parsed_pod_template", "parsed_pod_template_for_accounting"),
     ),
 }
-"""Keys that OSMO reads or writes; it ignores all others (src/utils/connectors/postgres.py, `extra='ignore'`)."""
+"""Keys that OSMO reads or writes. It ignores all others (src/utils/connectors/postgres.py, `extra='ignore'`)."""
 
 TIMEOUTS = ("default_exec_timeout", "max_exec_timeout", "default_queue_timeout", "max_queue_timeout")
 
 INDEPENDENT_FIELDS = (*TIMEOUTS, "default_exit_actions", "resources", "description", "name")
-"""Fields without which the rest of a pool means the same."""
+"""Fields that the other fields of a pool do not depend on."""
 
 
 class Fields(NamedTuple):
-    """What the fields say; what is wrong stands in `findings`, and says nothing. As in `values.PoolConfig`."""
+    """The values of the fields, as in `values.PoolConfig`. Wrong fields are empty, with a finding in `findings`."""
 
     keys: tuple[Key, ...]
     default_platform: str
@@ -125,7 +127,7 @@ class Fields(NamedTuple):
 
 
 def read_fields(part: Part, sections: Sections) -> Fields:
-    """The fields of a pool: W474, W476, W477, W493, and W419 to W422 of its exit actions."""
+    """The fields of a pool. W413 and W421 for durations and exit actions, W474, W477, W486."""
     levels, wrong = read_keys(part.data, part.route)
     actions, faults = _exit_actions(part)
     owners = _owners(part, sections)
@@ -137,14 +139,14 @@ def read_fields(part: Part, sections: Sections) -> Fields:
     findings = [*_ignored(part), *wrong]  # W474, W477
     name, platforms = part.data.get("default_platform"), part.data.get("platforms") or {}
     if name and name not in platforms:
-        message = f'the default platform "{name}" is none of the pool\'s platforms'
-        hint = suggest(name, platforms, "it has") or "add it to `platforms`"
-        findings.append(error("W476", places["default_platform"], message, hint=hint))
+        message = f'`default_platform` names an unknown platform: "{name}"'
+        hint = suggest(name, platforms, "platforms") or "add it to `platforms`"
+        findings.append(error("W486", places["default_platform"], message, hint=hint))
     findings += faults
     for text, route, _ in owners.values():
         if text and seconds(text) is None:
-            hint = "write a whole number and one of d, h, m, s: `12h`"
-            findings.append(error("W493", route, f'"{text}" is no duration', hint=hint))
+            hint = "write an integer with d, h, m or s, such as `12h`"
+            findings.append(error("W413", route, f'"{text}" is not a duration', hint=hint))
     return Fields(
         keys=levels,
         default_platform=part.data.get("default_platform") or "",
@@ -157,10 +159,10 @@ def read_fields(part: Part, sections: Sections) -> Fields:
 
 
 def is_independent(finding: Diagnostic, pool: Route) -> bool:
-    """Whether a finding is about a field without which the rest of the pool means the same."""
+    """Whether a finding is about a field that the other fields of the pool do not depend on."""
     length = len(pool)
     field = finding.route[length : length + 1] if finding.route[:length] == pool else ()
-    return any(each in INDEPENDENT_FIELDS for each in field) or finding.code == "W493"
+    return any(each in INDEPENDENT_FIELDS for each in field) or finding.code == "W413"
 
 
 def _ignored(part: Part) -> Iterator[Diagnostic]:
@@ -171,15 +173,16 @@ def _ignored(part: Part) -> Iterator[Diagnostic]:
     for what, (data, route) in owners:
         for key in data or {}:
             if key not in KNOWN[what] and not (what == "pool" and key in sections):
-                message = f'OSMO ignores the key "{key}" of a {what}'
+                message = f'OSMO ignores the unknown key "{key}" of a {what}'
                 owner = next((other for other, keys in KNOWN.items() if other != what and key in keys), "")
-                elsewhere = f"it is a key of a {owner}" if owner else "remove it"
+                elsewhere = f"move it: it is a key of a {owner}" if owner else "remove it"
                 hint = did_you_mean(key, KNOWN[what]) or elsewhere
                 yield warning("W474", (*route, key, KEY), message, hint=hint)
 
 
 def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
-    """In the order of the file. OSMO reads them only when a task ends, and fails on those that are wrong."""
+    """The pool's exit actions in the order of the file. OSMO reads them only when a task ends, and then fails on wrong
+    ones."""
     actions = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
     route: Route = (*part.route, "default_exit_actions")
     findings = tuple(task_rules.exit_action_findings(actions, route))
@@ -187,7 +190,7 @@ def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
 
 
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:
-    """Timeout -> the pool's, else that of the file's workflow section, where it stands, and whether the file has it."""
+    """Timeout -> the pool's value, or that of the file's workflow section, its place, and whether the file has it."""
     section = sections.section("workflow")
     own = section.data
     whole = merge_helm_values(chart()["workflow"], own) if sections.helm else own
@@ -195,7 +198,7 @@ def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]
     return {key: of_pool.get(key, (whole.get(key), (*section.route, key), key in own)) for key in TIMEOUTS}
 
 
-# Platforms, with the parts that they share with their pool merged in.
+# Platforms, merged with the parts that they share with their pool.
 
 CONTROL = "osmo-ctrl"
 """OSMO's own container beside the user's."""
@@ -217,7 +220,7 @@ def _platform(
     whole = _parsed(part, library)
     sources = whole or [*common, *_templates(part, "override_pod_template", library)]
     template = _merged(sources, library)
-    if not template:  # what OSMO derived from one that the file does not have
+    if not template:  # labels and tolerations that OSMO derived from a template that the file does not have
         derived = {"nodeSelector": data.get("labels"), "tolerations": data.get("tolerations")}
         template = {"spec": {key: value for key, value in derived.items() if value}} if any(derived.values()) else {}
     own = templates.read_rules(part, "resource_validations", library)
@@ -237,7 +240,7 @@ def _platform(
 
 
 def _templates(owner: Part, key: str, library: Library) -> list[Part]:
-    """The pod templates that an owner names; of a file without any, what OSMO has merged already."""
+    """The pod templates that an owner names. A file without any has the result of OSMO's merge."""
     whole = _parsed(owner, library)
     if whole:
         return whole
@@ -258,15 +261,14 @@ def _merged(sources: Sequence[Part], library: Library) -> dict[str, Any]:
         clashes: list[Path] = []
         merged = merge_templates(merged, data or {}, clashes)
         for path in clashes:
-            message = f'"{".".join(map(str, path))}" is a mapping here, and something else in a template below'
-            library.findings.append(
-                error("W495", _known(data, route, path), message, hint="write both in the same way")
-            )
+            message = f'"{".".join(map(str, path))}" is a mapping here, but not in the template that this one overrides'
+            hint = "write the same type in both templates"
+            library.findings.append(error("W495", _known(data, route, path), message, hint=hint))
     return merged
 
 
 def _known(data: Any, route: Route, path: Path) -> Route:
-    """The route of a path as far as the data has it: places in merged lists are others than in the source."""
+    """The route of the path's steps that the data has. Merged lists have other positions than their sources."""
     for step in path:
         if not (isinstance(data, Mapping) and step in data):
             break
@@ -275,7 +277,7 @@ def _known(data: Any, route: Route, path: Path) -> Route:
 
 
 def _mounts(template: Mapping[str, Any]) -> Iterator[str]:
-    """Where the template mounts into containers of the user (postgres.py, Pool.get_default_mounts)."""
+    """The mount paths of the template in containers of the user (postgres.py, Pool.get_default_mounts)."""
     for container in (template.get("spec") or {}).get("containers") or ():
         if container.get("name") != CONTROL:
             for mount in container.get("volumeMounts") or ():
@@ -287,9 +289,9 @@ KIND = "OsmoPool"
 
 
 def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
-    """The pool of that name in a file; without one, or with another, the only pool. W471 to W480, W493 to W495.
+    """The pool of that name in a file, or its only pool. W413, W421, W471 to W495.
 
-    There may be a pool and errors: whoever asks can judge more with it, and makes nothing of it.
+    The outcome may have both a pool and errors: callers use the pool only to find more errors.
     """
     sections = values.sections(document.data)
     chosen = values.select(sections.value, name) if sections.value else None
@@ -300,7 +302,7 @@ def read(document: Document, name: str = "") -> Outcome[PoolConfig]:
 
 
 def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnostic, ...]]:
-    """Every pool of a file that can be read, and what is wrong with all."""
+    """Every valid pool of a file, and the findings about all pools."""
     sections = values.sections(document.data)
     if sections.value is None:
         return (), sections.diagnostics
@@ -310,7 +312,7 @@ def read_all(document: Document) -> tuple[tuple[PoolConfig, ...], tuple[Diagnost
 
 
 def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
-    """One pool of a file, without the fields that are wrong. None where the rest would mean something else then."""
+    """One pool of a file, without its wrong fields. None if the other fields depend on a wrong one."""
     refused = _refused(sections, name, part)
     part = _without(part, refused)
     if not all(is_independent(each, part.route) for each in refused):
@@ -341,20 +343,20 @@ def pool(sections: Sections, name: str, part: Part) -> Outcome[PoolConfig]:
 
 
 def platform(config: PoolConfig, name: str, route: Route) -> Outcome[Platform]:
-    """The platform of that name, else the pool's default one. W486 where there is none."""
+    """The platform of that name, or the pool's default one. W486 if it does not exist."""
     wanted = name or config.default_platform
     if wanted in config.platforms:
         return Outcome(config.platforms[wanted])
     message = f'the pool "{config.name}" has no platform "{wanted}"'
-    hint = suggest(wanted, config.platforms, "it has")
+    hint = suggest(wanted, config.platforms, "platforms")
     if not wanted:
-        message = f'neither the resource nor the pool "{config.name}" names a platform'
-        hint = f"add `platform:`; {suggest('', config.platforms, 'the pool has')}".rstrip("; ")
+        message = f'the resource names no platform, and pool "{config.name}" has no default one'
+        hint = f"add `platform` to the resource; {suggest('', config.platforms, 'platforms')}".rstrip("; ")
     return Outcome(None, (error("W486", route, message, hint=hint),))
 
 
 def _refused(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
-    """What the schema refuses, at its place in the file."""
+    """The errors of the schema, at their places in the file."""
     others = {section: each for section, each in sections.others.items() if section in SECTIONS}
     data = {"pools": {name: part.data}, **{section: each.data for section, each in others.items()}}
     back: dict[Route, Route] = {("pools", name): part.route, **{(s,): each.route for s, each in others.items()}}
@@ -363,7 +365,7 @@ def _refused(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...
 
 
 def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
-    """The pool without the fields that its schema refused, and without a default of platforms that it refused."""
+    """The pool without the fields that its schema refused. Without `platforms` it has no `default_platform`."""
     length = len(part.route)
     keys = {each.route[length] for each in refused if each.route[:length] == part.route and len(each.route) > length}
     keys |= {"default_platform"} if "platforms" in keys else set()
@@ -371,7 +373,7 @@ def _without(part: Part, refused: Iterable[Diagnostic]) -> Part:
 
 
 def _other_findings(sections: Sections, name: str, part: Part) -> tuple[Diagnostic, ...]:
-    """What is wrong with the fields that a schema did not refuse."""
+    """Findings about the fields that the schema did not refuse."""
     left = _refused(sections, name, part)
     if any(each.route[: len(part.route)] == part.route for each in left):
         return ()

@@ -1,4 +1,4 @@
-"""Texts with variables -> texts. Plain `{{NAME}}`s are filled in here; what is more is left to Jinja, in a child."""
+"""Strings with variables -> strings. This module renders plain `{{NAME}}`s, and Jinja in a child process the rest."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from bayplan.workflows.osmo.units import UNITS, k8s_name, quantity, split_amount
 
 # The variables of pod templates and rules, with their values (postgres.py, ResourceSpec.get_allocatable_tokens).
 #
-# `USER_MEMORY` and `USER_STORAGE` are spelled as Kubernetes reads them, and their parts follow the value that holds,
-# also where it is a default; OSMO leaves the parts of a default empty. What only a running OSMO knows has no value.
+# `USER_MEMORY` and `USER_STORAGE` are Kubernetes quantities, and their parts match the value, also if it is a default.
+# OSMO leaves the parts of a default empty. Variables that only a running OSMO knows have no value.
 
 Value = str | int | float | None
 
 PARTS = ("Ti", "Gi", "Mi", "Ki", "B", "m")
-"""Units in which templates may ask for an amount: `USER_MEMORY_Gi`."""
+"""Units of amounts that templates can use: `USER_MEMORY_Gi`."""
 
 UNKNOWN = ("WF_SUBMITTED_BY",)
 """Variables that have a value only in a running OSMO."""
 
 CONTAINER = "main"
-"""The user's container where the native format gives it no name."""
+"""The user's container if the native format gives it no name."""
 
 LONGEST = 63
 
 
 def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome[dict[str, Value]]:
-    """Every variable of one task. A value of None: known, and not given. W488 for an amount that is none."""
+    """Every variable of one task. A value of None: a known variable without a value. W488 for a wrong cache size."""
     amounts = {"MEMORY": quantity(ask.memory), "STORAGE": quantity(ask.storage)}
     own: dict[str, Value] = {
         "USER_CPU": float(ask.cpu) if ask.cpu else None,
@@ -50,8 +50,8 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
     cache = _cache(ask.cache or str(variables.get("USER_CACHE") or ""), str(variables["USER_STORAGE"] or "0Mi"))
     if cache is None:
         place: Route = ask.places.get("cache", ask.route)
-        message = f'"{ask.cache or variables.get("USER_CACHE")}" is no size of a cache'
-        hint = "write a share such as 50%, or an amount such as 10Gi"
+        message = f'"{ask.cache or variables.get("USER_CACHE")}" is not a cache size'
+        hint = "write a percentage such as 50%, or an amount such as 10Gi"
         return Outcome(None, (error("W488", place, message, hint=hint),))
     variables["USER_CACHE"] = cache
     variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
@@ -62,7 +62,7 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
 def of_group(config: PoolConfig, ask: TaskRequest) -> dict[str, Value]:
     """The variables of a whole task group, the only ones that group templates see.
 
-    OSMO draws random numbers for the UUIDs; these are made of the names, so that the same input gives the same output.
+    OSMO uses random UUIDs. bayplan derives them from the names, so that the same input gives the same output.
     """
     return {
         "WF_ID": _label(ask.workflow),
@@ -87,7 +87,7 @@ def _of_workflow(platform: Platform, ask: TaskRequest) -> dict[str, Value]:
 
 
 def of_node(resources: Mapping[str, int], accelerators: int) -> dict[str, Value]:
-    """What rules may ask of a node; resources are thousandths. A resource that is not stated has no value."""
+    """The variables of a node for rules; resources are thousandths. A resource that the node lacks has no value."""
     cpu, memory, storage = (resources.get(name) for name in ("cpu", "memory", "ephemeral-storage"))
     return {
         "K8_CPU": None if cpu is None else str(cpu // 1000),
@@ -98,7 +98,7 @@ def of_node(resources: Mapping[str, int], accelerators: int) -> dict[str, Value]
 
 
 def _parts(name: str, value: Any) -> dict[str, Value]:
-    """An amount's number, its unit, and the amount in every unit, as numbers."""
+    """The number of an amount, its unit, and the amount in every unit as a number."""
     parts = split_amount(value) if value is not None else None
     if parts is None:
         return dict.fromkeys([f"{name}_VAL", f"{name}_UNIT", *(f"{name}_{unit}" for unit in PARTS)])
@@ -110,7 +110,7 @@ def _parts(name: str, value: Any) -> dict[str, Value]:
 
 
 def _cache(size: str, storage: str) -> str | None:
-    """The size of the cache: what is asked, a share of the storage, or nine tenths of it. None where it is no size."""
+    """The size of the cache: the given amount or share of the storage, or 90% of it. None if the size is invalid."""
     number, unit = split_amount(storage) or (Fraction(0), "Mi")
     if not size:
         return f"{math.floor(number * 9 / 10)}{unit or 'B'}"
@@ -123,29 +123,29 @@ def _cache(size: str, storage: str) -> str | None:
 
 
 def _label(name: str) -> str:
-    """A name cut to the length of a label value."""
+    """A name, cut to the length of a label value."""
     return name if len(name) <= LONGEST else name[:LONGEST].rstrip("-_")
 
 
 def _uuid(*names: str) -> str:
-    """32 hexadecimal digits that stand for these names."""
+    """32 hexadecimal digits, derived from these names."""
     return hashlib.sha256("\0".join(map(k8s_name, names)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-# Rendering pod templates with Jinja, which runs in a process of its own.
+# Rendering pod templates with Jinja in a separate process.
 
 Render = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Runs a template in a process of its own, as `model.formats.Source.render` does."""
+"""Renders a template in a separate process, as `model.formats.Source.render` does."""
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 FAILURES: Mapping[str, str] = {
-    "memory": "it takes more memory than a template may",
-    "time": "it takes more time than a template may",
-    "size": "it writes more text than a template may",
+    "memory": "it exceeds the memory limit of templates",
+    "time": "it exceeds the time limit of templates",
+    "size": "it exceeds the output limit of templates",
     "died": "the process that rendered it ended",
 }
-"""What the sandbox says -> our words."""
+"""Failure of the sandbox -> the words for it."""
 
 
 Named = tuple[tuple[str, str, Any], ...]
@@ -153,12 +153,12 @@ Named = tuple[tuple[str, str, Any], ...]
 
 
 def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | None) -> list[tuple[str, str]]:
-    """Each text with its variables, as the text that comes out and what went wrong with it (empty: nothing).
+    """Each string with its variables -> the rendered string and its error (empty: none).
 
-    All of them are one request, and equal ones are rendered once.
+    One request renders all of them, and equal ones only once.
     """
     if render is None:
-        return [("", "it is more than plain variables, and there is nothing here to run Jinja")] * len(jobs)
+        return [("", "it needs Jinja, which this caller cannot run")] * len(jobs)
     keys = [(text, _named(text, variables)) for text, variables in jobs]
     wanted = list(dict.fromkeys(keys))
     reply = render({"task": "each", "items": [_request(*key) for key in wanted]}) if wanted else {"replies": ()}
@@ -167,8 +167,8 @@ def render_each(jobs: Sequence[tuple[str, Mapping[str, Any]]], render: Render | 
 
 
 def _named(text: str, variables: Mapping[str, Any]) -> Named:
-    """The variables whose names occur in the text: tasks that differ in others only share one rendering. With the type
-    of each, for 1, 1.0 and True are equal and are written unlike."""
+    """The variables whose names occur in the text. Tasks that differ only in other variables share one rendering. The
+    types are part of it, because 1, 1.0 and True are equal but render differently."""
     words = set(WORD.findall(text))
     used = ((name, type(value).__name__, value) for name, value in variables.items() if name in words)
     return tuple(sorted(used, key=lambda each: each[:2]))
@@ -186,27 +186,27 @@ def _made(reply: Mapping[str, Any]) -> tuple[str, str]:
     if failure == "undefined" and reply.get("found"):
         return "", str(reply["found"][0]["message"])
     if failure == "object":
-        return "", f"it writes {reply['message']}, an object of Python and no value"
+        return "", f"it writes {reply['message']}, which is a Python object"
     return "", str(reply.get("message") or FAILURES.get(failure, failure))
 
 
 NAME = re.compile(r"\{\{[-+]?\s*([A-Za-z_][A-Za-z0-9_]*)\s*[-+]?\}\}")
 PLAIN = re.compile(r"\{\{ *([A-Za-z_][A-Za-z0-9_]*) *\}\}")
 UNDEFINED = re.compile(r"'(\w+)' is undefined")
-"""What Jinja says of a name that nobody gave a value."""
+"""Jinja's error for a name without a value."""
 MARKS = ("{{", "{%", "{#")
 KEYWORDS = ("true", "false", "none", "True", "False", "None")
 
 
 class Job(NamedTuple):
-    """One text and the variables that it may name."""
+    """One string and the variables that it may use."""
 
     text: str
     variables: Mapping[str, Value]
 
 
 class Rendered(NamedTuple):
-    """The text that came out. `empty`: variables in it that have no value. `fault`: why there is no text."""
+    """The rendered string. `empty`: its variables without a value. `fault`: why rendering failed."""
 
     text: str = ""
     empty: tuple[str, ...] = ()
@@ -215,12 +215,12 @@ class Rendered(NamedTuple):
 
     @property
     def lost(self) -> bool:
-        """Whether a variable without a value shows in the text: Jinja writes it as `None`."""
+        """Whether the result shows a variable without a value: Jinja writes it as `None`."""
         return bool(self.empty) and "None" in self.text
 
 
 def render_all(jobs: Sequence[Job], render: Render | None = None) -> list[Rendered]:
-    """Every text, in order; `render` is asked once for equal texts with equal variables."""
+    """Every string, in order. `render` runs once for equal strings with equal variables."""
     results = [(job, _simple(job)) for job in jobs]
     hard = [(job.text, job.variables) for job, result in results if result is None]
     replies = iter(render_each(hard, render))
@@ -228,7 +228,7 @@ def render_all(jobs: Sequence[Job], render: Render | None = None) -> list[Render
 
 
 def _simple(job: Job) -> Rendered | None:
-    """A text of nothing but plain variables; None where only Jinja can tell."""
+    """A string with only plain variables, rendered; None if it needs Jinja."""
     text = job.text
     if not any(mark in text for mark in MARKS):
         return Rendered(_ended(text))
@@ -243,12 +243,12 @@ def _simple(job: Job) -> Rendered | None:
 
 
 def _ended(text: str) -> str:
-    """Jinja drops one newline at the end."""
+    """The text as Jinja ends it: without one newline."""
     return text[:-1] if text.endswith("\n") else text
 
 
 def _undefined(name: str, variables: Mapping[str, Value]) -> Rendered:
-    return Rendered(fault=f'there is no variable "{name}"', hint=did_you_mean(name, variables) or "correct the name")
+    return Rendered(fault=f'unknown variable "{name}"', hint=did_you_mean(name, variables) or "correct the name")
 
 
 def _judged(job: Job, text: str, fault: str) -> Rendered:

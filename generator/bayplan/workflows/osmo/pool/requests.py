@@ -1,4 +1,4 @@
-"""What a platform refuses a task: rights, mounts, amounts."""
+"""The checks of a task against its platform: rights, mounts, amounts."""
 
 from __future__ import annotations
 
@@ -20,31 +20,32 @@ from bayplan.workflows.osmo.units import UNITS, split_amount
 
 NUMBER = re.compile(r"\d+(\.\d+)?")
 WHOLE = re.compile(r"(?<=\d)\.0$")
-"""What OSMO's numbers of CPUs end in."""
+"""The end of OSMO's numbers of CPUs."""
 
 SHOWN = 3
-"""So many tasks are named."""
+"""How many tasks a message names."""
 
 
 def rights(platform: Platform, ask: TaskRequest) -> Iterator[Diagnostic]:
-    """W484 and W485 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
+    """W484 and W423 (src/utils/job/task.py, TaskSpec.validate_privilege_host_mount)."""
     yield from _right(platform, ask, "privileged", ask.privileged, platform.privileged_allowed, "be privileged")
     wanted = "use the node's network"
     yield from _right(platform, ask, "host_network", ask.host_network, platform.host_network_allowed, wanted)
     for mount, route in zip(ask.mounts, chain(ask.mount_places, repeat(ask.route)), strict=False):
         source = mount.partition(":")[0]
         if source in platform.default_mounts and source not in platform.allowed_mounts:
-            message = f'platform "{platform.name}" mounts "{source}" by itself, and OSMO refuses it a second time'
-            yield error("W485", route, message, hint="remove it from the task", notes=_here(platform))
+            message = f'platform "{platform.name}" already mounts "{source}"; OSMO refuses a second mount'
+            yield error("W423", route, message, hint="remove the mount from the task", notes=_here(platform))
         elif source not in platform.allowed_mounts:
             message = f'platform "{platform.name}" does not let tasks mount "{source}"'
             allowed = listing(platform.allowed_mounts, "and")
-            hint = f"it allows {allowed}" if allowed else "it allows no mounts; its administrator can: allowed_mounts"
+            hint = "remove the mount, or let the pool's administrator add it to allowed_mounts"
+            hint = f"{hint}; the platform allows {allowed}" if allowed else hint
             yield error("W484", route, message, hint=hint, notes=_here(platform))
 
 
 def own_mounts(platform: Platform, ask: TaskRequest) -> tuple[str, ...]:
-    """The task's mounts that the platform's template does not make already."""
+    """The task's mounts that the platform's template does not have already."""
     return tuple(mount for mount in ask.mounts if mount.partition(":")[0] not in platform.default_mounts)
 
 
@@ -53,7 +54,7 @@ def _right(
 ) -> Iterator[Diagnostic]:
     if requested and not allowed:
         message = f'platform "{platform.name}" does not let tasks {what}'
-        hint = f"remove it from the task, or have the pool's administrator set {field}_allowed"
+        hint = f"remove it from the task, or let the pool's administrator set {field}_allowed"
         yield error("W484", ask.places.get(field, ask.route), message, hint=hint, notes=_here(platform))
 
 
@@ -62,9 +63,9 @@ def _here(platform: Platform) -> tuple[Note, ...]:
 
 
 class RuleCase(NamedTuple):
-    """The rules of one task's platform, each with the variables it sees.
+    """The rules of one task's platform, each with its variables.
 
-    First the `plain` ones that no node matters to, then those `of_nodes` over and over: once for each kind of node.
+    First the `plain` rules, which do not depend on nodes, then all rules `of_nodes` once for each kind of node.
     """
 
     ask: TaskRequest
@@ -86,12 +87,12 @@ def case(platform: Platform, ask: TaskRequest, tokens: Mapping[str, Value], node
 
 
 def jobs(case: RuleCase) -> list[Job]:
-    """Left, right and message of every rule, on every kind of node that it is about."""
+    """Left side, right side and message of every rule, for every kind of node that it applies to."""
     return [Job(text, values) for rule, values in case.pairs for text in (rule.left, rule.right, rule.message)]
 
 
 class RuleViolation(NamedTuple):
-    """A rule that a task breaks: where the workflow says what breaks it, what was compared, what its author says."""
+    """A rule that a task breaks: its places in workflow and file, the comparison, and the author's message."""
 
     route: Route
     rule: Route
@@ -104,7 +105,7 @@ Finding = Diagnostic | RuleViolation
 
 
 def merge_violations(findings: Sequence[Finding]) -> Iterator[Diagnostic]:
-    """The findings; W483 once for all tasks that break a rule in one place."""
+    """The findings, with one W483 for all tasks that break a rule in one place."""
     tasks: dict[RuleViolation, list[str]] = {}
     for each in findings:
         if isinstance(each, RuleViolation):
@@ -118,18 +119,18 @@ def _violation(violation: RuleViolation, tasks: Sequence[str]) -> Diagnostic:
     names = listing(dict.fromkeys(tasks), "and", SHOWN)
     who = f"tasks {names} break a rule of their platform" if several else f"task {names} breaks a rule of its platform"
     notes = (Note(f"{violation.compared} must hold", violation.rule),)
-    hint = "change what the task's resource asks for"
+    hint = "change the requests in the resource of the task"
     return error("W483", violation.route, f"{who}: {violation.author_message}", hint=hint, notes=notes)
 
 
 def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:
-    """W481, W482, W483 and W488. Rules about nodes hold if all of them hold on one kind of node."""
+    """W481, W482, W483 and W488. Rules about nodes hold if all of them hold for one kind of node."""
     rules = enumerate(rule for rule, _ in case.pairs)
     by_rule = [list(_verdict(case.ask, rule, *rendered[3 * n : 3 * n + 3])) for n, rule in rules]
     yield from (each for verdict in by_rule[: case.plain] for each in verdict)
     if not case.kinds:
         for rule in case.of_nodes:
-            message = f'without a topology nothing is known of nodes, so the rule "{rule.message}" is not looked at'
+            message = f'bayplan cannot check the rule "{rule.message}" without a topology, which describes the nodes'
             yield info("W482", rule.route, message, hint="pass the cluster's topology with -t")
     elif case.of_nodes:
         size = len(case.of_nodes)
@@ -142,12 +143,12 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
     broken = next((each for each in (left, right) if each.fault), None)
     empty = (*left.empty, *right.empty)
     if broken:
-        yield error("W488", rule.route, f"the rule cannot be evaluated: {broken.fault}", hint=broken.hint)
+        yield error("W488", rule.route, f"bayplan cannot evaluate the rule: {broken.fault}", hint=broken.hint)
     elif empty:
-        hint = f"give {empty[0]} a default in common_default_variables, or ask for it in the workflow"
+        hint = f"set a default for {empty[0]} in common_default_variables, or request it in the workflow"
         if empty[0].startswith("K8_"):
-            hint = "state in the topology what the pool's nodes have"
-        what = f'"{empty[0]}" has no value, so the rule "{rule.message}" is not looked at'
+            hint = "add the resources of the pool's nodes to the topology"
+        what = f'bayplan cannot check the rule "{rule.message}": "{empty[0]}" has no value'
         yield info("W482", rule.route, what, hint=hint)
     else:
         yield from _compared(ask, rule, left.text, right.text, rule.message if message.fault else message.text)
@@ -157,8 +158,8 @@ def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, rule_message:
     holds = compare(rule.operator, operand(left), operand(right))
     one, other = WHOLE.sub("", left), WHOLE.sub("", right)
     if holds is None:
-        what = f'OSMO cannot compare "{one}" with "{other}"; the rule is left out'
-        yield warning("W481", rule.route, what, hint="both sides must be numbers, or amounts with a unit")
+        what = f'OSMO cannot compare "{one}" with "{other}"; bayplan skips the rule'
+        yield warning("W481", rule.route, what, hint="write numbers on both sides, or amounts with a unit")
     elif not holds:
         field = next((field for name, field in FIELDS.items() if name in rule.left + rule.right), "")
         route = ask.places.get(field, ask.route)
@@ -166,13 +167,13 @@ def _compared(ask: TaskRequest, rule: Rule, left: str, right: str, rule_message:
 
 
 FIELDS = {"USER_CPU": "cpu", "USER_GPU": "gpu", "USER_MEMORY": "memory", "USER_STORAGE": "storage"}
-"""Variable of a rule -> the field of a resource that it is about."""
+"""Variable of a rule -> its field of a resource."""
 
 WORDS = {"GT": ">", "GE": ">=", "LT": "<", "LE": "<=", "EQ": "="}
 
 
 def operand(text: str) -> int | float | str:
-    """A side of a rule: an amount with a unit in KiB, a number, or text (postgres.py, ResourceAssertion.evaluate)."""
+    """A side of a rule: an amount in KiB, a number, or a string (postgres.py, ResourceAssertion.evaluate)."""
     parts = split_amount(text)
     if parts is not None and parts[1]:
         number, unit = parts
@@ -182,48 +183,48 @@ def operand(text: str) -> int | float | str:
 
 
 def compare(operator: str, left: int | float | str, right: int | float | str) -> bool | None:
-    """Whether `left operator right` holds; None where text would be compared with a number."""
+    """Whether `left operator right` holds; None for a string and a number."""
     if operator == "EQ":
         return left == right
     if isinstance(left, str) != isinstance(right, str):
         return None
-    sign = (left > right) - (left < right)  # type: ignore[operator]  # both are texts, or both numbers
+    sign = (left > right) - (left < right)  # type: ignore[operator]  # both are strings, or both numbers
     return {"GT": sign > 0, "GE": sign >= 0, "LT": sign < 0, "LE": sign <= 0}[operator]
 
 
-# A rendered pod template, divided into the fields of the native format and the rest, which goes into `template`.
+# A rendered pod template, split into the fields of the native format and the rest, which goes into `template`.
 
 GPU = "nvidia.com/gpu"
 
 CONTROL = "osmo-ctrl"
 OSMO_CONTAINERS = (CONTROL, "osmo-init")
-"""Containers that OSMO adds to every pod; bayplan has none of them."""
+"""Containers that OSMO adds to every pod, and bayplan does not."""
 
 OSMO_VOLUMES = ("osmo", "osmo-data", "osmo-login", "osmo-usr-bin", "osmo-run")
 """Volumes that OSMO adds to every pod (src/utils/job/task.py)."""
 
 MANAGED = ("image", "command", "args")
-"""Fields of the user's container that the task says (OSMO's documentation forbids them in templates)."""
+"""Fields of the user's container that the task sets (OSMO's documentation forbids them in templates)."""
 
 Path = tuple[str, ...]
 
 
 class TemplateParts(NamedTuple):
-    """The parts of a pod template. `left_out`, `claims` and `unequal` name what a reader should know of."""
+    """The parts of a pod template. The fields from `left_out` on are for findings."""
 
     resources: Mapping[str, str] = {}
     accelerators: int | None = None
     template: Mapping[str, Any] = {}
-    left_out: tuple[Path, ...] = ()  # fields that are bayplan's own
-    imageless: tuple[str, ...] = ()  # containers beside the user's that cannot run
+    left_out: tuple[Path, ...] = ()  # fields that bayplan sets
+    imageless: tuple[str, ...] = ()  # other containers than the user's, which have no image
     control: tuple[Path, ...] = ()  # parts for OSMO's containers
     claims: tuple[str, ...] = ()  # claims on a ComputeDomain channel
     unequal: tuple[str, ...] = ()  # resources whose limit is not their request
-    faults: tuple[tuple[str, str], ...] = ()  # resource and why it is no amount
+    faults: tuple[tuple[str, str], ...] = ()  # resource and the reason why its value is not an amount
 
 
 def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) -> TemplateParts:
-    """The template without what is OSMO's or bayplan's own; `channels`: claim templates of ComputeDomains."""
+    """The template without parts of OSMO and fields of bayplan; `channels`: claim templates of ComputeDomains."""
     spec = dict(template.get("spec") or {})
     left = [("spec", name) for name in OWN_FIELDS if spec.pop(name, None) is not None]
     left += [("metadata", name) for name in template.get("metadata") or {} if name not in ("labels", "annotations")]
@@ -254,14 +255,14 @@ def cut(template: Mapping[str, Any], container: str, channels: Collection[str]) 
 
 
 def _main(own: Mapping[str, Any], amounts: Amounts) -> list[dict[str, Any]]:
-    """The user's container without what has a field of its own, unless nothing but its name is left."""
+    """The user's container without the fields of the podSet. Empty if only its name is left."""
     resources = {**amounts.differing, **non_empty(claims=(own.get("resources") or {}).get("claims"))}
     main = {**_without(own, *MANAGED, "resources"), **non_empty(resources=resources)}
     return [main] if main.keys() - {"name"} else []
 
 
 def _take_control(spec: dict[str, Any]) -> Iterator[Path]:
-    """Removes OSMO's containers and volumes, and mounts of those volumes in other containers."""
+    """Removes OSMO's containers and volumes, and the mounts of those volumes in other containers."""
     for key in ("containers", "initContainers"):
         kept = []
         for each in spec.get(key) or ():
@@ -287,7 +288,7 @@ def _put(spec: dict[str, Any], key: str, value: list[Any]) -> None:
 
 
 def _with(owner: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """The mapping with a field, or without it where the value is empty."""
+    """The mapping with a field, or without it if the value is empty."""
     return {**owner, key: value} if value else _without(owner, key)
 
 
@@ -296,7 +297,7 @@ def _without(owner: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def _take_claims(spec: dict[str, Any], channels: Collection[str]) -> Iterator[str]:
-    """Removes the pod's claims on channels; their names."""
+    """Removes the pod's claims on channels, and yields their names."""
     claims = spec.get("resourceClaims") or ()
     taken = [each for each in claims if str(each.get("resourceClaimTemplateName", "")) in channels]
     yield from (str(each.get("name", "")) for each in taken)
@@ -304,7 +305,7 @@ def _take_claims(spec: dict[str, Any], channels: Collection[str]) -> Iterator[st
 
 
 def _unclaimed(container: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """A container that uses none of these claims."""
+    """The container without these claims."""
     resources = container.get("resources") or {}
     if not names or not resources.get("claims"):
         return dict(container)
@@ -313,7 +314,7 @@ def _unclaimed(container: Mapping[str, Any], names: Collection[str]) -> dict[str
 
 
 class Amounts(NamedTuple):
-    """Requests and limits of the user's container, those that are the same taken together."""
+    """Requests and limits of the user's container, split into equal and differing ones."""
 
     equal: Mapping[str, str]
     differing: Mapping[str, Mapping[str, str]]
@@ -332,7 +333,7 @@ def _amounts(resources: Mapping[str, Any]) -> Amounts:
     equal: dict[str, str] = {}
     apart: dict[str, dict[str, str]] = {"requests": {}, "limits": {}}
     for name, (least, most) in sorted(sound.items()):
-        if most is not None and least in (None, most):  # Kubernetes takes a limit for a missing request
+        if most is not None and least in (None, most):  # Kubernetes uses the limit as a missing request
             equal.update({name: quantity.show(int(most))} if most else {})
             continue
         for key, amount in (("requests", least), ("limits", most)):
@@ -344,25 +345,25 @@ def _amounts(resources: Mapping[str, Any]) -> Amounts:
 
 
 def _amount(value: Any) -> int | str | None:
-    """Thousandths; a text that says why it is no amount; None where there is none."""
+    """The amount in thousandths, or the reason why it is not an amount, or None without a value."""
     if value is None:
         return None
     try:
         amount = quantity.parse(str(value))
     except ValueError as reason:
         return str(reason)
-    return amount if amount >= 0 else f'"{value}" is less than nothing'
+    return amount if amount >= 0 else f'"{value}" is negative'
 
 
 def without_vacuous_affinity(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec without node affinity that excludes nothing: `NotIn` of no values, as without excluded nodes."""
+    """The spec without node affinity that excludes nothing: `NotIn` without values, as for no excluded nodes."""
     affinity, nodes = mapping(spec, "affinity"), mapping(spec, "affinity", "nodeAffinity")
     required = mapping(nodes, REQUIRED)
     terms = [_term(each) for each in items(required, "nodeSelectorTerms") if isinstance(each, Mapping)]
     if not terms:
         return spec
     kept = _without(nodes, REQUIRED)
-    if all(any(term.values()) for term in terms):  # a term without expressions would be met by every node
+    if all(any(term.values()) for term in terms):  # every node would match a term without expressions
         kept[REQUIRED] = {**required, "nodeSelectorTerms": terms}
     return _with(spec, "affinity", _with(affinity, "nodeAffinity", kept))
 

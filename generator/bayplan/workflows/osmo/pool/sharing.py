@@ -1,4 +1,4 @@
-"""A platform and a task -> resources, GPUs and a pod template, or everything for which OSMO would refuse the task."""
+"""A platform and a task -> resources, GPUs and a pod template, or all reasons why OSMO would refuse the task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bayplan.workflows.osmo.units import k8s_name
 # The parts of a task's pod template -> their places in the pool's templates.
 
 Fill = Callable[[Any], Any]
-"""A piece of a template, as it is written -> filled in."""
+"""A part of a template -> the same part, rendered."""
 
 CONTAINERS: Route = ("spec", "containers")
 
@@ -30,9 +30,9 @@ CONTAINERS: Route = ("spec", "containers")
 def origins(template: Any, sources: Sequence[tuple[Any, Route]], container: str, fill: Fill) -> dict[Route, Route]:
     """Routes in a task's pod template -> routes in the pool configuration.
 
-    `sources` are the templates that were merged for it, each with its place. Where several say a thing the last one
-    counts. Entries of lists stand by their names, the user's container by an empty one, and by their number where they
-    have no name or share it.
+    `sources` are the merged templates, each with its place. If several set a value, the last one counts. A step into a
+    list is the name of the entry, which is empty for the user's container, or the entry's number if the name is missing
+    or not unique.
     """
     places: dict[Route, Route] = {}
     for data, place in sources:
@@ -42,7 +42,7 @@ def origins(template: Any, sources: Sequence[tuple[Any, Route]], container: str,
 
 
 def _traced(merged: Any, raw: Any, route: Route, place: Route, fill: Fill) -> Iterator[tuple[Route, Route]]:
-    """The places of a value and of everything in it that both the template and its source have."""
+    """The places of a value and of all values in it that both the template and its source have."""
     yield route, place
     if isinstance(merged, Mapping) and isinstance(raw, Mapping):
         for key in raw:
@@ -56,7 +56,7 @@ def _traced(merged: Any, raw: Any, route: Route, place: Route, fill: Fill) -> It
 
 
 def _same(entries: list[Any], raw: Any, fill: Fill) -> list[int]:
-    """The entries that have the name of one; where none or several have it, those that are the same."""
+    """The entry with the name of `raw`. If it has no such entry, or several, the equal entries."""
     name = name_of({"name": fill(raw["name"])}) if name_of(raw) else ""
     alike = [index for index, entry in enumerate(entries) if name and name_of(entry) == name]
     if len(alike) == 1:
@@ -71,15 +71,15 @@ def _steps(entries: list[Any]) -> list[str | int]:
 
 
 def name_of(entry: Any) -> str:
-    """The name of an entry of a list, or an empty text."""
+    """The name of an entry of a list, or an empty string."""
     name = entry.get("name") if isinstance(entry, Mapping) else None
     return name if isinstance(name, str) else ""
 
 
-# Names in pod templates that clash with names that bayplan uses in its pods.
+# Names in pod templates that collide with names in bayplan's pods.
 
 OURS: Mapping[str, tuple[str, ...]] = {**OWN_NAMES, "volumes": ("files",)}
-"""List of a pod -> names in it. OSMO's workflows never get a volume `shm` of ours."""
+"""List of a pod -> bayplan's names in it. Pods of OSMO workflows have no volume `shm` of bayplan."""
 
 USES: Mapping[str, str] = {
     "volumes": "volumes",
@@ -88,7 +88,7 @@ USES: Mapping[str, str] = {
     "resourceClaims": "resourceClaims",
     "claims": "resourceClaims",
 }
-"""List -> the list that its names are of."""
+"""List -> the list that its names refer to."""
 
 PREFIX = "pool-"
 
@@ -97,7 +97,7 @@ Names = Mapping[tuple[str, str], str]
 
 
 def renamed(template: Mapping[str, Any], places: Mapping[Route, Route]) -> tuple[Mapping[str, Any], dict[Route, Route]]:
-    """The template and its places with other names for volumes and claims that are called as bayplan's own."""
+    """The template and its places, with new names for volumes and claims that have a name of bayplan's."""
     spec = template.get("spec") or {}
     names = {(key, name): _free(name, taken) for key, taken in _taken(spec).items() for name in OURS[key]}
     if not any(name in taken for key, taken in _taken(spec).items() for name in OURS[key]):
@@ -117,7 +117,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _renamed(value: Any, names: Names, key: str = "") -> Any:
-    """The value, `key` the field that it is of."""
+    """The value with new names. `key`: the field of the value."""
     if isinstance(value, Mapping):
         return {name: _renamed(each, names, str(name)) for name, each in value.items()}
     if isinstance(value, list):
@@ -136,17 +136,17 @@ def _route(route: Route, names: Names) -> Route:
 
 
 ARRAY = re.compile(r"ARRAY:\[(.*)\]", re.DOTALL)
-"""A text that OSMO turns into a list (src/utils/job/task.py, substitute_pod_template_tokens)."""
+"""A string that OSMO converts to a list (src/utils/job/task.py, substitute_pod_template_tokens)."""
 
 PER_GROUP = ("WF_GROUP_UUID", "WF_GROUP_NAME", "WF_UUID", "WF_ID", "WF_TASK_UUID", "WF_TASK_NAME")
-"""Variables by which the name of a claim template tells that it is made for one workflow, group or task."""
+"""Variables in the name of a claim template that exists for one workflow, group or task."""
 
 NOTHING = object()
-"""What a text without a value leaves behind."""
+"""The result of a string without a value."""
 
 
 class PreparedTask(NamedTuple):
-    """One task on its platform, and the texts that must be rendered for it: rules', names of channels, template's."""
+    """One task on its platform, and the strings to render for it: of rules, channel names and the template."""
 
     ask: TaskRequest
     platform: Platform
@@ -158,7 +158,7 @@ class PreparedTask(NamedTuple):
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """All of them."""
+        """All strings to render."""
         return (*self.rules, *self.channels, *self.template)
 
 
@@ -168,10 +168,10 @@ def shares(
     topology: ClusterTopology | None = None,
     render: Render | None = None,
 ) -> Outcome[tuple[Share, ...]]:
-    """What the platforms give the tasks, whose texts are rendered together. W481 to W490, W492, W495, W496.
+    """The shares of the tasks, whose strings are rendered together. W423, W481 to W490, W492, W495, W496.
 
-    Rules about nodes are held against the nodes of the topology that a platform may mean; without one they are not.
-    `render` runs the texts that are more than plain variables; without it they are errors.
+    Rules about nodes apply to the nodes of the topology that a platform may select. Without a topology, bayplan skips
+    them. `render` renders the strings that need Jinja; without it they are errors.
     """
     prepared = [_prepare(config, ask, topology) for ask in asks]
     reports: list[Finding] = [each for outcome in prepared for each in outcome.diagnostics]
@@ -204,7 +204,7 @@ def _prepare(config: PoolConfig, ask: TaskRequest, topology: ClusterTopology | N
 
 
 def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeShape]:
-    """The nodes that the platform may mean: the pool of its name, else those with the labels that it selects."""
+    """The nodes that the platform may select: the pool of its name, or the pools with its labels, or all pools."""
     pools = topology.pools if topology else ()
     named = [pool.node for pool in pools if pool.name == k8s_name(platform.name)]
     wanted = selector(platform).items()
@@ -213,7 +213,7 @@ def _nodes(platform: Platform, topology: ClusterTopology | None) -> list[NodeSha
 
 
 def selector(platform: Platform) -> dict[str, str]:
-    """The node labels that a platform selects whatever the task."""
+    """The node labels that a platform selects for every task."""
     labels = (platform.pod_template.get("spec") or {}).get("nodeSelector") or {}
     return {key: str(value) for key, value in labels.items() if "{{" not in str(value) and "{%" not in str(value)}
 
@@ -221,7 +221,7 @@ def selector(platform: Platform) -> dict[str, str]:
 def _complete(
     work: PreparedTask, rules: Sequence[Rendered], channel_names: Sequence[Rendered], template: Sequence[Rendered]
 ) -> tuple[Share | None, list[Finding]]:
-    """The share of a task whose texts are rendered, and all findings."""
+    """The share of a task from its rendered strings, and all findings."""
     findings: list[Finding] = [*requests.judge(work.case, rules)]
     broken = [*_unrenderable(work, template)]
     if broken:
@@ -252,13 +252,13 @@ def _complete(
 
 
 def _only_resources(filled: Mapping[str, Any], container: str) -> dict[str, Any]:
-    """What the user's container asks for, and nothing else."""
+    """Only the resources of the user's container."""
     own = [each for each in filled["spec"]["containers"] if each.get("name") == container]
     return {"spec": {"containers": [{key: each[key] for key in ("name", "resources") if key in each} for each in own]}}
 
 
 def _amount_origins(places: Mapping[Route, Route]) -> dict[Route, Route]:
-    """The places of what the user's container asks for, by the field of a podSet that it becomes."""
+    """The places of the resources of the user's container, by field of the podSet."""
     result: dict[Route, Route] = {}
     for key in ("requests", "limits"):
         above: Route = (*CONTAINERS, "", "resources", key)
@@ -269,9 +269,9 @@ def _amount_origins(places: Mapping[Route, Route]) -> dict[Route, Route]:
 
 
 def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
-    """The value with its texts rendered. Nulls and what has no value are left out."""
+    """The value with its strings rendered, without nulls and strings without a value."""
     if isinstance(value, str):
-        rendered = texts_made.get(value) or Rendered(value)  # a text that another template took the place of
+        rendered = texts_made.get(value) or Rendered(value)  # a string that another template overrides
         array = ARRAY.fullmatch(rendered.text)
         if rendered.lost:
             return NOTHING
@@ -286,7 +286,7 @@ def _filled(value: Any, texts_made: Mapping[str, Rendered]) -> Any:
 
 
 def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
-    """The template on the containers of OSMO's pod: what two entries say of one container comes together there."""
+    """The template, merged over the containers of OSMO's pod. Two entries for one container become one."""
     names = (container, requests.CONTROL)
     return merge_templates({"spec": {"containers": [{"name": name} for name in names]}}, template, [])
 
@@ -294,24 +294,24 @@ def _pod(template: Mapping[str, Any], container: str) -> dict[str, Any]:
 def _unrenderable(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
     for job, result in zip(work.template, rendered, strict=True):
         if result.fault:
-            message = f'the pod template cannot be filled in at "{shorten(job.text)}": {result.fault}'
+            message = f'bayplan cannot render "{shorten(job.text)}" of the pod template: {result.fault}'
             yield error("W488", where(work.platform, job.text), message, hint=result.hint or "correct the template")
 
 
 def _empty(work: PreparedTask, rendered: Sequence[Rendered]) -> Iterator[Diagnostic]:
-    """W487, but for GPUs: no number of them is none."""
+    """W487, except for GPUs: without a number of GPUs, the task has none."""
     for job, result in zip(work.template, rendered, strict=True):
         for name in result.empty if result.lost else ():
             if name != "USER_GPU":
-                message = f'"{name}" has no value, so what it says in the pod template is left out'
-                hint = "give it a default in common_default_variables, or ask for it in the workflow"
+                message = f'the variable "{name}" has no value, so bayplan drops this field of the pod template'
+                hint = "set a default in common_default_variables, or request it in the workflow"
                 if name in rendering.UNKNOWN:
-                    hint = "only a running OSMO knows it; write a value if the pods need one"
+                    hint = "write a fixed value if the pods need one: only a running OSMO knows the variable"
                 yield warning("W487", where(work.platform, job.text), message, hint=hint)
 
 
 def _orphans(work: PreparedTask, filled: Mapping[str, Any], channels: set[str]) -> Iterator[str]:
-    """Claim templates that are made for each workflow, group or task, and by no group template of the pool."""
+    """Claim templates for each workflow, group or task that no group template of the pool makes."""
     raw = (work.platform.pod_template.get("spec") or {}).get("resourceClaims") or ()
     own = {str(work.tokens[name]) for name in PER_GROUP if any(name in str(each) for each in raw)}
     for claim in (filled.get("spec") or {}).get("resourceClaims") or ():
@@ -326,38 +326,43 @@ def _template_findings(
     platform = work.platform
     for name, fault in parts.faults:
         route = where(platform, name)
-        message = f'the pod template asks for "{name}", and {fault}'
-        yield error("W495", route, message, hint="write it like 4, 500m or 64Gi")
+        message = f'the pod template requests "{name}", but {fault}'
+        yield error("W495", route, message, hint="write an amount such as 4, 500m or 64Gi")
     for path in parts.control:
-        message = f'"{".".join(path[1:])}" of the pod template is about OSMO\'s own parts of a pod, and is left out'
-        yield info("W489", where(platform, *path), message, hint="bayplan's pods have no such parts")
+        message = (
+            f'bayplan drops "{".".join(path[1:])}" of the pod template, which configures OSMO\'s own parts of a pod'
+        )
+        yield info("W492", where(platform, *path), message, hint="keep it for OSMO; bayplan's pods have no such parts")
     for path in parts.left_out:
-        message = f'"{".".join(path)}" of the pod template is left out: bayplan or the task says it'
+        message = f'bayplan drops "{".".join(path)}" of the pod template, since bayplan or the task sets it'
         yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")
     for name in parts.imageless:
-        message = f'the container "{name}" of the pod template has no image, which makes no pod; it is left out'
-        hint = "call it {{USER_CONTAINER_NAME}} if the task's own is meant"
+        message = f'bayplan drops the container "{name}" of the pod template, which has no image'
+        hint = "add an image, or name it {{USER_CONTAINER_NAME}} if you mean the container of the task"
         yield warning("W492", where(platform, "spec", "containers", name), message, hint=hint)
     if parts.claims:
         yield _claimed(platform, parts.claims, domains, orphans)
     if parts.unequal:
-        message = f"requests and limits of {listing(parts.unequal, 'and')} are not the same, and stay as they are"
-        hint = "the proof counts the requests, as Kubernetes does"
+        message = f"the pod template has different requests and limits for {listing(parts.unequal, 'and')}"
+        hint = "nothing to do: bayplan keeps both, and the proof counts the requests, as Kubernetes does"
         yield info("W496", where(platform, "requests"), message, hint=hint)
 
 
 def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans: set[str]) -> Diagnostic:
     route = where(platform, "spec", "resourceClaims")
     if orphans:
-        message = f"no group template makes what the pod template's claim {listing(sorted(claims), 'and')} names"
-        hint = "pods would wait forever under OSMO; bayplan leaves the claim out, and makes its own ComputeDomains"
+        message = (
+            f"no group template makes the object of claim {listing(sorted(claims), 'and')}; bayplan drops the claim"
+        )
+        hint = "add the group template or remove the claim: pods wait forever in OSMO, but not with bayplan"
         return warning("W490", route, message, hint=hint)
-    message = f"the claim {listing(claims, 'and')} on a ComputeDomain's channel is left out: bayplan makes its own"
-    return info("W490", route, message, hint="it makes them where a gang needs NVLink between nodes")
+    message = f"bayplan drops the claim {listing(claims, 'and')} on a ComputeDomain's channel and makes its own"
+    hint = "nothing to do: gangs that need NVLink between nodes get a ComputeDomain"
+    return info("W490", route, message, hint=hint)
 
 
 def where(platform: Platform, *steps: str) -> Route:
-    """Where the last of the merged templates says something: a path of keys and names, or a text anywhere in it."""
+    """The place of a path of keys and names, or of a string, in the last merged template that has it."""
     for data, route in reversed(platform.sources):
         place = _path(data, steps, route) or _text(data, steps[-1], route)
         if place:
@@ -380,7 +385,7 @@ def _path(data: Any, steps: Sequence[str], route: Route) -> Route:
 
 
 def _text(data: Any, text: str, route: Route) -> Route:
-    """The first place where a key or a value is this text."""
+    """The first place with this string as key or value."""
     pairs = data.items() if isinstance(data, Mapping) else enumerate(data) if isinstance(data, list) else ()
     for key, value in pairs:
         here: Route = (*route, key)

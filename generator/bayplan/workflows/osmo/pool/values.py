@@ -1,4 +1,4 @@
-"""What a pool configuration of OSMO says, with everything merged in that stands elsewhere in the file."""
+"""An OSMO pool configuration, merged with the other sections of the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SUBJECT = "osmo-pool"
 
 
 class Key(NamedTuple):
-    """A topology key: what workflows call a level, and the node label that holds it. Coarse to fine in a pool."""
+    """A topology key: the name of a level in workflows, and its node label. A pool lists them coarse to fine."""
 
     key: str
     label: str
@@ -22,7 +22,7 @@ class Key(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One resource validation: `left operator right`, both Jinja texts; `message` is what a user reads otherwise."""
+    """One resource validation: `left operator right`, both Jinja strings. `message`: the text if it fails."""
 
     operator: str  # GT | GE | LT | LE | EQ
     left: str
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
 
 
 class Platform(NamedTuple):
-    """One platform, the pool's common parts merged in. `variables`, `rules` and `pod_template` are not yet rendered."""
+    """One platform, merged with the pool's common parts. Rendering of its fields comes later."""
 
     name: str
     privileged_allowed: bool = False
@@ -43,11 +43,11 @@ class Platform(NamedTuple):
     rules: tuple[Rule, ...] = ()
     pod_template: Mapping[str, Any] = {}
     route: Route = ()
-    sources: tuple[tuple[Any, Route], ...] = ()  # the templates that were merged, in order, and where they stand
+    sources: tuple[tuple[Any, Route], ...] = ()  # the merged templates, in order, and their places
 
 
 class GroupTemplate(NamedTuple):
-    """An object that OSMO makes for every task group. Templates of one kind and name are merged."""
+    """An object that OSMO makes for every task group. It merges templates of the same kind and name."""
 
     name: str
     kind: str
@@ -57,9 +57,9 @@ class GroupTemplate(NamedTuple):
 
 
 class PoolConfig(NamedTuple):
-    """One pool. Timeouts are in seconds; None: the file says nothing of it, the service decides.
+    """One pool. Timeouts are in seconds; None: the file does not set it, and the service decides.
 
-    `places`: where the file says so, by field (the timeouts, `default_platform`, `guarantee`).
+    `places`: the place in the file, by field (the timeouts, `default_platform`, `guarantee`).
     """
 
     name: str
@@ -71,8 +71,8 @@ class PoolConfig(NamedTuple):
     max_exec_timeout: float | None = None
     default_queue_timeout: float | None = None
     max_queue_timeout: float | None = None
-    default_exit_actions: Mapping[str, str] = {}  # action -> codes, in file order: asked after a task's own
-    guarantee: int = -1  # GPUs that workflows which cannot be preempted may use at once; -1: any number
+    default_exit_actions: Mapping[str, str] = {}  # action -> codes, in file order, applied after the task's own
+    guarantee: int = -1  # GPUs for workflows that OSMO does not preempt; -1: any number
     namespace: str = ""  # of its backend
     scheduler: str = ""  # the scheduler's name in pods
     route: Route = (SUBJECT,)
@@ -80,10 +80,10 @@ class PoolConfig(NamedTuple):
 
 
 class TaskRequest(NamedTuple):
-    """What one task asks of its platform. Amounts as the workflow writes them, empty or None where it says nothing.
+    """What one task requests of its platform. Amounts are those of the workflow, empty or None if it sets none.
 
-    `places` says where the workflow says so, by field (`platform`, `cpu`, `gpu`, `memory`, `storage`, `cache`,
-    `privileged`, `host_network`); what is not in there is reported at `route`. `mount_places` belong to `mounts`.
+    `places` has the place in the workflow, by field (`platform`, `cpu`, `gpu`, `memory`, `storage`, `cache`,
+    `privileged`, `host_network`); other findings are at `route`. `mount_places` belong to `mounts`.
     """
 
     route: Route
@@ -110,21 +110,21 @@ class TaskRequest(NamedTuple):
 class Share(NamedTuple):
     """What the platform gives to one task.
 
-    `resources` are the requests of the user's container that are its limits as well, `accelerators` its GPUs (None:
-    the template gives none), and `template` is the rest as a PodTemplateSpec that lies over the podSet's own. `origins`
-    has the places of all three: routes that begin with ("template",), below it as in `origins.origins`, or that are
+    `resources` are the requests of the user's container that equal its limits. `accelerators` are its GPUs (None: the
+    template has none). `template` is the rest, as a PodTemplateSpec that overrides the podSet's own. `origins` has the
+    places of all three: routes that begin with ("template",), below it as in `sharing.origins`, or that are
     ("resources", NAME) and ("accelerator",).
     """
 
     resources: Mapping[str, str] = {}
     accelerators: int | None = None
     template: Mapping[str, Any] = {}
-    mounts: tuple[str, ...] = ()  # of the task's own mounts those that the template does not bring already
+    mounts: tuple[str, ...] = ()  # the task's own mounts, without those of the template
     origins: Mapping[Route, Route] = {}
 
 
 class Timeouts(NamedTuple):
-    """Seconds; None where neither workflow nor pool says any."""
+    """Seconds; None if the workflow and the pool set none."""
 
     execution: float | None
     queue: float | None
@@ -134,11 +134,11 @@ class Timeouts(NamedTuple):
 #
 # Helm values            services.configs (chart `service`) or configuration (chart `osmo`), keys like podTemplates
 # the service's file     the same at the top, keys like pod_templates
-# `osmo config show`     {"pools": {...}}, or one pool alone, or pools by name
+# `osmo config show`     {"pools": {...}}, or a single pool, or pools by name
 # `osmo pool list`       {"node_sets": [{"pools": [...]}]}, which has no templates
 
 POOL_KEYS = ("platforms", "topology_keys", "common_pod_template", "common_default_variables", "backend")
-"""Keys by which a mapping is a pool."""
+"""Keys that identify a mapping as a pool."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "pod_templates": ("podTemplates", "pod_templates"),
@@ -150,13 +150,13 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """Section -> its key in Helm values and in the service's own file (chart `service`, templates/configs.yaml)."""
 
 DEEPEST = 3
-"""So many keys down sections are looked for."""
+"""How many keys deep bayplan searches for sections."""
 
-NO_POOLS = "there are no pools in it"
+NO_POOLS = "it has no pools"
 
 
 class Part(NamedTuple):
-    """A piece of the file and where it stands."""
+    """A part of the file and its place."""
 
     data: Any
     route: Route
@@ -165,8 +165,8 @@ class Part(NamedTuple):
 class Sections(NamedTuple):
     """Pools by name, and the other sections of the file.
 
-    `helm`: they are laid over what the chart brings. `listed`: `osmo pool list` wrote them, without templates.
-    `chosen`: the command line named the one pool that is left.
+    `helm`: they override entries of the chart. `listed`: `osmo pool list` wrote them, without templates. `chosen`: the
+    command line named the only pool that is left.
     """
 
     pools: Mapping[str, Part]
@@ -176,22 +176,22 @@ class Sections(NamedTuple):
     chosen: bool = False
 
     def section(self, name: str) -> Part:
-        """A section other than the pools, empty where there is none."""
+        """A section other than the pools, or an empty one."""
         part = self.others.get(name)
         return part if part and isinstance(part.data, Mapping) else Part({}, part.route if part else (SUBJECT,))
 
 
 class Chosen(dict[str, Any]):
-    """The data of a file of which the command line chose one pool."""
+    """The data of a file, with only the pool that the command line named."""
 
 
 def sniff(data: Any) -> bool:
-    """Whether the data look like a pool configuration."""
+    """Whether the data can be a pool configuration."""
     return isinstance(data, Mapping) and "apiVersion" not in data and find(data) is not None
 
 
 def choose(data: Any, name: str) -> Outcome[Any]:
-    """The data without all pools but that one, routes as before. W472 where there is none of that name."""
+    """The data with only that pool, at the same routes. W472 if there is no such pool."""
     sections = find(data)
     if sections is None:
         return Outcome(data)
@@ -202,7 +202,7 @@ def choose(data: Any, name: str) -> Outcome[Any]:
 
 
 def _without(value: Any, route: Route, dropped: set[Route]) -> Any:
-    """The mapping without what stands at the routes. List entries keep their numbers: a dropped one becomes null."""
+    """The mapping without the values at the routes. List entries keep their numbers: a dropped one becomes null."""
     if not any(each[: len(route)] == route for each in dropped):
         return value
     if isinstance(value, Mapping):
@@ -212,15 +212,15 @@ def _without(value: Any, route: Route, dropped: set[Route]) -> Any:
 
 
 def sections(data: Any) -> Outcome[Sections]:
-    """The sections of a file; W471 where it is no pool configuration."""
+    """The sections of a file; W471 if it is not a pool configuration."""
     result = find(data)
     if result is not None:
         return Outcome(result)
-    message = f"this is no pool configuration of OSMO: {NO_POOLS}"
-    hint = "give what `osmo config show POOL` prints, or the Helm values of the OSMO service"
+    message = f"the file is not a pool configuration of OSMO: {NO_POOLS}"
+    hint = "pass the output of `osmo config show POOL`, or the Helm values of the OSMO service"
     if isinstance(data, Mapping) and data.get("kind") == "ConfigMap":
-        message = "this is the ConfigMap around a pool configuration, not the configuration"
-        hint = 'give what stands in its data: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
+        message = "the file is a ConfigMap, not the pool configuration inside it"
+        hint = 'extract it: `kubectl get configmap NAME -o jsonpath="{.data.config\\.yaml}"`'
     return Outcome(None, (error("W471", (SUBJECT,), message, hint=hint),))
 
 
@@ -243,7 +243,7 @@ def _mappings(data: Mapping[str, Any]) -> Iterator[Part]:
 def _sections(part: Part) -> Sections | None:
     data, route = part
     if isinstance(data.get("pools"), Mapping) and any(map(_is_pool, data["pools"].values())):
-        # Helm lays values over those of the chart; the service's own file has everything
+        # Helm merges values over those of the chart; the service's own file is complete
         helm = len(route) > 1 or any(SECTIONS[name][0] in data for name in list(SECTIONS)[:3])
         return Sections(_named(Part(data["pools"], (*route, "pools"))), _others(part), helm=helm)
     if isinstance(data.get("node_sets"), list):
@@ -278,7 +278,8 @@ def _listed(node_sets: list[Any], route: Route) -> Iterator[tuple[str, Part]]:
 
 
 def select(sections: Sections, name: str) -> Outcome[tuple[str, Part]]:
-    """The pool of that name, else the only one. W472: nobody says which; W473: the only one has another name."""
+    """The pool of that name, or the only one. W472: an error without a choice, a warning if the only one has another
+    name."""
     pools = sections.pools
     if name in pools:
         return Outcome((name, pools[name]))
@@ -287,31 +288,31 @@ def select(sections: Sections, name: str) -> Outcome[tuple[str, Part]]:
     (only, part), *_ = pools.items()
     if not (name and only) or sections.chosen:
         return Outcome((only or name, part))
-    message = f'the workflow names the pool "{name}"; the only one in the file, "{only}", is taken'
-    hint = f"give the file as FILE#{only} if that is meant"
-    return Outcome((only, part), (warning("W473", part.route, message, hint=hint),))
+    message = f'the workflow names the pool "{name}"; bayplan uses "{only}", the only one in the file'
+    hint = f"pass the file as FILE#{only} if you mean that pool"
+    return Outcome((only, part), (warning("W472", part.route, message, hint=hint),))
 
 
 def unknown_pool(name: str, sections: Sections, who: str) -> Diagnostic:
     """W472."""
     pools = listing([each for each in sections.pools if each], "and") or "none with a name"
-    message = f'{who} names the pool "{name}", which is not in the file; there is {pools}'
+    message = f'{who} names the pool "{name}", which is not in the file; the file has {pools}'
     if not name:
-        message = f"the file has several pools, {pools}, and neither the workflow nor the command line names one"
-    hint = did_you_mean(name, sections.pools) or "name one as FILE#POOL"
+        message = f"the file has several pools, {pools}; the workflow and the command line do not name one"
+    hint = did_you_mean(name, sections.pools) or "pass the file as FILE#POOL"
     return error("W472", (SUBJECT,), message, hint=hint)
 
 
-# Merging one mapping over another, as OSMO and as Helm do it.
+# Merging one mapping over another, as OSMO and Helm do.
 
 Path = tuple[str | int, ...]
 
 
 def merge_templates(base: Any, over: Mapping[str, Any], clashes: list[Path], path: Path = ()) -> dict[str, Any]:
-    """`over` on `base`, as OSMO does it (src/lib/utils/common.py, recursive_dict_update with merge_lists_on_name).
+    """`over` merged over `base`, as in OSMO (src/lib/utils/common.py, recursive_dict_update with merge_lists_on_name).
 
-    Mappings merge, lists merge by `name` where both have one and follow each other else, anything else is replaced.
-    A mapping over something that is none makes OSMO fail; its path goes to `clashes`, and the mapping stands.
+    Mappings merge. Entries of lists merge if they have the same `name`; other entries are appended. Other values
+    replace. OSMO fails on a mapping over another type: its path goes to `clashes`, and the mapping replaces the value.
     """
     if not isinstance(base, Mapping):
         clashes.append(path)
@@ -329,7 +330,7 @@ def merge_templates(base: Any, over: Mapping[str, Any], clashes: list[Path], pat
 
 
 def merge_lists(base: list[Any], over: Iterable[Any], clashes: list[Path], path: Path = ()) -> list[Any]:
-    """Entries with the name of one in `base` are laid over that (the last of several), all others follow."""
+    """Entries of `over` with the name of an entry in `base` merge with it (with the last such entry). Others follow."""
     merged = list(base)
     places = {name: place for place, each in enumerate(base) for name in _names(each)}
     for each in over:
@@ -343,13 +344,13 @@ def merge_lists(base: list[Any], over: Iterable[Any], clashes: list[Path], path:
 
 
 def _names(entry: Any) -> tuple[Any, ...]:
-    """The name of an entry, if it has one; also null is a name to OSMO."""
+    """The name of an entry, if it has one. To OSMO, null is a name too."""
     named = isinstance(entry, Mapping) and "name" in entry and not isinstance(entry["name"], Mapping | list)
     return (entry["name"],) if named else ()
 
 
 def merge_helm_values(chart: Any, values: Any) -> Any:
-    """Values of a user over those of a chart, as Helm does it: mappings merge, null deletes, the rest is replaced."""
+    """Values of a user over those of a chart, as in Helm: mappings merge, null deletes, other values replace."""
     if not (isinstance(chart, Mapping) and isinstance(values, Mapping)):
         return values
     merged = {key: merge_helm_values(chart[key], value) if key in chart else value for key, value in values.items()}

@@ -278,7 +278,7 @@ def _is_placement_request(route: Route) -> bool:
 
 
 def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
-    """A952: objects that two workloads want."""
+    """A951: objects that two workloads want."""
     owners: dict[tuple[str, str, str, str], Route] = {}
     for selected, each in zip(picked, results, strict=True):
         own = (*selected.templates.placed.route, "metadata", "name")
@@ -288,4 +288,4 @@ def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -
                 message = f'{key[1]} "{key[3]}" of this workload would be that of another workload, too'
                 note = Note("the other workload is here", owners[key])
                 hint = "objects are called after their workloads: rename one"
-                yield error("A952", own, message, hint=hint, notes=(note,))
+                yield error("A951", own, message, hint=hint, notes=(note,))

@@ -154,12 +154,12 @@ MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", 
 Codes = tuple[str, str, str, str, str, str]
 """What to call a label, a field, a list, an amount, a label's value and a reference that are wrong."""
 
-POD_SET: Codes = ("W312", "W313", "W315", "W319", "W598", "W599")
+POD_SET: Codes = ("W312", "W313", "W315", "W319", "W598", "W598")
 POOL: Codes = ("T430",) * 6
 
 
 def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W311 to W315, and W317, W319, W598 and W599 in templates."""
+    """W311 to W315, and W317, W319 and W598 in templates."""
     yield from _marks("W312", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W312", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):

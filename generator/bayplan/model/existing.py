@@ -55,8 +55,8 @@ def _features(word: str, code: str, unit: str, meaning: str, objects: Mapping[st
 FEATURES: Mapping[str, Feature] = {
     **_features("place", "F740", "", "{} that is there", TITLES),
     **_features("copies", "F741", "groups", "groups that are the copies which {} makes of one pod template", TITLES),
-    **_features("ranks", "F742", "groups", "groups of neighbouring ranks, cut from {}", RANKED),
-    **_features("gangs", "F743", "gangs", "several gangs that come of one pod template of {}", TITLES),
+    **_features("ranks", "F741", "groups", "groups of neighbouring ranks, cut from {}", RANKED),
+    **_features("gangs", "F741", "gangs", "several gangs that come of one pod template of {}", TITLES),
 }
 """Losing one cannot be accepted: there is no manifest that would say even a part of it."""
 

@@ -29,7 +29,7 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
 
 
 def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 and F745: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
+    """F744: groups or gangs that would have a ComputeDomain each, and whose pods come of one template."""
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
@@ -39,19 +39,19 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
     requesting = [unit for unit in walk(gang.root) if _requests_own_domain(unit, gang)]
     if requesting:
         at = (*requesting[0].route, "computeDomain")
-        yield error("F745", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
+        yield error("F744", at, f"{message} ComputeDomain only", hint="use `gang`, or a pod template for each group")
     else:
         hint = "their placement keeps NVLink whole in each; a pod template for each has one each"
         yield warning("F744", gang.route, f"{message} ComputeDomain, so there is one for all of them", hint=hint)
 
 
 def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
-    """F745, of a workload that brings a ComputeDomain, which is kept."""
+    """F744, of a workload that brings a ComputeDomain, which is kept."""
     for number, group in enumerate(gang.groups):
         if group.compute_domain == "group":
             message = f'the pods of "{gang.name}" claim from the ComputeDomain that comes with them, and from no other'
             hint = "take that claim out of the pod templates, or leave `computeDomain` out"
-            yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
+            yield error("F744", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
 def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:

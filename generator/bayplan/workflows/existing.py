@@ -43,7 +43,7 @@ class GroupPart(NamedTuple):
 
 
 def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Selected]:
-    """The workflow. A946: a group of no podSet; A947: two groups of one name."""
+    """The workflow. A942: a group of no podSet; A942: two groups of one name."""
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
         return Outcome(None, wrong)
@@ -132,7 +132,7 @@ def _unused_groups(
                 f'group "{each.fields["name"].value}" takes none of the podSets of {title(templates.placed)}: {names}'
             )
             hint = "a podSet belongs to the first group whose `podSets` match its name"
-            yield error("A946", (*each.route, "podSets"), message, hint=hint)
+            yield error("A942", (*each.route, "podSets"), message, hint=hint)
 
 
 def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) -> Iterator[Diagnostic]:
@@ -141,7 +141,7 @@ def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) 
         if part.group.name in seen and part.request:
             message = f'{title(templates.placed)} would have two groups "{part.group.name}"'
             hint = "podSets outside all groups are groups of their own name: choose another"
-            yield error("A947", part.request.fields["name"].route, message, hint=hint)
+            yield error("A942", part.request.fields["name"].route, message, hint=hint)
         seen.add(part.group.name)
 
 

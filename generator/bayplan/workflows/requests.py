@@ -59,7 +59,7 @@ def first_annotation(one: Object) -> Route | None:
 
 
 def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
-    """Word -> the value that it requests. A940: an unknown word; A941: a value that it does not take."""
+    """Word -> the value that it requests. A940: an unknown word; A940: a value that it does not take."""
     route = (*one.route, "metadata", "annotations")
     requested: dict[str, RequestedValue] = {}
     wrong: list[Diagnostic] = []
@@ -77,7 +77,7 @@ def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
         try:
             requested[word] = RequestedValue(_value(word, value), (*route, key))
         except InvalidValueError as unfit:
-            wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
+            wrong.append(error("A940", (*route, key), str(unfit), hint=unfit.hint))
     return Outcome(None if wrong else requested, tuple(wrong))
 
 
@@ -139,7 +139,7 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
 
 
 def misplaced(one: Object) -> Iterator[Diagnostic]:
-    """A948: bayplan's annotations where they have no effect, among labels or on pod templates."""
+    """A940: bayplan's annotations where they have no effect, among labels or on pod templates."""
     at: Route = (*one.route, "metadata")
     places = [(mapping(one.data, "metadata", "labels"), (*at, "labels"), "a label")]
     for each in templates_in((one,)):
@@ -150,7 +150,7 @@ def misplaced(one: Object) -> Iterator[Diagnostic]:
     for fields, route, what in places:
         for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
             message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
-            yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+            yield error("A940", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
 
 
 class GroupRequest(NamedTuple):

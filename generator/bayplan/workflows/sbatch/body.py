@@ -28,7 +28,7 @@ CHANNEL = "unique-channel-per-segment"
 
 
 def check_options(sections: Iterable[Options], findings: Findings) -> None:
-    """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
+    """W603, W604, W617, W603 for directives and for options of steps of which only some values are carried."""
     for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
         value = shorten(option.value)
         match option.option.name:
@@ -38,7 +38,7 @@ def check_options(sections: Iterable[Options], findings: Findings) -> None:
             case "dependency":
                 message = f'the job waits for others ("{value}"), whose numbers lead to no script'
                 hint = "write both as gangs of one workflow, with `dependsOn`"
-                findings.error("W625", option.spot, message, hint)
+                findings.error("W603", option.spot, message, hint)
             case "distribution":
                 first = option.value.partition(":")[0].partition(",")[0]
                 if first == "arbitrary":
@@ -96,12 +96,12 @@ class BodyResult(NamedTuple):
 
 
 def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
-    """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
+    """What the body does. R150: no shell would read it; W609 to W613, W616, W621: what cannot be carried."""
     try:
         parsed = statements(body.text)
     except UnreadableError as problem:
         hint = "`bash -n` says more"
-        findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
+        findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, scope, exported, findings)
     interpreter.run(parsed)
@@ -340,7 +340,7 @@ class _Interpreter(Variables):
         check_options((options,), self.findings)
         command = tuple(word for word, _ in words[at:])
         if not command:
-            self.findings.error("W601", spot, "srun has no command", "write the program after its options")
+            self.findings.error("W600", spot, "srun has no command", "write the program after its options")
             return
         if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
             if variables.file_of(each):
@@ -352,7 +352,7 @@ class _Interpreter(Variables):
             if MARK.search(word) and f"\0{RANK}:" in word:
                 message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
                 hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
-                self.findings.warning("W618", place, message, hint)
+                self.findings.warning("W616", place, message, hint)
             if f"\0{NODES}:" in word:
                 hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)

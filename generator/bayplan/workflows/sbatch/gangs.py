@@ -63,7 +63,7 @@ class Array(NamedTuple):
 
 
 def indices(script: Script, findings: Findings) -> Array:
-    """What an array asks for. W602, W604, W624."""
+    """What an array asks for. W600, W604, W603."""
     option = script.first.options.get("array")
     if option is None:
         return Array()
@@ -75,11 +75,11 @@ def indices(script: Script, findings: Findings) -> Array:
         last, step = (last if match and match[2] else first), (step if match and match[3] else 1)
         if match is None or step < 1 or last < first:
             message = f'--array: "{option.value}" is no list of numbers such as 0-7 or 1,3,5'
-            findings.error("W602", option.spot, message, "Slurm would refuse it too")
+            findings.error("W600", option.spot, message, "Slurm would refuse it too")
             return Array()
         if len(numbers) + len(range(first, last + 1, step)) > MOST:
             message = f"--array makes more than {MOST} gangs of one script"
-            findings.error("W624", option.spot, message, "cut the array into several scripts")
+            findings.error("W603", option.spot, message, "cut the array into several scripts")
             return Array()
         numbers |= set(range(first, last + 1, step))
     if percent:
@@ -217,7 +217,7 @@ def _limits(script: Script, findings: Findings) -> dict[str, Any]:
     limit = seconds(option.value) if option else 0
     if option and limit is None:
         message = f'--time: "{option.value}" is not a time such as 30, 1:30:00 or 2-12'
-        findings.error("W602", option.spot, message, "Slurm would refuse it too")
+        findings.error("W600", option.spot, message, "Slurm would refuse it too")
     restarts = script.remarks.restarts if script.remarks else 0
     return non_empty(activeDeadlineSeconds=limit, maxRestarts=restarts)
 
@@ -271,14 +271,14 @@ def _branch(
 
 
 def _env(step: Step, single: bool, texts: MarkResolver, findings: Findings) -> dict[str, str]:
-    """What the script exports, but for what bayplan sets by itself. W618."""
+    """What the script exports, but for what bayplan sets by itself. W616."""
     rendezvous = (("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)) if single else ()
     env = {}
     for name, value in step.env.items():
         if f"\0{RANK}:" in value:
             message = f"the batch shell sets {name} to 0 for every task; here each has the rank that bayplan gives it"
             hint = "set it in the task: srun bash -c 'export ...; ...'"
-            findings.warning("W618", step.spot, message, hint)
+            findings.warning("W616", step.spot, message, hint)
         elif (name, value) not in rendezvous:
             env[name] = texts.plain(value)
     return env
@@ -310,7 +310,7 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
     name = part.names[0][0]
     if part.segment and not single and not part.branches:
         message = "segments are cut for the one step of a job, and here several run side by side"
-        findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
+        findings.error("W608", options["segment"].spot, message, "make the steps jobs of their own")
     if part.segmented:
         _report_assumed_level(names, options["segment"], findings)
     if part.segment:
@@ -347,7 +347,7 @@ def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings
     switches = count(option.value.partition("@")[0])
     if switches is None:
         message = f'--switches: "{option.value}" is not a number of switches, with or without @time'
-        findings.error("W602", option.spot, message, "Slurm would refuse it too")
+        findings.error("W600", option.spot, message, "Slurm would refuse it too")
         return None
     _report_assumed_level(names, option, findings)
     placement = {"placement": {"preferred": names.leaf}}

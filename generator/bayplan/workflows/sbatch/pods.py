@@ -257,7 +257,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
 
 
 def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
-    """Image and template of a step. W602, W615, W622."""
+    """Image and template of a step. W600, W615, W622."""
     name = fallback
     if option := options.get("container-image"):
         parsed = image(option.value)
@@ -294,7 +294,7 @@ def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]
     host_paths = mounts(option.value)
     if host_paths is None:
         message = f'--container-mounts: "{option.value}" is no list of absolute paths such as /data:/data:ro'
-        findings.error("W602", option.spot, message, "write absolute paths without `..`")
+        findings.error("W600", option.spot, message, "write absolute paths without `..`")
         return
     named = [(f"host-{number}", each) for number, each in enumerate(host_paths)]
     read_only = {"readOnly": True}

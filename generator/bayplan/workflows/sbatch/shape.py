@@ -129,7 +129,7 @@ Options = Mapping[str, UsedOption]
 def parse(
     words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
 ) -> tuple[dict[str, UsedOption], int]:
-    """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
+    """The options at the beginning of some words, and where the first word stands that is none. W600, W600."""
     letters, at = {each.short: each for each in table.values() if each.short}, 0
     options: dict[str, UsedOption] = {}
     while at < len(words):
@@ -148,12 +148,12 @@ def parse(
                 findings.error("W600", spot, f'there is no option "{shorten(name)}"', hint)
             elif option.takes == VALUE and value is None:
                 if following is None:
-                    findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
+                    findings.error("W600", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
                 else:
                     options[option.name] = UsedOption(option, following, spot)
                     at += 1
             elif option.takes == FLAG and value:
-                findings.error("W601", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
+                findings.error("W600", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
             else:
                 options[option.name] = UsedOption(option, value or "", spot)
     return options, at
@@ -184,7 +184,7 @@ def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None
 
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
-    """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
+    """W603 to W605: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
     nothing: dict[str, UsedOption] = {}
     kept: dict[str, UsedOption] = {}
     for used in (each for options in sections for each in options.values()):
@@ -204,7 +204,7 @@ def report_options(sections: Iterable[Options], findings: Findings, step: bool =
             kept.setdefault(option.name, used)
     _report_names(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
     hint = "they stand in `backends: {slurm: ...}` of the gang"
-    _report_names(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
+    _report_names(kept, "W605", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
 
 
 def _report_names(options: Mapping[str, UsedOption], code: str, what: str, hint: str, findings: Findings) -> None:
@@ -236,7 +236,7 @@ class Shape(NamedTuple):
 
 
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
-    """What the options ask for. W602, W607, W608."""
+    """What the options ask for. W600, W600, W608."""
     reader = _ShapeReader(options, where, findings)
     nodes, least, tasks = reader.counts()
     gpus = reader.cards(nodes, tasks)
@@ -268,14 +268,14 @@ class _ShapeReader:
             self.wrong(name, "a whole number")
         return result
 
-    def wrong(self, name: str, what: str, code: str = "W602") -> None:
-        """W602."""
+    def wrong(self, name: str, what: str, code: str = "W600") -> None:
+        """W600."""
         option = self.options[name]
         message = f'--{name}: "{shorten(option.value)}" is not {what}'
-        self.findings.error(code, option.spot, message, "Slurm would refuse it too" if code == "W602" else "")
+        self.findings.error(code, option.spot, message, "Slurm would refuse it too" if code == "W600" else "")
 
-    def clash(self, name: str, message: str, hint: str, code: str = "W607") -> None:
-        """W607, W608."""
+    def clash(self, name: str, message: str, hint: str, code: str = "W600") -> None:
+        """W600, W608."""
         self.findings.error(code, self.options[name].spot if name in self.options else self.where, message, hint)
 
     def counts(self) -> tuple[int, int, int]:
@@ -304,7 +304,7 @@ class _ShapeReader:
                 if tasks % high
                 else (f"{tasks} tasks on {high} nodes are more than the {each} of each that --ntasks-per-node allows")
             )
-            self.clash("ntasks", message, "write --nodes and --ntasks-per-node", "W608" if tasks % high else "W607")
+            self.clash("ntasks", message, "write --nodes and --ntasks-per-node", "W608" if tasks % high else "W600")
             tasks = high
         return high, low, tasks
 

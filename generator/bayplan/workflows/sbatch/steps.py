@@ -22,7 +22,7 @@ ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", 
 
 
 def steps_of(script: Script, index: int | None, findings: Findings) -> list[list[Step]] | None:
-    """The batches of steps; None where there are none. R151, W611, W614."""
+    """The batches of steps; None where there are none. R150, W611, W614."""
     words = script.interpreter.split()
     shell = base(words[0]) if words else ""
     if shell == "env":
@@ -148,7 +148,7 @@ class Part(NamedTuple):
 
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
-    """The parts of a batch, in the order of their steps. W603, W620, W623."""
+    """The parts of a batch, in the order of their steps. W603, W608, W623."""
     result: list[Part] = []
     taken: Counter[int] = Counter()
     used: Counter[str] = Counter()
@@ -193,7 +193,7 @@ def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
     valid = [each for each in numbers if each is not None and each < len(script.sections)]
     if option and len(valid) < len(numbers):
         message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
-        findings.error("W602", option.spot, message, "separate sections with `#SBATCH hetjob`")
+        findings.error("W600", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
     return valid
 
@@ -228,7 +228,7 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
         number = count(option.value, 0)
         if number is None:
             findings.error(
-                "W602", option.spot, f'--relative: "{option.value}" is not a number', "Slurm would refuse it too"
+                "W600", option.spot, f'--relative: "{option.value}" is not a number', "Slurm would refuse it too"
             )
         return number or 0
     if option := step.options.get("nodelist"):
@@ -249,10 +249,10 @@ def _segmented(part: Part, section: Section, findings: Findings) -> Part:
     size, nodes = count(option.value), part.shape.nodes
     if size is None or (nodes % size and nodes > size):
         message = f"{nodes} nodes cannot be cut into segments of {option.value}"
-        findings.error("W620", option.spot, message, "Slurm wants a number that divides --nodes")
+        findings.error("W608", option.spot, message, "Slurm wants a number that divides --nodes")
         return part
     if nodes != section.shape.nodes:
         message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
-        findings.error("W620", option.spot, message, "let the step take all nodes, or leave --segment out")
+        findings.error("W608", option.spot, message, "let the step take all nodes, or leave --segment out")
         return part
     return part._replace(segment=size if nodes > size else 0, segmented=True)

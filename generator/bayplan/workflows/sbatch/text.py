@@ -65,7 +65,7 @@ def _refused(raw: bytes, text: str, subject: str) -> Iterator[Diagnostic]:
     """What sbatch itself does not take (src/sbatch/sbatch.c, `_script_wrap` and `get_script_buffer`)."""
 
     def refused(place: Place, message: str, hint: str) -> Diagnostic:
-        return error("R152", (subject, AT, *place), message, hint=hint)
+        return error("R150", (subject, AT, *place), message, hint=hint)
 
     if not text.startswith("#!"):
         yield refused(
@@ -102,12 +102,12 @@ def _line(line: str, number: int, here: bool, subject: str) -> Iterator[Diagnost
         yield warning("R153", at, message, hint="move it up, or remove it")
     elif here and (near := NEAR.match(line)):
         message = f'"{near[0]}" starts a comment: directives begin with `#SBATCH` and a blank'
-        yield warning("R155", at, message, hint="write `#SBATCH`; to switch a directive off, `##SBATCH`")
+        yield warning("R153", at, message, hint="write `#SBATCH`; to switch a directive off, `##SBATCH`")
     elif here:
         other = next((name for mark, name in OTHERS.items() if line.startswith(mark)), "")
         if other:
             message = f"this is a directive of {other}"
-            yield error("R154", at, message, hint="write it as `#SBATCH`, or remove it")
+            yield error("R153", at, message, hint="write it as `#SBATCH`, or remove it")
 
 
 def words(line: str, start: int) -> list[tuple[int, str]] | int:

@@ -43,7 +43,7 @@ class FabricAttachment(NamedTuple):
 
 
 def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
-    """W594: cards that no fabric has; W595: devices and networks do not go together; W596: more shares than one;
+    """W594: cards that no fabric has; W595: devices and networks do not go together; W595: more shares than one;
     W597: more of a network than its name.
 
     Networks that no fabric has stay in the template, where W522 finds them.
@@ -143,7 +143,7 @@ def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) ->
         if fabric.shared and count > 1:
             message = f'{count} of "{name}" are asked for; one share brings all cards of the pool, so one is taken'
             hint = "ask for 1: shares are places at the cards, not cards"
-            yield warning("W596", (*requested.device_route, name), message, hint=hint)
+            yield warning("W595", (*requested.device_route, name), message, hint=hint)
 
 
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:

@@ -106,7 +106,7 @@ RUN_ARGS = ("validate_spec", "image_repo", "quiet")
 
 
 def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """W588 of the application's metadata, W591 of what -cfg says, W572 of retries."""
+    """W588 of the application's metadata, W588 of what -cfg says, W572 of retries."""
     for key in (each for each in app.get("metadata") or {} if not each.startswith(PREFIX)):
         message = f'the application\'s metadata "{key}" reaches no pod, neither here nor with TorchX'
         hint = "set it on the roles: role.metadata"
@@ -115,7 +115,7 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
         if key not in (*CARRIED_ARGS, *RESERVED_ARGS, *RUN_ARGS) and value not in (None, "", False):
             message = f'"{key}" of the scheduler\'s arguments is left out'
             hint = f"of these arguments bayplan takes {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
-            yield warning("W591", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
+            yield warning("W588", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
     roles: list[Mapping[str, Any]] = app["roles"]
     least = min(role.get("max_retries") or 0 for role in roles)
     for number, role in enumerate(roles):  # a gang starts again as a whole (TorchX does so with APPLICATION)
@@ -128,7 +128,7 @@ def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
 
 
 def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W570, W573, W575, W579, W593 of one role."""
+    """W570, W573, W575, W588, W593 of one role."""
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
         if role_data.get(key):
             message = f'role "{role_data["name"]}" has {what}, which only TorchX itself can put into the image'
@@ -147,9 +147,9 @@ def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         if name != INSTANCE:
             message = f'capability "{name}" chooses no nodes, neither here nor with TorchX'
             hint = "put a nodeSelector into the overlay kubernetes.V1Pod"
-            yield warning("W579", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
+            yield warning("W588", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
     for name in resource.get("tags") or {}:
-        yield info("W579", (*route, "resource", "tags", name, KEY), f'tag "{name}" of the resource is left out')
+        yield info("W588", (*route, "resource", "tags", name, KEY), f'tag "{name}" of the resource is left out')
 
 
 def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -203,7 +203,7 @@ class _Reader(NamedTuple):
 
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
-    """The overlay of a role. W583, W584, W586, W588. `name`: how the role is called as a podSet."""
+    """The overlay of a role. W583, W584, W584, W588. `name`: how the role is called as a podSet."""
     findings: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
     value = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
@@ -218,10 +218,10 @@ def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tup
 
 
 def _no_mapping(overlay: Any, route: Route) -> Iterator[Diagnostic]:
-    """W586: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
+    """W584: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
     if isinstance(overlay, str):
         hint = "put the file's content in the place of its name"
-        yield error("W586", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
+        yield error("W584", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
     elif overlay is not None:
         yield error("W584", route, "the overlay is no mapping", hint="give fields of a pod: `metadata` and `spec`")
 

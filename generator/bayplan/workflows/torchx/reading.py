@@ -179,7 +179,7 @@ class _NotPlainError(Exception):
 
 
 def read(text: str, first: int, subject: str) -> Outcome[Literal]:
-    """The value that a text holds whose first line has this number. R140: it is no literal; R141: no plain value."""
+    """The value that a text holds whose first line has this number. R140: it is no literal; R140: no plain value."""
     plain = ENUM.sub(lambda match: f"{' ' * (len(match[0]) - len(match[1]))}{match[1]}", text).lstrip("\n")
     first += len(text) - len(text.lstrip("\n"))
     try:
@@ -191,7 +191,7 @@ def read(text: str, first: int, subject: str) -> Outcome[Literal]:
         span = reader.span(node)
         message = "the application holds what is no text, number, list or dictionary"
         wrong = error(
-            "R141", (subject, AT, *span), message, hint="take the section as `torchx run --dryrun` printed it"
+            "R140", (subject, AT, *span), message, hint="take the section as `torchx run --dryrun` printed it"
         )
         return Outcome(None, (wrong,))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:

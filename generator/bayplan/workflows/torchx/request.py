@@ -218,7 +218,7 @@ def _replicas(data: Any) -> Iterator[Replica]:
 
 
 def application(document: Document, subject: str) -> Outcome[Translated]:
-    """The AppDef behind an object. R142: pods without TorchX' labels; R145: a role with unequal replicas."""
+    """The AppDef behind an object. R142: pods without TorchX' labels; R142: a role with unequal replicas."""
     data, replicas_by_role = document.data, _roles(document.data)
     if not replicas_by_role:
         message = "the object has no pods with TorchX' labels"
@@ -238,7 +238,7 @@ def application(document: Document, subject: str) -> Outcome[Translated]:
             name = text(replicas[0].labels, f"{LABEL}role-name")
             message = f'the replicas of role "{name}" differ in more than their number'
             hint = "import the application as JSON: the request holds each replica apart"
-            wrong.append(error("R145", route_of(document, replicas[0].path, subject), message, hint=hint))
+            wrong.append(error("R142", route_of(document, replicas[0].path, subject), message, hint=hint))
     if wrong:
         return Outcome(None, tuple(wrong))
     first = next(iter(replicas_by_role.values()))[0]

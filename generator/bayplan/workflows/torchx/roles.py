@@ -72,8 +72,8 @@ class Mounts(NamedTuple):
 
 
 def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
-    """W576 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
-    mounts that say not what they mount; W599: a volume claim cannot have that name."""
+    """W571 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
+    mounts that say not what they mount; W598: a volume claim cannot have that name."""
     result = Mounts([], [], [])
     for number, each in enumerate(role_mounts):
         at: Route = (*route, number)
@@ -90,7 +90,7 @@ def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route)
             result.volumes.append({"name": name, ("persistentVolumeClaim" if claim else "hostPath"): source})
             result.mounts.append({"name": name, "mountPath": each["dst_path"], **read_only})
             if claim and (wrong := validation.claim(each["src"])):
-                result.findings.append(error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
+                result.findings.append(error("W598", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
     return result
 
 
@@ -98,7 +98,7 @@ def _device(each: Mapping[str, Any], fabric: bool, at: Route) -> Diagnostic:
     path = str(each.get("src_path", ""))
     if fabric and (path == RDMA or path.startswith(f"{RDMA}/")):
         message = f'"{path}" is left out: the device plugin of the fabric\'s resource gives it to the container'
-        return info("W576", at, message, hint="drop the mount: with it TorchX makes the pod privileged")
+        return info("W571", at, message, hint="drop the mount: with it TorchX makes the pod privileged")
     message = f'"{path}" as a device needs a privileged pod, which bayplan makes of no role'
     hint = "ask for the device by a device plugin's resource in `devices`"
     if path.startswith(RDMA):
@@ -274,10 +274,10 @@ def _field(name: str, path: str) -> dict[str, Any]:
 
 
 def _fields(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
-    """W599: a reference to a field that no variable can hold."""
+    """W598: a reference to a field that no variable can hold."""
     for name, value in texts.env.items():
         if value.startswith(FIELD) and (wrong := validation.field(value.removeprefix(FIELD))):
-            yield error("W599", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
+            yield error("W598", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
 
 
 def _needs_address(role: Mapping[str, Any], texts: RoleTexts, attachment: FabricAttachment) -> bool:

@@ -153,12 +153,12 @@ def _section(text: str, title: str) -> _Section:
 def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
     """The application of a dry run, with what its request says besides of queue and namespace.
 
-    R146: there are two applications.
+    R142: there are two applications.
     """
     if text.count(APPLICATION) > 1:
         second = text.index(APPLICATION, text.index(APPLICATION) + 1)
         at = (subject, AT, text.count("\n", 0, second) + 1, 1)
-        return Outcome(None, (error("R146", at, "the file holds two applications", hint="save each in its own file"),))
+        return Outcome(None, (error("R142", at, "the file holds two applications", hint="save each in its own file"),))
     section = _section(text, APPLICATION)
     literal = reading.read(section.text, section.line, subject)
     if literal.value is None:
@@ -175,7 +175,7 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
 
 
 def _objects(documents: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
-    """The application that objects of TorchX' were made from. R142: there is none, or not one; R145: unequal roles."""
+    """The application that objects of TorchX' were made from. R142: there is none, or not one; R142: unequal roles."""
     if documents.value is None:
         return Outcome(None, documents.diagnostics)
     objects = [each for each in documents.value if request.sniff(each.data)]

@@ -43,7 +43,9 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     for each in result.work:
         name = base(each.name) if not each.opened else f"`{each.opened} ...`"
         if written := variables.file_of(each):
-            message = f"{name or 'this command'} writes {written} on the first node, where tasks may read it, but no pod runs it"
+            message = (
+                f"{name or 'this command'} writes {written} on the first node for tasks to read, but no pod runs it"
+            )
             hint = (
                 "use `files` of the podSet or the task's command instead; if no task reads the file, remove the command"
             )

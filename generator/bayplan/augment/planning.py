@@ -177,8 +177,8 @@ Plans = dict[str, Planned]
 
 
 def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Planned]:
-    """The plan. If `plans` has the plan of a workload that differs only in its name, bayplan reuses it. It reports infos
-    only for the first of them.
+    """The plan. If `plans` has the plan of a workload that differs only in its name, bayplan reuses it, and reports
+    infos only for the first of them.
 
     Values that the API server refuses come first: an invalid number of GPUs looks like none.
     """

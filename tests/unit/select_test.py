@@ -198,20 +198,20 @@ def test_routes_lead_to_where_it_was_said() -> None:
     [
         ("placement", "spine", "required=spine,preferred=rack"),
         ("placement", "requird=spine", 'did you mean "required"?'),
-        ("placement", "required=spine,required=rack", "one level"),
-        ("placement", "required=", "lower-case"),
-        ("placement", "", "write it as"),
-        ("placement", "required=Spine", "lower-case"),
-        ("group-size", "0", "whole number"),
-        ("group-size", "sixteen", "whole number"),
-        ("group-size", "-16", "whole number"),
-        ("group-size", "1" * 5000, "whole number"),
-        ("group-size", "\u0661\u0666", "whole number"),
+        ("placement", "required=spine,required=rack", "keep one"),
+        ("placement", "required=", "lowercase"),
+        ("placement", "", "write required=spine"),
+        ("placement", "required=Spine", "lowercase"),
+        ("group-size", "0", "an integer"),
+        ("group-size", "sixteen", "an integer"),
+        ("group-size", "-16", "an integer"),
+        ("group-size", "1" * 5000, "an integer"),
+        ("group-size", "\u0661\u0666", "an integer"),
         ("group-size", 16, "quotes"),
         ("placement", None, "quotes"),
         ("compute-domain", "yes", '"auto"'),
-        ("queue", "a b", "lower-case"),
-        ("pool", "", "lower-case"),
+        ("queue", "a b", "lowercase"),
+        ("pool", "", "lowercase"),
     ],
 )
 def test_values_that_say_nothing(key: str, value: Any, hint: str) -> None:
@@ -260,7 +260,7 @@ def test_rules_that_match_nothing_and_rules_that_come_later() -> None:
     rules = (Rule(Match("JobSet", "w*"), GangRule(queue="a")), Rule(Match("JobSet")), Rule(Match("Pod")))
     found, said = run([jobset("w1"), jobset("w2"), jobset("x")], *rules)
     assert [(each.code, each.severity, each.route[3]) for each in said] == [("A943", "warning", 2), ("A944", "info", 1)]
-    assert 'JobSet "w1" and 1 other too' in said[1].message
+    assert 'JobSet "w1" and 1 other, because' in said[1].message
     assert [each.workflow.queue for each in found] == ["a", "a", ""]
     _, said = run([jobset("x")], *rules[::2])
     assert [(each.code, each.severity, each.route) for each in said] == [("A943", "error", ("policy", "spec", "rules"))]

@@ -203,7 +203,7 @@ REASONS = {row.reason for name in BACKENDS for row in existing(name).support if 
 def refused_well(result: Result) -> None:
     """By codes of existing workloads, each with a reason of the scheduler and a hint."""
     codes = {each.code for each in result.errors}
-    assert codes & {"F740", "F741", "F742", "F743"} or codes <= {"F615", "F742"}, result.errors
+    assert codes & {"F740", "F741"} or codes <= {"F615"}, result.errors
     for each in result.errors:
         assert each.hint, each
         if each.code.startswith("F74"):

@@ -1,8 +1,8 @@
-"""bayplan as a scheduler of TorchX (0.7 and 0.8): its dry run is what `bayplan render` prints for the application.
+"""bayplan as a scheduler of TorchX (0.7 and 0.8). Its dry run is the output of `bayplan render` for the application.
 
-Loaded by TorchX alone. Two ways to have it: `python -m bayplan.torchx_scheduler run -s bayplan ...` is the torchx
-command with bayplan among its schedulers; the distribution in torchx-plugin/ registers it for the torchx command
-itself, where any registered scheduler takes the place of TorchX' built-in list (torchx/schedulers/__init__.py).
+Only TorchX loads this module, in one of two ways. `python -m bayplan.torchx_scheduler run -s bayplan ...` is the torchx
+command with bayplan among its schedulers. The distribution in torchx-plugin/ registers it for the torchx command, where
+any registered scheduler replaces the built-in list of TorchX (torchx/schedulers/__init__.py).
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from torchx.specs.finder import ComponentValidationException
 NAME = "bayplan"
 LABEL = "bayplan.dev/workflow"
 KINDS = "jobsets,jobs.batch,jobs.batch.volcano.sh,pods,services,configmaps,podgroups,workloads"
-"""What may belong to a workflow; kinds that a cluster does not have are asked for one by one."""
+"""Kinds of objects in a workflow. A cluster may lack some of them, so bayplan deletes them kind by kind."""
 
 RUN_OPTIONS: Mapping[str, str] = {
     "topology": "the cluster topology file",
-    "scheduler": "kai, volcano, kueue, ...: else the topology's default",
-    "target": "versions, such as kubernetes=1.34;jobset=0.12",
-    "arguments": "further arguments of `bayplan render`, in shell quotes",
+    "scheduler": "kai, volcano, kueue, ... (default: the scheduler of the topology)",
+    "target": "versions, such as `kubernetes=1.34;jobset=0.12`",
+    "arguments": "additional arguments of `bayplan render`, quoted as in a shell",
 }
 PLACEMENT: Mapping[str, str] = {
     "workload": "the kind of workload: jobset, job, pods, volcano-job",
-    "required": "the level of the topology in one domain of which all pods must run",
-    "preferred": "the level in one domain of which they run if they can",
+    "required": "the topology level at which all pods must share one domain",
+    "preferred": "the topology level at which all pods share one domain if possible",
     "pool": "the pool of all roles",
     "fabric": "the secondary network of all roles",
 }
-"""Options that are bayplan's own, about a run and about pods."""
+"""Options of bayplan for a run and for pods."""
 
 KUBERNETES: Mapping[str, str] = {
     "queue": "the queue",
@@ -45,9 +45,9 @@ KUBERNETES: Mapping[str, str] = {
     "service_account": "the ServiceAccount of the pods",
     "priority_class": "the PriorityClass",
     "image_secret": "the Secret to pull images with",
-    "network": "networks to attach, as Multus reads them",
+    "network": "networks to attach, in the format of Multus",
 }
-"""Options of TorchX' Kubernetes scheduler."""
+"""Options of the Kubernetes scheduler of TorchX."""
 
 PHASES: Mapping[str, AppState] = {
     "Failed": AppState.FAILED,
@@ -55,19 +55,19 @@ PHASES: Mapping[str, AppState] = {
     "Pending": AppState.PENDING,
     "Succeeded": AppState.SUCCEEDED,
 }
-"""The phase of a pod -> what it says of the application, the word that counts most first."""
+"""Phase of a pod -> state of the application. The first phase that any pod has decides."""
 
 
-ABOUT_CFG = """Options of bayplan are given by -cfg here, such as -cfg scheduler=volcano,topology=topology.yaml; what
-<stdin> holds is the application as TorchX made it, which --dryrun -s local_cwd shows."""
+ABOUT_CFG = """Set options of bayplan with -cfg, such as -cfg scheduler=volcano,topology=topology.yaml.
+<stdin> is the application that TorchX built; --dryrun -s local_cwd prints it."""
 
 
 class RefusedError(ComponentValidationException, ValueError):
-    """What the torchx command prints without a traceback."""
+    """An error that the torchx command prints without a traceback."""
 
 
 class Request(NamedTuple):
-    """The manifests of an application, and where they go."""
+    """The manifests of an application, and its namespace and name."""
 
     manifests: str
     namespace: str
@@ -78,7 +78,7 @@ class Request(NamedTuple):
 
 
 class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
-    """Manifests by `bayplan render`, and `kubectl` to bring them to the cluster."""
+    """Renders manifests with `bayplan render`, and applies them with `kubectl`."""
 
     def __init__(self, session_name: str) -> None:
         super().__init__(NAME, session_name)
@@ -94,16 +94,16 @@ class BayplanScheduler(Scheduler[Mapping[str, CfgVal]]):
         return AppDryRunInfo(Request(manifests, *_names(manifests)), str)
 
     def _validate(self, app: AppDef, scheduler: str, *_: Any) -> None:
-        """Nothing: what an application may say is for `bayplan render` to judge."""
+        """Nothing: `bayplan render` validates the application."""
 
     def schedule(self, dryrun_info: AppDryRunInfo[Request]) -> str:
-        """Applies the manifests, and gives `namespace:name`."""
+        """Create the objects, and return `namespace:name`."""
         request = dryrun_info.request
         kubectl(["create", "-f", "-"], request.manifests)
         return f"{request.namespace}:{request.name}"
 
     def describe(self, app_id: str) -> DescribeAppResponse | None:
-        """By the phases of its pods; None where there are none."""
+        """The state from the phases of its pods; None without pods."""
         namespace, _, name = app_id.partition(":")
         state = _states(["-n", namespace, "-l", f"{LABEL}={name}"]).get(app_id)
         return DescribeAppResponse(app_id=app_id, state=state) if state is not None else None
@@ -131,12 +131,12 @@ def _states(selection: Sequence[str]) -> dict[str, AppState]:
 
 
 def create_scheduler(session_name: str, **_: object) -> BayplanScheduler:
-    """What TorchX calls."""
+    """The factory that TorchX calls."""
     return BayplanScheduler(session_name)
 
 
 def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
-    """The application as JSON, with what -cfg says of the pods."""
+    """The application as JSON, with the values of -cfg for pods."""
     options = {key: value for key, value in cfg.items() if value is not None and key not in RUN_OPTIONS}
     placement = {f"bayplan.dev/{key}": value for key, value in options.items() if key in PLACEMENT}
     scheduler_args = {key: value for key, value in options.items() if key not in PLACEMENT}
@@ -146,7 +146,7 @@ def application(app: AppDef, cfg: Mapping[str, CfgVal]) -> str:
 
 
 def rendered(text: str, cfg: Mapping[str, CfgVal]) -> str:
-    """What `bayplan render` prints; RefusedError with what it finds where it refuses."""
+    """The output of `bayplan render`. RefusedError: its diagnostics, if it refuses the application."""
     import shlex
 
     options = ["-t", str(cfg["topology"])]
@@ -173,12 +173,12 @@ def _names(manifests: str) -> tuple[str, str]:
 
 
 def kubectl(words: Sequence[str], stdin: str = "", *, absent: bool = False) -> str:
-    """What kubectl prints. `absent`: a kind that the cluster does not have is no mistake."""
+    """The output of kubectl. `absent`: the cluster may lack the kind."""
     program = os.environ.get("KUBECTL", "kubectl")
     try:
         done = subprocess.run([program, *words], input=stdin, capture_output=True, text=True, check=False)
     except OSError as reason:
-        message = f"cannot run {program}: {reason.strerror}; install kubectl, or name it in KUBECTL"
+        message = f"cannot run {program}: {reason.strerror}; install kubectl, or set its path in KUBECTL"
         raise RefusedError(message) from reason
     if done.returncode and not (absent and "the server doesn't have a resource type" in done.stderr):
         raise RefusedError(f"kubectl {words[0]} failed: {done.stderr.strip()}")
@@ -195,7 +195,7 @@ def main(words: Sequence[str]) -> None:
     modules[NAME] = "bayplan.torchx_scheduler"
     try:
         torchx(list(words))
-    except ComponentValidationException as reason:  # only `run` catches it; this module is loaded under two names
+    except ComponentValidationException as reason:  # only `run` catches it; Python loads this module under two names
         sys.exit(str(reason))
 
 

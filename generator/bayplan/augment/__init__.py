@@ -1,9 +1,9 @@
-"""Existing workloads -> the same with their placement: selected, planned and proven as workflows are; injected.
+"""Existing workloads -> the same workloads with their placement. Each is selected, planned and proven like a workflow.
 
-select        annotations and policy name the workloads, each read as a Workflow of one gang
-plan          the pipeline's own, with the shape that the workload has
-place         the backend's marks for pod templates that are shared, and its objects
-inject        marks on the workload; what it says already is kept, and what contradicts is an error
+select        annotations and policy name the workloads; each becomes a Workflow with one gang.
+plan          the pipeline's plan, with the shape of the workload.
+place         the backend's marks for shared pod templates, and its objects.
+inject        adds the marks to the workload. Existing fields stay; a conflicting field is an error.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cl
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
-from bayplan.core.phrases import listing, single_line
+from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
 from bayplan.kube.objects import get, identity, items, mapping, text
@@ -43,10 +43,10 @@ from bayplan.workflows.torchx.marks import broken_variables
 def new_objects(
     templates: WorkloadTemplates, documents: Sequence[Manifest], cluster: Cluster
 ) -> tuple[Augmented, list[Diagnostic]]:
-    """The objects that are not there yet; those of ours that are there and differ become what they should be."""
+    """The objects that do not exist yet. Existing objects of bayplan change if they differ."""
     one = templates.placed
     where, labels = text(one.data, "metadata", "namespace"), mapping(one.data, "metadata", "labels")
-    # labels by which charts and their users know what belongs together (Helm, "Standard Labels")
+    # labels that group the objects of a chart (Helm, "Standard Labels")
     passed_on = {k: str(v) for k, v in labels.items() if k.startswith("app.kubernetes.io/") or k == "helm.sh/chart"}
     changes, added, wrong = [], [], []
     for document in map(head, in_apply_order(documents, where, Meta(passed_on))):
@@ -61,16 +61,16 @@ def new_objects(
 
 
 def _kept(document: Manifest, current: Object) -> Manifest:
-    """The object with the labels and annotations that others have put on the one that is there."""
+    """The object with the labels and annotations that others have added to the existing one."""
     own = document["metadata"]
     kept = {key: {**mapping(current.data, "metadata", key), **own.get(key, {})} for key in ("labels", "annotations")}
     return {**document, "metadata": {**own, **{key: fields for key, fields in kept.items() if fields}}}
 
 
 def _name_taken(there: Object, one: Object) -> Diagnostic:
-    """A951: somebody else's object has the name."""
+    """A951: an object that bayplan did not write has the name."""
     _, kind, _, name = identity(there.data)
-    message = f'{kind} "{name}" is there already, and is not what the placement of "{identity(one.data)[3]}" needs'
+    message = f'{kind} "{name}" already exists, but the placement of "{identity(one.data)[3]}" adds one with this name'
     notes = (Note("the workload is here", (*one.route, "metadata", "name")),)
     return error("A951", (*there.route, "metadata", "name"), message, hint="rename or remove it", notes=notes)
 
@@ -79,7 +79,7 @@ def _name_taken(there: Object, one: Object) -> Diagnostic:
 
 
 def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMarks], list[Manifest]]:
-    """What each pod template is to carry, and the objects that go with the workload."""
+    """The marks of each pod template, and the objects that belong to the workload."""
     plan, target = planned.plan, planned.target
     lowered = backends_existing(planned.backend.declared.name).place(plan, planned.shape, target)
     slot_marks = [
@@ -94,7 +94,7 @@ def slot_marks_of(candidate: Candidate, planned: Planned) -> tuple[list[SlotMark
 
 
 def _slot_marks(slot: TemplateSlot, plan: Plan, shape: Shape, lowered: Lowered, own: bool) -> SlotMarks:
-    """The marks that all instances of a pod template share; a plan that needs different ones was refused before."""
+    """The marks that all instances of a pod template share. Earlier checks refuse plans that need different marks."""
     gangs = (*plan.gangs, *shape.workloads[0].gangs)
     instances = [(gang, pods) for gang in gangs for pods in all_pods(gang.root) if pods.spec.name == slot.name]
     marks = [mark for gang, pods in instances if (mark := lowered.marks.get((gang.name, pods.name)))]
@@ -110,7 +110,7 @@ def _slot_marks(slot: TemplateSlot, plan: Plan, shape: Shape, lowered: Lowered, 
 
 
 def fabric_request_of(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricRequest | None:
-    """What it takes to get onto the fabric. GPUs are claimed by a claim of their own, if at all."""
+    """The request for the fabric. GPUs use a separate claim, if any."""
     name = network_claim_name(gang, pods)
     request = fabrics.fabric_request(pods.spec, plan.topology, plan.namespace, pods.pool, name)
     return request._replace(together=False) if request else None
@@ -131,18 +131,18 @@ def _first_instances(plan: Plan) -> dict[str, tuple[GangPlan, Pods]]:
 
 
 def _gang_label(plan: Plan) -> str:
-    """Gangs of the same templates have one label."""
+    """Gangs with the same templates share one label."""
     return plan.gangs[0].name if len(plan.gangs) == 1 else plan.workflow.name
 
 
 # Accelerators that a pod requests and HAMi does not allocate.
 
 OURS = ("privileged",)
-"""Rules that what a fabric adds can break; the others are for the linter, which sees all objects."""
+"""Rules that the additions of a fabric can break. The linter, which sees all objects, checks the other rules."""
 
 
 def privileged_containers(candidate: Candidate, every: Iterable[Injected], cluster: Cluster) -> Iterator[Diagnostic]:
-    """W559: a privileged container with cards, by itself or because its fabric makes it so."""
+    """W558: a privileged container with GPUs, by its template or because of its fabric."""
     kinds = cluster.topology.accelerators.values()
     if not any(HAMI in kind.allocators for kind in kinds):
         return
@@ -156,18 +156,18 @@ def privileged_containers(candidate: Candidate, every: Iterable[Injected], clust
                     yield Diagnostic(CODES[fault.rule], fault.severity, fault.message, route, hint=fault.hint)
 
 
-# Environment variables that a workload lacks, and those that no shell understands.
+# Environment variables that a workload lacks, and variables that shells do not support.
 
 
 def unresolved_shell_variables(templates: WorkloadTemplates) -> Iterator[Diagnostic]:
-    """W573 of the first pod template that TorchX wrote so: there is one for each replica."""
+    """W573 for the first affected pod template. TorchX writes one template for each replica."""
     data = templates.object.data
     each_template = (PodTemplate(templates.object, slot.path, get(data, *slot.path), None) for slot in templates.slots)
     yield from next(filter(None, (tuple(broken_variables(each)) for each in each_template)), ())[:1]
 
 
 def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
-    """W545: variables that a fabric needs. A workload's variables are its own, so its author is asked to set them."""
+    """W545: variables that a fabric needs. bayplan does not change the environment of existing workloads."""
     instances = _first_instances(planned.plan)
     missing: dict[tuple[str, ...], list[tuple[str, Pods]]] = {}
     for slot in candidate.templates.slots:
@@ -179,13 +179,14 @@ def missing_env(candidate: Candidate, planned: Planned) -> Iterator[Diagnostic]:
                 missing.setdefault(variables, []).append((slot.name, instance[1]))
     for variables, sets in missing.items():
         names = listing([name for name, _ in sets], "and", 5)
-        message = f"variables of a workload are its own, and on a fabric {names} should have {len(variables)} more"
+        more = count(len(variables), "more environment variable")
+        message = f"the fabric of {names} needs {more}; bayplan does not change the environment of existing workloads"
         yield info("W545", (*sets[0][1].route, "fabric"), message, hint=f"set {'; '.join(variables)}")
 
 
 def _missing_variables(request: fabrics.FabricRequest, spec: Mapping[str, Any]) -> Iterator[str]:
-    """Variables that no container sets. torchrun, which an image may run by
-    itself, tells others its full name, and that need not resolve."""
+    """Variables that no container sets. torchrun, which the image may start itself, announces its host name, and other
+    pods may be unable to resolve it."""
     present = {text(entry, "name") for each in items(spec, "containers") for entry in items(each, "env")}
     if "PET_LOCAL_ADDR" not in present:
         yield "PET_LOCAL_ADDR from the field status.podIP"
@@ -195,7 +196,7 @@ def _missing_variables(request: fabrics.FabricRequest, spec: Mapping[str, Any]) 
 
 
 def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
-    """What changes in the objects of a request, and what is new beside them; nothing where anything is wrong."""
+    """The changes of existing objects, and the new objects; None if there is an error."""
     topology, origins = pipeline.check_topology(request.topology)
     policy = formats.policy(request.policy) if request.policy else formats.Read[Policy](Policy())
     findings = (*topology.diagnostics, *policy.diagnostics)
@@ -247,7 +248,7 @@ def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:
 
 
 def _place_of(route: Route, selected: Selected) -> Route:
-    """The place in the workload or the policy; where nobody said it, the workload's name."""
+    """The place in the workload or the policy; by default the workload's name."""
     if route[:1] != ("workflow",):
         return route
     source = origin(route, selected.origins)
@@ -255,37 +256,37 @@ def _place_of(route: Route, selected: Selected) -> Route:
 
 
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
-    """A950: what the workload says against what it was to be given."""
+    """A950: fields of the workload that conflict with its placement."""
     one = whole.object
     request_route = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         scheduler = planned.backend.declared.name
-        message = f"{field} is {_shown(there)}, and its placement by {scheduler} needs {_shown(wanted)}"
-        notes = (Note("the placement is asked for here", request_route),)
-        hint = "remove it, or let a rule of a policy with `adopt: true` replace it"
+        message = f"{field} is {_shown(there)}, but the placement by {scheduler} needs {_shown(wanted)}"
+        notes = (Note("the placement is requested here", request_route),)
+        hint = "remove the field, or set `adopt: true` in a policy rule to replace it"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
 
 
 def _shown(value: Any) -> str:
-    """A text in quotes, anything else as JSON."""
+    """A string in quotes, or another value as JSON."""
     return f'"{value}"' if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _is_placement_request(route: Route) -> bool:
-    """Whether somebody asks for a placement there, rather than describes a workload."""
+    """Whether the place requests a placement rather than describes a workload."""
     return route[:1] == ("policy",) or "annotations" in route
 
 
 def _shared(picked: Iterable[Selected], results: Iterable[Outcome[Augmented]]) -> Iterator[Diagnostic]:
-    """A952: objects that two workloads want."""
+    """A951: objects that two workloads need."""
     owners: dict[tuple[str, str, str, str], Route] = {}
     for selected, each in zip(picked, results, strict=True):
         own = (*selected.templates.placed.route, "metadata", "name")
         added, changes = (each.value.added, each.value.changes) if each.value else ((), ())
         for key in (*(identity(one.data) for one in added), *(identity(one.data) for one in changes)):
             if owners.setdefault(key, own) != own:
-                message = f'{key[1]} "{key[3]}" of this workload would be that of another workload, too'
+                message = f'this workload and another one both need {key[1]} "{key[3]}"'
                 note = Note("the other workload is here", owners[key])
-                hint = "objects are called after their workloads: rename one"
-                yield error("A952", own, message, hint=hint, notes=(note,))
+                hint = "rename one of the workloads: bayplan names objects after their workloads"
+                yield error("A951", own, message, hint=hint, notes=(note,))

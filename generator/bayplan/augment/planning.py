@@ -1,4 +1,4 @@
-"""The plan of a workload whose shape is given."""
+"""The plan of an existing workload."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from bayplan.workflows.existing import Selected
 
 
 class Cluster(NamedTuple):
-    """What all workloads of a request share: the topology, and what is known of the other objects."""
+    """The context that all workloads of a request share: the topology, and the other objects."""
 
     topology: ClusterTopology
     target: Target
     claims: cards.Claims
     channels: frozenset[tuple[str, str]]
-    described: frozenset[tuple[str, str]]  # all templates that pods can claim by, as far as they were read
+    described: frozenset[tuple[str, str]]  # all claim templates in the manifests
     objects: Mapping[tuple[str, str, str, str], Object]
 
 
 def cluster_of(request: AugmentRequest, topology: ClusterTopology, target: Target) -> Cluster:
-    """What is known of the cluster, and of everything that was read."""
+    """The context from the topology and from all objects that bayplan read."""
     objects = {identity(each.data): each for each in reversed(request.objects)}
     claims, others = cards.claims(request.objects), cards.channels(request.objects)
     described = frozenset({*claims, *cards.channels(request.objects, ours=True)})
@@ -56,11 +56,11 @@ def template_data(templates: WorkloadTemplates) -> Iterator[Mapping[str, Any]]:
     return (mapping(templates.object.data, *slot.path) for slot in templates.slots)
 
 
-# Claims by templates that are not among the manifests: what the pods get by them is unknown.
+# Claim templates that are not in the manifests: the devices of their pods are unknown.
 
 
 class UnresolvedClaim(NamedTuple):
-    """A podSet, the template that it claims by, and where it says so."""
+    """A podSet, its claim template, and the place of the reference."""
 
     pods: str
     template: str
@@ -68,7 +68,7 @@ class UnresolvedClaim(NamedTuple):
 
 
 def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Cluster) -> Iterator[UnresolvedClaim]:
-    """The claims of a workload by templates that are neither there nor made for a ComputeDomain that is."""
+    """The claims of a workload whose template is not in the manifests, and does not belong to a ComputeDomain there."""
     for slot in templates.slots:
         at = (*slot.path, "spec", "resourceClaims")
         for number, claim in enumerate(items(templates.object.data, *at)):
@@ -80,22 +80,23 @@ def unresolved_claims(templates: WorkloadTemplates, namespace: str, cluster: Clu
 
 
 def uncounted_claims(claims: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterator[Diagnostic]:
-    """W514. An error where the pods would get a channel besides: a node has only one."""
+    """W514. An error if the pods would also get a channel from bayplan, because a node has only one."""
     with_channel = {pods.spec.name for gang in plan.gangs for pods in all_pods(gang.root) if pods.compute_domain}
     for each in claims:
-        what = f'podSet "{each.pods}" claims by the template "{each.template}", which is not among the manifests'
+        what = f'podSet "{each.pods}" uses the claim template "{each.template}", which is not in the manifests'
         if each.pods in with_channel:
-            message = f"{what}; if that is the channel of a ComputeDomain, pods with a second one never start"
-            hint = "read its ComputeDomain with it, or use `compute-domain: never`; else `--accept W514`"
+            message = f"{what}; if it is the channel of a ComputeDomain, pods with a second channel never start"
+            hint = "add its ComputeDomain to the manifests, set `compute-domain: never`, or use `--accept W514`"
             yield error("W514", each.route, message, hint=hint)
         else:
-            message = f"{what}; cards that come by it are not counted"
-            yield warning("W514", each.route, message, hint="read the ResourceClaimTemplate or ComputeDomain with it")
+            message = f"{what}; bayplan does not count the devices of this claim"
+            hint = "add the ResourceClaimTemplate or ComputeDomain to the manifests"
+            yield warning("W514", each.route, message, hint=hint)
 
 
 class Candidate(NamedTuple):
-    """A workload. `has_compute_domain`: its pods claim from one that others wrote, so that there is no second;
-    `unresolved_claims`: claims of which nobody can tell what the pods get."""
+    """A workload. `has_compute_domain`: its pods claim from an existing ComputeDomain, so bayplan adds none;
+    `unresolved_claims`: claims with unknown devices."""
 
     selected: Selected
     has_compute_domain: bool
@@ -108,23 +109,23 @@ class Candidate(NamedTuple):
 
 
 def candidate_of(selected: Selected, cluster: Cluster) -> Candidate:
-    """The workload among the other objects."""
+    """The workload in the context of the other objects."""
     where = selected.workflow.namespace
     specs = (mapping(each, "spec") for each in template_data(selected.templates))
     has_compute_domain = any(cards.claims_channel(spec, where, cluster.channels) for spec in specs)
     return Candidate(selected, has_compute_domain, tuple(unresolved_claims(selected.templates, where, cluster)))
 
 
-# A workload's Workflow, completed with what only the cluster knows: the cards of its pods, their nodes, its queue.
+# A workload's Workflow, completed from the cluster: the GPUs of its pods, their nodes, its queue.
 
 CHECKED_FIELDS = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
-"""Of a pod: what the checks of a podSet's template look at, and the search for nodes."""
+"""Fields of a pod that the checks of a podSet's template and the search for nodes read."""
 
 
 def complete_workflow(candidate: Candidate, namespace: str, cluster: Cluster) -> Workflow:
-    """The workload's Workflow with the cards of its pods, and one ComputeDomain where it has one already.
+    """The workload's Workflow with the GPUs of its pods, and one ComputeDomain if it already has one.
 
-    `namespace`: that of workloads that name none.
+    `namespace`: the namespace of workloads without one.
     """
     workflow, templates = candidate.selected.workflow, candidate.templates
     where = workflow.namespace
@@ -158,28 +159,28 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
 
 
 def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
-    """The nodes that the pods choose themselves. What their pool asks for is no choice, and a second run finds it."""
+    """The node labels that the pods select themselves, without the labels of pools, which a second run also finds."""
     pools = [pool.node.node_selector for pool in topology.pools]
     chosen = mapping(spec, "nodeSelector").items()
     return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
 
 
 def own_queue(templates: WorkloadTemplates, label: str) -> str:
-    """The queue that the workload names already."""
+    """The queue that the workload already names."""
     every = (templates.placed.data, *template_data(templates)) if label else ()
     named_queues = (text(each, "metadata", kind, label) for kind in ("labels", "annotations") for each in every)
     return templates.queue or next(filter(None, named_queues), "")
 
 
 Plans = dict[str, Planned]
-"""Plans that are well, by everything that went into them but the workload's name."""
+"""Plans without errors or warnings, by all their inputs except the workload's name."""
 
 
 def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, plans: Plans) -> Outcome[Planned]:
-    """The plan, taken from `known` where a workload that differs only in its name was planned without errors or
-    warnings. Infos are reported only for the first of them.
+    """The plan. If `plans` has the plan of a workload that differs only in its name, bayplan reuses it, and reports
+    infos only for the first of them.
 
-    What no API server takes is found first: cards that are no number look like none at all.
+    Values that the API server refuses come first: an invalid number of GPUs looks like none.
     """
     wrong = tuple(check_existing(candidate.templates))
     if has_errors(wrong):
@@ -205,16 +206,16 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, pla
 
 
 ADDED = ("W630", "W631", "W632", "W635")
-"""What a namespace says to pods that are put on a fabric. What they may do besides is for whoever wrote them."""
+"""Checks of a namespace for pods on a fabric. Other permissions are up to the author of the workload."""
 
 
 def _planned(
     candidate: Candidate, workflow: Workflow, backend: Backend, request: AugmentRequest, cluster: Cluster
 ) -> Outcome[Planned]:
-    """The pipeline's check and plan, for a workload whose shape is given."""
+    """The pipeline's check and plan for an existing workload."""
     templates = candidate.templates
     workflow = with_card_portions(name_accelerators(workflow, cluster.topology), cluster.topology)
-    unbuilt = workflow._replace(gangs=(workflow.gangs[0]._replace(workload="auto"),))  # its kind exists already
+    unbuilt = workflow._replace(gangs=(workflow.gangs[0]._replace(workload="auto"),))  # its kind already exists
     checks = (
         references.check,
         references.check_levels,
@@ -234,7 +235,7 @@ def _planned(
     own = Request(request.topology, request.topology, accept=request.accept)
     checked = Checked(workflow, cluster.topology, backend, cluster.target)
     bound = pipeline.bind_workflow(own, checked)
-    for each in bound.diagnostics:  # pods run by the chart's own ComputeDomain, even if not as well as they could
+    for each in bound.diagnostics:  # pods run with the chart's own ComputeDomain, even if not optimally
         as_warning = candidate.has_compute_domain and each.code in ("P506", "P507")
         findings += (each._replace(severity="warning") if as_warning else each,)
     if bound.value is None:
@@ -251,6 +252,6 @@ def _planned(
         lost = tuple(compare(existing_planning.needs(shaped.value, templates), rows, cluster.target, title, FEATURES))
         findings += lost
         if any(each.code == "F740" for each in lost):
-            return Outcome(None, lost)  # whatever else there is to say would be of no use
+            return Outcome(None, lost)  # other diagnostics would not help
     outcome = pipeline.prove_and_compare(own, checked, Draft(plan, plan, shaped.value, findings))
     return Outcome(outcome.value, outcome.diagnostics)

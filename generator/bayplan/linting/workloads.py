@@ -176,12 +176,12 @@ RDMA = "/dev/infiniband"
 
 
 def check_refused(context: LintContext) -> Iterator[Diagnostic]:
-    """W571 (rule TX02), W598 (rule TX01), W599."""
+    """W571 (rule TX02), W598 (rule TX01)."""
     for template in context.templates:
         for label in validation.labels(template.labels):
             yield error("W598", (*template.route, "metadata", "labels", *label.path), label.message, hint=label.hint)
         for each in validation.references(template.spec):
-            yield error("W599", (*template.spec_route, *each.path), each.message, hint=each.hint)
+            yield error("W598", (*template.spec_route, *each.path), each.message, hint=each.hint)
         yield from _rdma_mounts(template)
 
 

@@ -1,4 +1,4 @@
-"""One file per workflow format. Each reads its format into a `Workflow` and says where its parts came from."""
+"""One module for each workflow format. It reads the format into a `Workflow` and records the origins of its parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _EACH: tuple[TextFormat, ...] = (osmo, torchx, sbatch)
 
 FORMATS: Mapping[str, Format[Workflow]] = {native.NAME: native, **{each.NAME: each for each in _EACH}}
-"""By name, in the order in which they sniff."""
+"""By name, in the order of detection."""
 
 TEXTS: Mapping[str, TextFormat] = {each.NAME: each for each in _EACH}
-"""Those whose files are texts of their own, which are made data by the format itself."""
+"""Formats whose files are not YAML or JSON data. The format itself parses them."""

@@ -1,4 +1,4 @@
-"""Workloads that others wrote, as Workflows: those that annotations or a policy ask to be placed, and no others."""
+"""Existing workloads as Workflows: only the workloads whose annotations or policy request a placement."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ GANG: Route = (*GANGS, 0)
 
 
 class Selected(NamedTuple):
-    """A workload that is to be placed, as a Workflow of one gang.
+    """A workload to place, as a Workflow with one gang.
 
     `origins`: route of the workflow -> the annotation, the rule, or the part of the workload that it comes from.
-    `adopt`: what the workload says already may be replaced.
+    `adopt`: the placement may replace existing fields of the workload.
     """
 
     templates: WorkloadTemplates
@@ -35,7 +35,7 @@ class Selected(NamedTuple):
 
 
 class GroupPart(NamedTuple):
-    """A group to be, and the podSets in it. `request`: None where none asks for anything."""
+    """A group and its podSets. `request`: None without a request."""
 
     group: Group
     slots: tuple[TemplateSlot, ...]
@@ -43,7 +43,7 @@ class GroupPart(NamedTuple):
 
 
 def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Selected]:
-    """The workflow. A946: a group of no podSet; A947: two groups of one name."""
+    """The workflow. A942: a group without podSets, or two groups with the same name."""
     parts, wrong = _parts(templates, request) if request.groups else ((), ())
     if wrong:
         return Outcome(None, wrong)
@@ -71,9 +71,9 @@ def build(templates: WorkloadTemplates, request: PlacementRequest) -> Outcome[Se
 
 
 def _pod_sets(templates: WorkloadTemplates, slots: Sequence[TemplateSlot], fabric: str) -> tuple[PodSet, ...]:
-    """The podSets of template slots. Their templates hold what says which resources the pods ask for."""
+    """The podSets of template slots. Their templates have the containers, which request the resources."""
     attached: Sequence[TemplateSlot] = ()
-    if fabric:  # launchers and parameter servers beside pods with devices need none
+    if fabric:  # launchers and parameter servers without devices need none
         attached = [each for each in templates.slots if devices(templates, each)] or templates.slots
     pod_sets = []
     for slot in slots:
@@ -93,7 +93,7 @@ def _priority(templates: WorkloadTemplates) -> str:
 def _parts(
     templates: WorkloadTemplates, request: PlacementRequest
 ) -> tuple[tuple[GroupPart, ...], tuple[Diagnostic, ...]]:
-    """Each podSet goes to the first group whose patterns match it; one that none matches is a group of its own."""
+    """Each podSet belongs to the first group whose patterns match it. A podSet without a match is a separate group."""
     owners = [_owner(slot, request.groups) for slot in templates.slots]
     parts: list[GroupPart] = []
     for index, (slot, owner) in enumerate(zip(templates.slots, owners, strict=True)):
@@ -116,7 +116,7 @@ def _owner(slot: TemplateSlot, groups: Sequence[GroupRequest]) -> int | None:
 
 
 def _group(request: GroupRequest, slot: str, sharing: int) -> Group:
-    """`sharing`: how many podSets the request divides alike; each then has groups of its own."""
+    """`sharing`: the number of podSets that the request splits; each one then has separate groups."""
     values = {key: each.value for key, each in request.fields.items()}
     name = values.pop("name")
     return Group(f"{name}-{slot}" if sharing > 1 else name, **values)
@@ -129,26 +129,26 @@ def _unused_groups(
     for number, each in enumerate(request.groups):
         if number not in owners:
             message = (
-                f'group "{each.fields["name"].value}" takes none of the podSets of {title(templates.placed)}: {names}'
+                f'group "{each.fields["name"].value}" gets none of the podSets of {title(templates.placed)}: {names}'
             )
-            hint = "a podSet belongs to the first group whose `podSets` match its name"
-            yield error("A946", (*each.route, "podSets"), message, hint=hint)
+            hint = "correct `podSets`: a podSet belongs to the first group that matches its name"
+            yield error("A942", (*each.route, "podSets"), message, hint=hint)
 
 
 def _duplicate_groups(templates: WorkloadTemplates, parts: Sequence[GroupPart]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for part in sorted(parts, key=lambda each: each.request is not None):
         if part.group.name in seen and part.request:
-            message = f'{title(templates.placed)} would have two groups "{part.group.name}"'
-            hint = "podSets outside all groups are groups of their own name: choose another"
-            yield error("A947", part.request.fields["name"].route, message, hint=hint)
+            message = f'{title(templates.placed)} would have two groups with the name "{part.group.name}"'
+            hint = "rename the group; a podSet outside all groups is a group with the podSet's name"
+            yield error("A942", part.request.fields["name"].route, message, hint=hint)
         seen.add(part.group.name)
 
 
 def _origins(
     templates: WorkloadTemplates, request: PlacementRequest, parts: Sequence[GroupPart]
 ) -> Iterator[tuple[Route, Route]]:
-    """Workflow route -> where it was requested, or what of the workload it is about. What was requested comes first."""
+    """Workflow route -> the place of its request, or the part of the workload. Requests come first."""
     for key, each in request.fields.items():
         top = ("workflow", "spec") if key in ("scheduler", "queue") else GANG
         yield from _requested((*top, camel_case(key)), each.route)
@@ -175,7 +175,7 @@ def _group_origins(
 
 
 def _requested(route: Route, where: Route) -> Iterator[tuple[Route, Route]]:
-    """An annotation is one text: both levels of a placement stand in it."""
+    """An annotation is one string, which has both levels of a placement."""
     yield route, where
     if where[0] != "policy" and route[-1] == "placement":
         yield (*route, "required"), where
@@ -207,10 +207,10 @@ def select(
     namespace: str = "",
     shared: bool = False,
 ) -> Outcome[tuple[Selected, ...]]:
-    """The workloads to place, in the order of the objects. None of them where anything is wrong with one.
+    """The workloads to place, in the order of the objects. None if one of them has an error.
 
-    `hooks`: whether those that Helm runs as hooks may be placed; `namespace`: that of objects that name none;
-    `shared`: whether the policy is for other manifests too, and may select nothing here.
+    `hooks`: whether to place Helm hooks; `namespace`: the namespace of objects without one; `shared`: whether the
+    policy is also for other manifests, and may match nothing here.
     """
     selected: list[Selected] = []
     reported: list[Diagnostic] = []
@@ -245,5 +245,5 @@ def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     """A945."""
     if "helm.sh/hook" in mapping(one.data, "metadata", "annotations") and not hooks:
         route = requests.first_annotation(one) or (*RULES, rule or 0)
-        message = f"{title(one)} is a hook of Helm, which runs it alone and waits for it"
-        yield error("A945", route, message, hint="leave it out, or place hooks too with `--include-hooks`")
+        message = f"{title(one)} is a Helm hook: the release waits for it, so it must not wait for a gang"
+        yield error("A945", route, message, hint="exclude it, or add `--include-hooks` to place hooks too")

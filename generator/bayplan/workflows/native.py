@@ -17,19 +17,19 @@ API_VERSION = "bayplan.dev/v1alpha1"
 KIND = SCHEMA = "Workflow"
 
 METADATA = ("name", "namespace", "labels", "annotations")
-"""Keys of a Workflow that stand in its `metadata`; all others stand in `spec`."""
+"""Fields of a Workflow in its `metadata`; all others are in `spec`."""
 
 MERGED = ("env", "resources", "ports", "files", "template")
-"""Of these keys a podSet adds to the defaults; any other key replaces its default."""
+"""A podSet adds to the defaults of these keys. Any other key replaces its default."""
 
 
 def sniff(data: Any) -> bool:
-    """Whether the data claims to be one of our documents. Which one, the schema judges."""
+    """Whether the data has an apiVersion of bayplan. The schema checks the kind."""
     return isinstance(data, dict) and str(data.get("apiVersion", "")).startswith("bayplan.dev/")
 
 
 def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  # noqa: B008
-    """The workflow, with `defaults` merged into every podSet. Never a diagnostic: the schema left nothing to say."""
+    """The workflow, with `defaults` merged into every podSet. No diagnostics: the schema has validated the data."""
     origins: dict[Route, Route] = {}
     spec = data["spec"]
     gangs = _inherit(spec["gangs"], spec.get("defaults", {}), ("workflow", "spec", "gangs"), origins)
@@ -39,10 +39,10 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[Workflow]]:  
 def finish(
     data: Any, origins: Mapping[Route, Route], reported: Sequence[Diagnostic], whole: Route, *, parallel: bool = False
 ) -> Outcome[Read[Workflow]]:
-    """The workflow in native data that another format was translated into, and what was `reported` on the way.
+    """The workflow in native data that come from another format, with the diagnostics `reported` so far.
 
-    What the native format cannot hold is reported where `origins` say that it comes from, or at `whole`. `parallel`:
-    below the places that `origins` list, the routes of both formats continue alike.
+    Errors of the native schema get the place in `origins`, or `whole`. `parallel`: below the places in `origins`, the
+    routes of both formats continue in the same way.
     """
 
     def source(route: Route) -> Route:
@@ -68,7 +68,7 @@ def write(workflow: Workflow) -> dict[str, Any]:
 
 
 def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route, Route]) -> list[Any]:
-    """Gangs or groups whose podSets hold what they inherit."""
+    """Gangs or groups with inherited values in their podSets."""
     completed = []
     for index, owner in enumerate(owners):
         here, own = (*route, index), dict(owner)
@@ -86,7 +86,7 @@ def _inherit(owners: list[Any], defaults: Any, route: Route, origins: dict[Route
 def _merge(
     own: Any, inherited: Any, route: Route, source: Route, origins: dict[Route, Route], merged: tuple[str, ...] = ()
 ) -> Any:
-    """Inherited keys first, so that own variables may refer to inherited ones. Without `merged` all keys merge."""
+    """The inherited keys come first, so that own variables may refer to them. Without `merged` all keys merge."""
     result = {}
     for key, value in inherited.items():
         here, there = (*route, key), (*source, key)
@@ -103,7 +103,7 @@ def _merge(
 
 
 def _merge_lists(own: list[Any], inherited: list[Any], by: Any) -> list[Any]:
-    """Lists of a template by Kubernetes' merge keys: an own entry adds to the inherited one of its name."""
+    """Lists of a template, merged by Kubernetes merge keys: an own entry adds to the inherited entry with its name."""
     names = (by,) if isinstance(by, str) else tuple(by)
 
     def name(entry: Any) -> tuple[Any, ...]:

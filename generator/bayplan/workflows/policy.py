@@ -15,10 +15,10 @@ SCHEMA = "Policy"
 
 
 def sniff(data: Any) -> bool:
-    """Whether the data claims to be a policy."""
+    """Whether the data has the kind of a policy."""
     return isinstance(data, Mapping) and data.get("kind") == SCHEMA
 
 
 def read(data: Any, _context: Context = Context()) -> Outcome[Read[Policy]]:  # noqa: B008
-    """The policy. Never a diagnostic: the schema left nothing to say."""
+    """The policy, without diagnostics: the schema has validated the data."""
     return Outcome(Read(decode(Policy, data["spec"])))

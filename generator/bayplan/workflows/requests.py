@@ -1,4 +1,4 @@
-"""The placement that is requested for a workload, by its annotations and by the rule of a policy that matches it."""
+"""The placement that the annotations of a workload and the matching policy rule request."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWN_ANNOTATIONS = frozenset(
         *("topology", "whole-node", "workflow"),
     }
 )
-"""Keys that bayplan writes itself: nobody asks for anything by them."""
+"""Annotations that bayplan writes itself. They request nothing."""
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
@@ -36,14 +36,14 @@ MAX_GROUP_SIZE = 1_000_000
 
 
 class RequestedValue(NamedTuple):
-    """A value, and where it is requested."""
+    """A value, and the place of its request."""
 
     value: Any
     route: Route
 
 
 class InvalidValueError(ValueError):
-    """Why a text is none of what stands there, and what would be."""
+    """Why a value is invalid, and how to correct it."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -51,7 +51,7 @@ class InvalidValueError(ValueError):
 
 
 def first_annotation(one: Object) -> Route | None:
-    """The first annotation that asks for a placement, even one that is misspelt."""
+    """The first annotation that requests a placement, even if it is misspelled."""
     for key in mapping(one.data, "metadata", "annotations"):
         if isinstance(key, str) and key.startswith(PREFIX) and key[len(PREFIX) :] not in OWN_ANNOTATIONS:
             return (*one.route, "metadata", "annotations", key)
@@ -59,7 +59,7 @@ def first_annotation(one: Object) -> Route | None:
 
 
 def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
-    """Word -> the value that it requests. A940: an unknown word; A941: a value that it does not take."""
+    """Name -> the value that it requests. A940: an unknown name, or an invalid value."""
     route = (*one.route, "metadata", "annotations")
     requested: dict[str, RequestedValue] = {}
     wrong: list[Diagnostic] = []
@@ -70,56 +70,56 @@ def read(one: Object) -> Outcome[Mapping[str, RequestedValue]]:
         if word in OWN_ANNOTATIONS:
             continue
         if word not in ANNOTATIONS:
-            hint = did_you_mean(key, [PREFIX + each for each in ANNOTATIONS]) or f"known: {listing(ANNOTATIONS, 'and')}"
-            message = f'bayplan knows no annotation "{shorten(key)}"'
+            hint = did_you_mean(key, [PREFIX + each for each in ANNOTATIONS]) or f"use one of {listing(ANNOTATIONS)}"
+            message = f'unknown annotation "{shorten(key)}"'
             wrong.append(error("A940", (*route, key, KEY), message, hint=hint))
             continue
         try:
             requested[word] = RequestedValue(_value(word, value), (*route, key))
         except InvalidValueError as unfit:
-            wrong.append(error("A941", (*route, key), str(unfit), hint=unfit.hint))
+            wrong.append(error("A940", (*route, key), str(unfit), hint=unfit.hint))
     return Outcome(None if wrong else requested, tuple(wrong))
 
 
 def _value(word: str, value: Any) -> Any:
     if not isinstance(value, str):
-        raise InvalidValueError(f"the value of {PREFIX}{word} is no text", "put it in quotes: annotations are texts")
+        raise InvalidValueError(f"the value of {PREFIX}{word} is not a string", "put it in quotes")
     return ANNOTATIONS[word](value.strip())
 
 
 def _placement(value: str) -> Placement:
-    """`required=spine,preferred=rack`, either alone, in any order."""
+    """`required=spine,preferred=rack`, or one of the two, in any order."""
     levels: dict[str, str] = {}
     for part in value.split(","):
         key, equals, level = (each.strip() for each in part.partition("="))
         if not equals or key not in Placement._fields:
             near = did_you_mean(key, Placement._fields) if equals else ""
-            shown = f'"{shorten(part.strip())}" says neither `required=LEVEL` nor `preferred=LEVEL`'
-            raise InvalidValueError(shown, near or "write it as required=spine,preferred=rack")
+            shown = f'"{shorten(part.strip())}" is not `required=LEVEL` or `preferred=LEVEL`'
+            raise InvalidValueError(shown, near or "write required=spine,preferred=rack, or one of the two")
         if key in levels:
-            raise InvalidValueError(f'"{key}" is there twice', "name one level for each")
-        levels[key] = _matching(NAME, "the name of a level")(level)
+            raise InvalidValueError(f'the placement has "{key}" twice', "keep one of them")
+        levels[key] = _matching(NAME, "level name")(level)
     return Placement(**levels)
 
 
 def _size(value: str) -> int:
     if not re.fullmatch("[0-9]{1,7}", value) or not 1 <= int(value) <= MAX_GROUP_SIZE:
-        hint = f"use a whole number from 1 to {MAX_GROUP_SIZE}"
-        raise InvalidValueError(f'"{shorten(value)}" is no number of pods', hint)
+        hint = f"use an integer from 1 to {MAX_GROUP_SIZE}"
+        raise InvalidValueError(f'"{shorten(value)}" is not a number of pods', hint)
     return int(value)
 
 
 def _domain(value: str) -> str:
     if value not in DOMAINS:
-        raise InvalidValueError(f'"{shorten(value)}" says not who shares a ComputeDomain', f"use {listing(DOMAINS)}")
+        raise InvalidValueError(f'"{shorten(value)}" is not a valid compute-domain', f"use {listing(DOMAINS)}")
     return value
 
 
 def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
     def check(value: str) -> str:
         if not pattern.fullmatch(value):
-            shown = f'"{shorten(value)}" is not {what}' if value else f"{what} is missing"
-            raise InvalidValueError(shown, "use lower-case letters, digits and dashes, 63 at most")
+            shown = f'"{shorten(value)}" is not a valid {what}' if value else f"the {what} is missing"
+            raise InvalidValueError(shown, "use at most 63 lowercase letters, digits and hyphens")
         return value
 
     return check
@@ -130,16 +130,16 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
     "group-size": _size,
     "group-placement": _placement,
     "compute-domain": _domain,
-    "pool": _matching(NAME, "the name of a pool"),
-    "fabric": _matching(NAME, "the name of a fabric"),
-    "scheduler": _matching(NAME, "the name of a scheduler"),
-    "queue": _matching(DOTTED, "the name of a queue"),
+    "pool": _matching(NAME, "pool name"),
+    "fabric": _matching(NAME, "fabric name"),
+    "scheduler": _matching(NAME, "scheduler name"),
+    "queue": _matching(DOTTED, "queue name"),
 }
-"""Word after the prefix -> what makes a value of its text."""
+"""Name after the prefix -> the parser of its value."""
 
 
 def misplaced(one: Object) -> Iterator[Diagnostic]:
-    """A948: bayplan's annotations where they have no effect, among labels or on pod templates."""
+    """A940: annotations of bayplan in places without effect, as labels or on pod templates."""
     at: Route = (*one.route, "metadata")
     places = [(mapping(one.data, "metadata", "labels"), (*at, "labels"), "a label")]
     for each in templates_in((one,)):
@@ -149,12 +149,12 @@ def misplaced(one: Object) -> Iterator[Diagnostic]:
             places.append((each.annotations, (*at, "annotations"), "an annotation of its pods"))
     for fields, route, what in places:
         for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
-            message = f"{key} is {what} here, and {title(one)} is placed by its own annotations"
-            yield error("A948", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+            message = f"{key} is {what}, but bayplan reads only annotations of {title(one)} itself"
+            yield error("A940", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
 
 
 class GroupRequest(NamedTuple):
-    """A group, and the podSets it is made of. `fields`: field -> value."""
+    """A group and its podSets. `fields`: field -> value."""
 
     fields: Mapping[str, RequestedValue]
     pod_sets: tuple[str, ...]  # patterns
@@ -162,18 +162,18 @@ class GroupRequest(NamedTuple):
 
 
 class PlacementRequest(NamedTuple):
-    """Everything that is asked for. `fields`: field of `GangRule` -> value."""
+    """All requests for a workload. `fields`: field of `GangRule` -> value."""
 
     fields: Mapping[str, RequestedValue] = {}
     groups: tuple[GroupRequest, ...] = ()
-    every_group: RequestedValue | None = None  # who shares a ComputeDomain, for all groups
+    every_group: RequestedValue | None = None  # `computeDomain` of all groups
     adopt: bool = False
 
 
 def placement_request(
     templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
 ) -> Outcome[PlacementRequest]:
-    """Annotations win over the rule, key by key. A942: which groups are meant is not clear."""
+    """Annotations override the rule, key by key. A942: the groups are not clear."""
     by_rule = PlacementRequest()
     if policy is not None and rule is not None:
         row, route = policy.rules[rule], (*RULES, rule)
@@ -201,33 +201,31 @@ def _groups(
     size: RequestedValue | None,
     placement: RequestedValue | None,
 ) -> Outcome[tuple[GroupRequest, ...]]:
-    """The rule's groups with what the annotations say of them; without a rule, the groups that annotations make."""
+    """The rule's groups with the values of annotations; without a rule, the groups of the annotations."""
     first = size or placement
     if first is None:
         return Outcome(groups)
     own = {key: each for key, each in (("size", size), ("placement", placement)) if each}
     if len(groups) > 1:
-        message = (
-            f"the policy cuts {title(templates.placed)} into several groups, and an annotation says one thing of all"
-        )
-        note = Note("the groups are here", groups[0].route[:-1])
-        return _unclear(first.route, message, "say it in the policy, for each group", (note,))
+        message = f"the policy splits {title(templates.placed)} into several groups, but the annotation applies to all"
+        note = Note("the policy defines the groups here", groups[0].route[:-1])
+        return _unclear(first.route, message, "set it in the policy for each group", (note,))
     if groups:
         return Outcome((groups[0]._replace(fields={**groups[0].fields, **own}),))
     if size is None:
-        message = f"nothing says how many pods of {title(templates.placed)} make a group"
-        return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all of them")
+        message = f"the group size of {title(templates.placed)} is missing"
+        return _unclear(first.route, message, f"add {PREFIX}group-size, or use {PREFIX}placement for all pods")
     divided = [each for each in templates.slots if devices(templates, each)] or list(templates.slots)
     if len(divided) != 1:
         names = listing([each.name for each in divided], "and")
-        message = f"{title(templates.placed)} has the podSets {names}, and a group-size cuts one"
-        return _unclear(first.route, message, "say in a policy which podSets make the groups")
+        message = f"{title(templates.placed)} has the podSets {names}, but group-size can split only one"
+        return _unclear(first.route, message, "set the podSets of each group in a policy")
     requested = {"name": RequestedValue(divided[0].name, size.route), **own}
     return Outcome((GroupRequest(requested, (divided[0].name,), size.route),))
 
 
 def devices(templates: WorkloadTemplates, slot: TemplateSlot) -> bool:
-    """Whether pods ask for more than their share of a machine: a resource of a vendor, or a claim."""
+    """Whether pods request devices: a resource of a vendor, or a claim."""
     spec = mapping(templates.object.data, *slot.path, "spec")
     if items(spec, "resourceClaims"):
         return True
@@ -247,12 +245,12 @@ def _unclear(route: Route, message: str, hint: str, notes: tuple[Note, ...] = ()
 
 
 def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
-    """The numbers of the rules that match. `where`: the namespace of objects that name none."""
+    """The indices of the rules that match. `where`: the namespace of objects without one."""
     return tuple(index for index, rule in enumerate(policy.rules) if matches(rule, one, where))
 
 
 def matches(rule: Rule, one: Object, where: str) -> bool:
-    """Kinds whose pods nobody can count are matched by their very name alone, as if by an annotation."""
+    """Whether a rule matches an object. Patterns match only kinds that bayplan reads; other kinds need their name."""
     match = rule.match
     if match.kind != kind(one) and ((group(one), kind(one)) not in WORKLOADS or not _fits(kind(one), match.kind)):
         return False
@@ -263,23 +261,23 @@ def matches(rule: Rule, one: Object, where: str) -> bool:
 
 
 def _fits(text: str, pattern: str) -> bool:
-    """Most patterns are plain, or fit everything."""
+    """Whether a string matches a pattern. Most patterns are plain strings or `*`."""
     return pattern == "*" or text == pattern or fnmatchcase(text, pattern)
 
 
 def findings(
     policy: Policy, matched: Sequence[tuple[Object, tuple[int, ...]]], shared: bool = False
 ) -> Iterator[Diagnostic]:
-    """A943: a rule that matches nothing, or no rule that matches; A944: one that asks for more, but comes later."""
+    """A943: a rule without a match, or no match at all; A944: a later rule with other requests also matches."""
     used = {index for _, rules in matched for index in rules}
     if policy.rules and not used and not shared:
-        message = "the policy selects nothing: no workload among the manifests is what one of its rules describes"
-        yield error("A943", RULES, message, hint="see `match`; where there is nothing to place, leave the policy away")
+        message = "the policy matches no workload in the manifests"
+        yield error("A943", RULES, message, hint="correct `match` of its rules, or remove the policy")
         return
     for index in range(len(policy.rules)):
         if index not in used:
-            message = f"rule {index + 1} of the policy matches none of the workloads"
-            yield warning("A943", (*RULES, index), message, hint="see `match`, or remove the rule")
+            message = f"rule {index + 1} of the policy matches no workload"
+            yield warning("A943", (*RULES, index), message, hint="correct its `match`, or remove the rule")
     shadowed: dict[tuple[int, int], list[Object]] = {}
     for one, rules in matched:
         for later in rules[1:]:
@@ -287,6 +285,6 @@ def findings(
                 shadowed.setdefault((rules[0], later), []).append(one)
     for (first, later), objects in shadowed.items():
         more = f" and {count(len(objects) - 1, 'other')}" if objects[1:] else ""
-        message = f"rule {later + 1} matches {title(objects[0])}{more} too, but rule {first + 1} comes first"
-        note = Note("the first rule that matches holds", (*RULES, first))
+        message = f"rule {later + 1} has no effect on {title(objects[0])}{more}, because rule {first + 1} also matches"
+        note = Note("bayplan uses only the first rule that matches", (*RULES, first))
         yield info("A944", (*RULES, later), message, notes=(note,))

@@ -1,11 +1,11 @@
-"""sbatch scripts (Slurm 24.11 to 25.11), as a way in for those who come from Slurm.
+"""sbatch scripts (Slurm 24.11 to 25.11) as workflows.
 
-    text        the file's text -> its `#SBATCH` directives and its body, as data
-    options     every option of sbatch, srun and pyxis, and what becomes of it; shape: how many tasks they ask for
-    shell       the body as a shell reads it; expansion, variables, body: what is known without running anything
-    steps       srun lines -> podSets; gangs: all of it -> a native workflow
+    text        the source -> its `#SBATCH` directives and its body, as data.
+    options     every option of sbatch, srun and pyxis, and its translation; shape: the tasks that they request.
+    shell       the body as a shell parses it; expansion, variables, body: evaluate it without running anything.
+    steps       srun lines -> podSets; gangs: all steps -> a native workflow.
 
-Nothing of a script is ever run. This module is imported for every workflow, so it imports the rest on demand.
+bayplan runs no part of a script. This module is imported for every workflow, so it imports the rest on demand.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ NAME = "sbatch"
 SCHEMA = "SbatchScript"
 TITLE = "an sbatch script"
 MARKS: tuple[bytes, ...] = (b"#SBATCH",)
-"""One of them stands in every script that is recognised; others are read with `--from sbatch`."""
+"""bayplan recognizes scripts with one of these; others need `--from sbatch`."""
 
 
 def claims(text: str) -> bool:
-    """Whether a text is a batch script: it starts with `#!`, and a line with `#SBATCH`."""
+    """Whether a file is a batch script: it starts with `#!`, and one of its lines with `#SBATCH`."""
     return text.startswith("#!") and "\n#SBATCH" in text
 
 
 def start(text: str) -> int:
-    """The line in which it shows that a text is a script."""
+    """The line that shows that a file is a script."""
     return next((number for number, line in enumerate(text.split("\n"), 1) if line.startswith("#SBATCH")), 1)
 
 

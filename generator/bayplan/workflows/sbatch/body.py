@@ -1,8 +1,8 @@
-"""The statements of a script's body, gone through as the batch shell would: variables are set, steps are found.
+"""Interpret the statements of a script's body as the batch shell does: set variables and collect steps.
 
-The batch shell runs on the first node alone, so a command that is no step is about that node: it is left out where it
-only prints or looks (W613), or sets up the node's software (W612); it is repeated in every pod where that is the same
-(`mkdir`); anything else is work for a single node, which only a job of one node can hold.
+The batch shell runs only on the first node, so a command that is not a step concerns that node. bayplan leaves it out
+if it only prints or inspects (W613) or sets up the node's software (W612). It repeats commands such as `mkdir` in every
+pod. Any other command is work for a single node, which only a job of one node can have (W611).
 """
 
 from __future__ import annotations
@@ -21,47 +21,49 @@ from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_op
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, Body, Variables, after, base
 
-# Options of which the translation carries some values and not others.
+# Options of which bayplan translates only some values.
 
 CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
 
 
 def check_options(sections: Iterable[Options], findings: Findings) -> None:
-    """W603, W604, W617, W625 for directives and for options of steps of which only some values are carried."""
+    """W603 and W604 for options of directives and steps of which bayplan translates only some values."""
     for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
         value = shorten(option.value)
         match option.option.name:
             case "dependency" if option.value == "singleton":
-                message = "--dependency=singleton is lost: jobs of one name may run at the same time"
-                findings.warning("W604", option.spot, message, "create the objects once the others are gone")
+                message = "bayplan drops --dependency=singleton: jobs with the same name may run at the same time"
+                findings.warning("W604", option.spot, message, "create the objects after the other jobs end")
             case "dependency":
-                message = f'the job waits for others ("{value}"), whose numbers lead to no script'
-                hint = "write both as gangs of one workflow, with `dependsOn`"
-                findings.error("W625", option.spot, message, hint)
+                message = f"bayplan cannot translate --dependency={value}: job numbers do not lead to scripts"
+                hint = "put both jobs into one workflow as gangs, and connect them with `dependsOn`"
+                findings.error("W603", option.spot, message, hint)
             case "distribution":
                 first = option.value.partition(":")[0].partition(",")[0]
                 if first == "arbitrary":
-                    message = "--distribution=arbitrary cannot be carried: it lists nodes"
+                    message = "bayplan cannot translate --distribution=arbitrary: it lists nodes"
                     findings.error("W603", option.spot, message, "use block")
                 elif first not in ("block", "*", ""):
-                    message = f"--distribution={first} is lost: ranks follow the nodes, as with block"
-                    hint = "let one task use the whole node, and the order does not matter"
+                    message = (
+                        f"bayplan drops --distribution={first}: ranks follow the order of the nodes, as with block"
+                    )
+                    hint = "use one task for each node: the order then does not matter"
                     findings.warning("W604", option.spot, message, hint)
             case "network":
                 for part in option.value.split(","):
                     if part != CHANNEL:
-                        message = f'--network: "{shorten(part)}" is lost: it is about Slurm\'s own switches'
+                        message = f'bayplan drops "{shorten(part)}" of --network: it configures Slurm\'s own switches'
                         findings.warning("W604", option.spot, message, "attach networks of the cluster with `fabric`")
             case "nodelist" if not MARK.search(option.value):
-                message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-                findings.error("W603", option.spot, message, "say it with levels, `placement` and pools")
+                message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
+                findings.error("W603", option.spot, message, "use levels, `placement` and pools")
             case "mpi" if option.value != "none":
-                message = f"--mpi={value} cannot be carried: no pod finds Slurm's {value} server"
+                message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
                 findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
             case "chdir":
-                message = "--chdir is lost: a pod starts in the folder of its image"
-                findings.warning("W604", option.spot, message, "write --container-workdir on the srun line")
+                message = "bayplan drops --chdir: pods start in the working directory of their image"
+                findings.warning("W604", option.spot, message, "add --container-workdir to the srun line")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
@@ -72,12 +74,12 @@ CALLS = 1000
 
 
 class Step(NamedTuple):
-    """One program of an srun line: its options, its command, and the variables that it finds."""
+    """One program of an srun line: its options, its command and its environment."""
 
     options: Mapping[str, UsedOption]
     command: tuple[str, ...]
     env: Mapping[str, str]
-    before: tuple[str, ...]  # lines of shell that every pod runs first
+    before: tuple[str, ...]  # shell lines that every pod runs first
     folder: str
     spot: Position
     batch: int  # steps of one batch run at the same time
@@ -88,7 +90,7 @@ class BodyResult(NamedTuple):
 
     steps: tuple[Step, ...] = ()
     work: tuple[Statement, ...] = ()  # commands of the first node
-    words: tuple[str, ...] = ()  # those of the only one, where it could be read
+    words: tuple[str, ...] = ()  # words of the only command, if bayplan could evaluate them
     env: Mapping[str, str] = {}
     before: tuple[str, ...] = ()
     folder: str = ""
@@ -96,12 +98,12 @@ class BodyResult(NamedTuple):
 
 
 def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
-    """What the body does. R151: no shell would read it; W609 to W613, W618, W621: what cannot be carried."""
+    """What the body does. R150: a shell refuses it; W609 to W613, W616, W621: what bayplan cannot translate."""
     try:
         parsed = statements(body.text)
     except UnreadableError as problem:
-        hint = "`bash -n` says more"
-        findings.error("R151", body.spot(min(problem.start, len(body.text))), problem.message, hint)
+        hint = "run `bash -n` on the script for details"
+        findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, scope, exported, findings)
     interpreter.run(parsed)
@@ -120,28 +122,30 @@ class _Interpreter(Variables):
         self.inside: tuple[str, ...] = ()
         self.calls = 0
         self.folder, self.batch, self.stops = "", 0, False
-        self.open = self.in_background = False  # steps run in the background; what stands here does
+        self.open = self.in_background = False  # steps are running in the background; the current statement does
         self.quiet: dict[str, Position] = {}
         self.looks: dict[str, Position] = {}
         self.outputs: list[Position] = []
         self.setup: dict[str, Position] = {}
 
     def result(self) -> BodyResult:
-        """What was found, once all statements are through."""
+        """The result, after all statements."""
         for spot in list(self.setup.values())[:1]:
             shown = ", ".join(f"`{each}`" for each in self.setup)
-            message = f"{shown}: this sets up the software of Slurm's nodes, and a pod has that of its image"
-            self.findings.warning("W612", spot, message, "put it into the image, or set the variables with `export`")
+            message = f"pods have the software of their image, not of Slurm's nodes: bayplan leaves out {shown}"
+            self.findings.warning(
+                "W612", spot, message, "put the software into the image, or set its variables with `export`"
+            )
         for spot in list(self.quiet.values())[:1]:
             shown = ", ".join(self.quiet)
-            message = f"left out, since it is about Slurm's first node alone: {shown}"
-            self.findings.info("W613", spot, message, "no task can miss it")
+            message = f"bayplan leaves out commands that concern only Slurm's first node: {shown}"
+            self.findings.info("W613", spot, message, "check that no task needs them")
         for spot in list(self.looks.values())[:1]:
-            message = f"steps that only look at their nodes are left out: {', '.join(self.looks)}"
-            self.findings.info("W613", spot, message, "`kubectl exec` looks into a pod while it runs")
+            message = f"bayplan leaves out steps that only inspect their nodes: {', '.join(self.looks)}"
+            self.findings.info("W613", spot, message, "inspect a running pod with `kubectl exec`")
         for spot in self.outputs[:1]:
-            message = "the files that output goes to are left out: what a pod prints is its log"
-            self.findings.info("W613", spot, message, "`kubectl logs` shows it")
+            message = "bayplan leaves out output files: pods print to their log"
+            self.findings.info("W613", spot, message, "read the log with `kubectl logs`")
         return BodyResult(
             tuple(self.steps), tuple(self.work), self.words, self.env(), tuple(self.before), self.folder, self.stops
         )
@@ -149,7 +153,7 @@ class _Interpreter(Variables):
     # -- statements
 
     def run(self, statements: Sequence[Statement]) -> None:
-        """One after the other."""
+        """Run statements in order."""
         piped = step = False
         for number, each in enumerate(statements):
             follows = statements[number + 1] if number + 1 < len(statements) else None
@@ -165,24 +169,25 @@ class _Interpreter(Variables):
             piped = each.end in ("|", "|&")
 
     def _has_step(self, each: Statement) -> bool:
-        """Whether it is a step, or a block with one."""
+        """Whether the statement is a step, or a block with one."""
         if each.opened:
             return bool(SRUN.search(self.body.text[each.start : each.stop]))
         return any(base(word.raw) == "srun" for word in each.words)
 
     def _filter(self, each: Statement) -> None:
-        """What a step's output goes through."""
+        """A command that reads the output of a step."""
         if each.opened or base(each.name) not in QUIET:
-            hint = "let the command do it: `bash -c 'program | filter'`"
-            self.findings.error("W610", self.spot(each), f'the output of a step goes into "{each.name}"', hint)
+            hint = "move the pipe into the command: `bash -c 'program | filter'`"
+            message = f'a step pipes its output into "{each.name}", which is not a simple filter'
+            self.findings.error("W610", self.spot(each), message, hint)
         elif variables.file_of(each):
             self.outputs.append(self.spot(each))
         else:
             self.quiet.setdefault(each.name, self.spot(each))
 
     def _reads_input(self, spot: Position) -> None:
-        message = "the step reads from the batch script, which is not there"
-        self.findings.error("W610", spot, message, "let the command read it")
+        message = "a step reads its input from the batch script, which does not run in pods"
+        self.findings.error("W610", spot, message, "let the command of the task read it")
 
     def _block(self, each: Statement) -> None:
         raw = self.body.text[each.start : each.stop]
@@ -201,14 +206,15 @@ class _Interpreter(Variables):
         elif variables.harmless(each, self.functions):
             for name in variables.assigned(each.inner):
                 self.assign(
-                    name, Unknown(f"${name} is set inside of `{each.opened}`", f"give it with --set {name}=VALUE")
+                    name,
+                    Unknown(f"cannot evaluate ${name}: it is set inside `{each.opened}`", f"use --set {name}=VALUE"),
                 )
         else:
             self.work.append(each)
 
     def _inside_block(self, each: Statement, what: str) -> None:
-        hint = "write a step for each case, or put the decision into the command: `srun bash -c '...'`"
-        message = f"a step stands inside {what}, and which steps there are must be known before the job starts"
+        hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
+        message = f"a step is inside {what}, but bayplan must know all steps before the job starts"
         self.findings.error("W610", self.spot(each), message, hint)
 
     def _simple(self, each: Statement, follows: Statement | None) -> None:
@@ -262,13 +268,15 @@ class _Interpreter(Variables):
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
         elif name in LAUNCHERS:
-            hint = "start the program with srun, or on Kubernetes with an MPIJob"
-            self.findings.error("W611", self.spot(each), f'"{name}" starts programs on other nodes by itself', hint)
+            hint = "start the program with srun, or use an MPIJob on Kubernetes"
+            self.findings.error(
+                "W611", self.spot(each), f'"{name}" starts programs on other nodes, which pods cannot do', hint
+            )
         else:
             self._work(each, words)
 
     def _call(self, name: str) -> None:
-        """A function is what stands in it; where it calls itself, once."""
+        """A call runs the body of the function. A function that calls itself runs once."""
         self.calls += 1
         if name not in self.inside and self.calls <= CALLS:
             self.inside = (*self.inside, name)
@@ -276,7 +284,8 @@ class _Interpreter(Variables):
             self.inside = self.inside[:-1]
         elif self.calls == CALLS + 1:
             spot = self.spot(self.functions[name])
-            self.findings.error("W610", spot, f"functions are called more than {CALLS} times", "write out what they do")
+            message = f"the script calls functions more than {CALLS} times"
+            self.findings.error("W610", spot, message, "write out the commands of the functions")
 
     def _work(self, each: Statement, words: list[Word]) -> None:
         readable = all(redirect.operator in _LOGS for redirect in each.redirects)
@@ -296,17 +305,17 @@ class _Interpreter(Variables):
                 return
             texts += parts
         if texts[0] == "mkdir" and "-p" not in texts:
-            texts.insert(1, "-p")  # the folder may be there: every pod makes it
+            texts.insert(1, "-p")  # every pod creates the directory, so it may exist
         self.before.append(" ".join(map(quote, texts)))
 
     # -- steps
 
     def _srun(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
-        """A step; with colons between, several that start together."""
+        """A step, or several that start together with colons between them."""
         spot = self.spot(each)
         if each.end == "||" and follows and base(follows.name) == "srun":
-            hint = "a step that fails ends the job; leave the second one out"
-            self.findings.error("W610", spot, "a step stands in for one that failed", hint)
+            hint = "remove the second step: a failed step ends the job"
+            self.findings.error("W610", spot, "a step runs only if another one fails", hint)
         for redirect in each.redirects:
             if redirect.operator in ("<", "<<", "<<<"):
                 self._reads_input(spot)
@@ -340,7 +349,7 @@ class _Interpreter(Variables):
         check_options((options,), self.findings)
         command = tuple(word for word, _ in words[at:])
         if not command:
-            self.findings.error("W601", spot, "srun has no command", "write the program after its options")
+            self.findings.error("W600", spot, "srun has no command", "add the program after the options")
             return
         if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
             if variables.file_of(each):
@@ -350,12 +359,12 @@ class _Interpreter(Variables):
             return
         for word, place in words[at:]:
             if MARK.search(word) and f"\0{RANK}:" in word:
-                message = "the batch shell replaces this variable, which is 0 in it, so every task gets a 0"
-                hint = "let the task replace it: srun bash -c '... $SLURM_PROCID'"
-                self.findings.warning("W618", place, message, hint)
+                message = "the batch shell expands this variable to 0, so every task gets 0"
+                hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
+                self.findings.warning("W616", place, message, hint)
             if f"\0{NODES}:" in word:
-                hint = "name single nodes, as in $(scontrol show hostnames | head -n 1)"
-                self.findings.error("W609", place, "the names of all nodes are not known before the job starts", hint)
+                hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
+                self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))

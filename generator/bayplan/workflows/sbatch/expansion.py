@@ -1,7 +1,7 @@
-"""Words -> texts, as far as they are known before the job starts.
+"""Evaluate words before the job starts.
 
-Some texts are known only by what they stand for: the name of a node, the number of the job. They are marks between two
-NUL characters, which no script holds, until the pods are known that they lead to.
+Some values exist only later: the name of a node, the job ID. Such a value is a mark between two NUL characters, which
+no script contains. `pods.py` replaces the marks when it knows the pods.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word, statements
 
-# Shell arithmetic over whole numbers: + - * / %, parentheses.
+# Shell arithmetic with integers: + - * / %, parentheses.
 
 _TOKEN = re.compile(r"\s*([0-9]{1,18}|[-+*/%()])")
 MOST = 10**18
 
 
 def value(text: str) -> int | None:
-    """What a sum gives. None where it is no sum of whole numbers, or one that no shell of 64 bits holds."""
+    """The value of an arithmetic expression. None: not an expression of integers, or too large for 64 bits."""
     tokens: list[str] = []
     at, text = 0, text.strip()
     while at < len(text) and len(tokens) < 200:
@@ -50,7 +50,7 @@ def _product(tokens: list[str]) -> tuple[int, list[str]]:
     while rest and rest[0] in "*/%":
         other, after = _atom(rest[1:])
         quotient = abs(number) // abs(other) if rest[0] != "*" else 0
-        quotient = quotient if (number < 0) == (other < 0) else -quotient  # shells cut towards zero
+        quotient = quotient if (number < 0) == (other < 0) else -quotient  # shells round towards zero
         number = {"*": number * other, "/": quotient, "%": number - quotient * other}[rest[0]]
         rest = after
     return number, rest
@@ -70,49 +70,47 @@ def _atom(tokens: list[str]) -> tuple[int, list[str]]:
 
 
 class Unknown(NamedTuple):
-    """What takes running the script, or its environment, to know."""
+    """A value that only the running script or its environment has."""
 
     why: str
     hint: str = ""
-    random: bool = False  # by chance: any value does
+    random: bool = False  # any value serves
 
 
 Value = str | Unknown
 List = tuple[str, ...]
 
 JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
-"""Marks: the job's number, the list of its nodes, the number of a task, the name of one node, when the job starts."""
+"""Marks: the job ID, the list of its nodes, the rank of a task, the name of one node, the start time."""
 
 MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
 
 RANDOM_VARIABLES = ("RANDOM", "SRANDOM")
-"""Variables that bash draws."""
+"""Variables with a random value in bash."""
 
 LOGIN_VARIABLES: Mapping[str, str] = {
-    "PWD": "the folder that the script is submitted from",
-    "SLURM_SUBMIT_DIR": "the folder that the script is submitted from",
-    "HOME": "the user's folder on Slurm's nodes",
-    "USER": "who submits the script",
+    "PWD": "the directory that the user submits the script from",
+    "SLURM_SUBMIT_DIR": "the directory that the user submits the script from",
+    "HOME": "the user's home directory on Slurm's nodes",
+    "USER": "the user who submits the script",
 }
-"""What the login node knows, and no script."""
+"""Variables that only the login node knows."""
 
-FOLDER_HINT = (
-    "name a folder that the nodes have, --set {0}=/FOLDER, or lay a volume of the cluster over it in `template`"
-)
+FOLDER_HINT = "set a directory of the nodes with --set {0}=/DIR; `template` can mount a volume of the cluster there"
 
 
 def mark(kind: str, text: str = "") -> str:
-    """A text that stands for what is not known yet."""
+    """The mark of a value that is known later."""
     return f"\0{kind}:{text}\0"
 
 
 class Scope(NamedTuple):
-    """The variables of a script at some place: texts, lists, and what is known not to be known."""
+    """The variables of a script at one place: strings, lists, and unknown values."""
 
     texts: Mapping[str, Value] = {}
     lists: Mapping[str, List] = {}
     sections: int = 1
-    output: Callable[[str, Scope], Value] | None = None  # what a substitution gives
+    output: Callable[[str, Scope], Value] | None = None  # evaluates a command substitution
 
     def text(self, name: str) -> Value:
         """The value of a variable."""
@@ -120,16 +118,17 @@ class Scope(NamedTuple):
             return self.texts[name]
         if name in self.lists:
             return self.lists[name][0] if self.lists[name] else ""
-        hint = f"give it a value with --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
+        hint = f"use --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
         if name in RANDOM_VARIABLES:
-            return Unknown(f"${name} is drawn by chance", hint, random=True)
+            return Unknown(f"cannot evaluate ${name}: its value is random", hint, random=True)
         if name in LOGIN_VARIABLES:
-            return Unknown(f"${name} is {LOGIN_VARIABLES[name]}", hint if name == "USER" else FOLDER_HINT.format(name))
+            why = f"cannot evaluate ${name}: it is {LOGIN_VARIABLES[name]}"
+            return Unknown(why, hint if name == "USER" else FOLDER_HINT.format(name))
         return Unknown(f"${name} has no value in the script", hint)
 
 
 def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
-    """The text of a word."""
+    """The value of a word."""
     texts: list[str] = []
     for piece in word.pieces if isinstance(word, Word) else word:
         value = _piece(piece, scope)
@@ -140,11 +139,11 @@ def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
 
 
 def split(word: Word, scope: Scope) -> list[str] | Unknown:
-    """The words that a word becomes: what variables hold is split at blanks where it is not quoted."""
+    """The words that a word expands to: values of unquoted variables are split at whitespace."""
     for piece in word.pieces:
         if piece.kind == shell.BRACE and (match := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
             entries = scope.lists.get(match[1])
-            return list(entries) if entries is not None else Unknown(f"${{{piece.text}}} has no value in the script")
+            return list(entries) if entries is not None else _no_list(match[1], piece.text, scope)
     if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)
         return value if isinstance(value, Unknown) else [value]
@@ -167,7 +166,7 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
 
 
 def split_all(words: Iterable[Word], split_one: Callable[[Word], list[str] | Unknown]) -> list[str] | Unknown:
-    """The words that several words become, or the first of them that is unknown."""
+    """The words that several words expand to, or the first unknown one."""
     texts: list[str] = []
     for word in words:
         parts = split_one(word)
@@ -175,6 +174,12 @@ def split_all(words: Iterable[Word], split_one: Callable[[Word], list[str] | Unk
             return parts
         texts += parts
     return texts
+
+
+def _no_list(name: str, shown: str, scope: Scope) -> Unknown:
+    """Why a list has no entries: bayplan could not evaluate it, or the script does not set it."""
+    cause = scope.texts.get(name)
+    return cause if isinstance(cause, Unknown) else Unknown(f"${{{shown}}} has no value in the script")
 
 
 def _piece(piece: Piece, scope: Scope) -> Value:
@@ -187,9 +192,10 @@ def _piece(piece: Piece, scope: Scope) -> Value:
     if piece.kind == shell.SUM:
         return _sum(piece.text, scope)
     if piece.kind == shell.COMMAND:
-        return scope.output(piece.text, scope) if scope.output else Unknown(f"$({piece.text}) takes running the script")
+        why = f"cannot evaluate $({piece.text}) without running the script"
+        return scope.output(piece.text, scope) if scope.output else Unknown(why)
     shown = {shell.PROCESS: f"<({piece.text})", shell.ARRAY: "a list"}[piece.kind]
-    return Unknown(f"{shown} takes running the script")
+    return Unknown(f"cannot evaluate {shown} without running the script")
 
 
 _BRACES = re.compile(
@@ -201,7 +207,7 @@ def _brace(inside: str, scope: Scope) -> Value:
     """`${NAME}`, `${NAME:-default}`, `${NAME[3]}`, `${#NAME[@]}`."""
     match = _BRACES.fullmatch(inside)
     if match is None:
-        return Unknown(f"${{{inside}}} takes running the script")
+        return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
     length, name, index, operator, rest = match.groups()
     content = _element(name, index, scope) if index is not None else scope.text(name)
     if length:
@@ -224,27 +230,27 @@ def _else(inside: str, scope: Scope) -> Value:
     try:
         return text(shell.inside(inside.strip("\"'")), scope)
     except UnreadableError:
-        return Unknown(f"{inside} cannot be read")
+        return Unknown(f"cannot parse {inside}")
 
 
 def _element(name: str, index: str, scope: Scope) -> Value:
     entries = scope.lists.get(name)
     if entries is None:
-        return scope.text(name) if index == "0" else Unknown(f"${{{name}[{index}]}} has no value in the script")
+        return scope.text(name) if index == "0" else _no_list(name, f"{name}[{index}]", scope)
     number = int(index) if re.fullmatch(r"-?[0-9]{1,6}", index) else None
     if number is None:
         total = _sum(index, scope)
         number = int(total) if isinstance(total, str) and re.fullmatch(r"-?[0-9]{1,6}", total) else None
     if number is None or not -len(entries) <= number < len(entries):
-        return Unknown(f"${{{name}[{index}]}} is no entry that the script makes")
+        return Unknown(f"the script sets no list entry ${{{name}[{index}]}}")
     return entries[number]
 
 
 def _cut(content: str, operator: str, rest: str, inside: str) -> Value:
-    """`${NAME%%.*}` and its like, for patterns of a fixed text and one star."""
+    """`${NAME%%.*}` and similar, for patterns of fixed characters and one star."""
     pattern = rest.replace("\\", "")
     if "\0" in content or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
-        return Unknown(f"${{{inside}}} takes running the script")
+        return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
     fixed = pattern.strip("*")
     if operator.startswith("%") and pattern.endswith("*") and not pattern.startswith("*"):
         cut = content.find(fixed) if operator == "%%" else content.rfind(fixed)
@@ -254,7 +260,7 @@ def _cut(content: str, operator: str, rest: str, inside: str) -> Value:
         return content[cut + len(fixed) :] if cut >= 0 else content
     if "*" not in pattern:
         return content.removesuffix(fixed) if operator.startswith("%") else content.removeprefix(fixed)
-    return Unknown(f"${{{inside}}} takes running the script")
+    return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
 
 
 _NAMES = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
@@ -274,28 +280,30 @@ def _sum(inside: str, scope: Scope) -> Value:
     if wrong:
         return wrong[0]
     number = value(written)
-    return Unknown(f"$(({inside.strip()})) takes running the script") if number is None else str(number)
+    why = f"cannot evaluate $(({inside.strip()})) without running the script"
+    return Unknown(why) if number is None else str(number)
 
 
-# The output of substitutions by which scripts look up nodes, such as `$(scontrol show hostnames | head -n 1)`.
+# The output of command substitutions that look up nodes, such as `$(scontrol show hostnames | head -n 1)`.
 
 ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
-"""Options of hostname that still give a name or an address of the node."""
+"""Options of hostname that still print a name or an address of the node."""
 
 COMMANDS_AS_VARIABLES = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
-"""Commands that print what a variable holds, or what does as well."""
+"""Commands that print the value of a variable, or an equivalent one."""
 
 NUMBER = re.compile(r"date (-u )?[\"']?\+[\"']?(%[CdGHIjmMNsSuVwyY]|[0-9])+[\"']?")
-"""A time that is written as a number, which programs may count with."""
+"""A time as a number, which programs may calculate with."""
 
 MOST_HOSTS = 65_536
 """Nodes of a job (Slurm, MAX_SLURM_NODES)."""
 
 
 def output(inside: str, scope: Scope) -> Value:
-    """What a substitution gives."""
+    """The output of a command substitution."""
     command = " ".join(inside.split())
-    unknown = Unknown(f"$({command[:60]}) takes running the script", "write what it gives into the script")
+    why = f"cannot evaluate $({command[:60]}) without running the script"
+    unknown = Unknown(why, "write its output into the script")
     if variable := COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if NUMBER.fullmatch(command) else ""):
         return scope.text(variable)
     try:
@@ -345,7 +353,7 @@ def hosts(listed: str, scope: Scope) -> list[str] | None:
 
 
 def _address_by_srun(words: list[str]) -> list[str] | None:
-    """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` asks a node for its address."""
+    """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` prints the address of a node."""
     place = mark(NODE, "0.0")
     at = 0
     while at < len(words) and words[at].startswith("-"):

@@ -1,4 +1,4 @@
-"""Steps -> gangs: those that run at the same time are one, those that follow each other wait for each other."""
+"""Steps -> gangs: simultaneous steps are one gang, and consecutive steps are gangs that wait for each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayplan.workflows.sbatch.steps import Part, parts, steps_of
 from bayplan.workflows.sbatch.variables import PORT
 
 MOST_FINDINGS = 1000
-"""Findings of one script that are listed."""
+"""The largest number of findings that bayplan lists for a script."""
 
 
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
@@ -46,8 +46,8 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
     return native.finish(native_data, origins, reported, Position().route)
 
 
-# Job arrays: `--array=0-7`. A script that reads its number in the array becomes a gang for each number, others copies
-# of one gang.
+# Job arrays: `--array=0-7`. A script that reads its array index becomes one gang for each index. Any other script
+# becomes copies of one gang.
 
 MOST = 256
 """Gangs or copies of one script."""
@@ -56,14 +56,14 @@ _PART = re.compile(r"([0-9]{1,7})(?:-([0-9]{1,7})(?::([0-9]{1,7}))?)?")
 
 
 class Array(NamedTuple):
-    """The numbers that the script is gone through with, or how many copies there are."""
+    """The array indices to translate the script with, or the number of copies."""
 
     each: tuple[int, ...] = ()
     copies: int = 1
 
 
 def indices(script: Script, findings: Findings) -> Array:
-    """What an array asks for. W602, W604, W624."""
+    """The array of a script. W600, W603, W604."""
     option = script.first.options.get("array")
     if option is None:
         return Array()
@@ -74,17 +74,17 @@ def indices(script: Script, findings: Findings) -> Array:
         first, last, step = (int(each or 0) for each in match.groups()) if match else (0, 0, 0)
         last, step = (last if match and match[2] else first), (step if match and match[3] else 1)
         if match is None or step < 1 or last < first:
-            message = f'--array: "{option.value}" is no list of numbers such as 0-7 or 1,3,5'
-            findings.error("W602", option.spot, message, "Slurm would refuse it too")
+            message = f'--array: "{option.value}" is not a list of numbers such as 0-7 or 1,3,5'
+            findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
             return Array()
         if len(numbers) + len(range(first, last + 1, step)) > MOST:
-            message = f"--array makes more than {MOST} gangs of one script"
-            findings.error("W624", option.spot, message, "cut the array into several scripts")
+            message = f"--array makes more than {MOST} gangs from one script"
+            findings.error("W603", option.spot, message, "split the array into several scripts")
             return Array()
         numbers |= set(range(first, last + 1, step))
     if percent:
-        message = f"--array: that at most {at_a_time} run at a time is lost"
-        findings.warning("W604", option.spot, message, "limit the queue")
+        message = f"bayplan drops the limit of {at_a_time} concurrent jobs in --array"
+        findings.warning("W604", option.spot, message, "limit the queue instead")
     return Array(each=tuple(sorted(numbers))) if "SLURM_ARRAY" in script.body else Array(copies=len(numbers))
 
 
@@ -92,7 +92,7 @@ MASTER = mark(NODE, "0.0")
 
 
 def document(script: Script, findings: Findings) -> Translated | None:
-    """The gangs of a script; None where nothing can be said of its body."""
+    """The gangs of a script; None if bayplan cannot read its body."""
     array = indices(script, findings)
     gangs: list[dict[str, Any]] = []
     places: dict[Route, Position] = {}
@@ -108,8 +108,8 @@ def document(script: Script, findings: Findings) -> Translated | None:
             places |= {(len(gangs), *route): spot for route, spot in gang.places.items()}
             gangs.append(gang.data)
         if len(batches) > 1 and not number:
-            message = f"{len(batches)} steps follow each other, and become gangs that wait for each other"
-            hint = "each finds its nodes anew, and starts only if the one before has ended well"
+            message = f"{len(batches)} consecutive steps become gangs with their own nodes, which wait for each other"
+            hint = "do not rely on files that an earlier step leaves on its nodes"
             findings.info("W628", batches[1][0].spot, message, hint)
     return Translated(gangs, places)
 
@@ -158,15 +158,17 @@ def _gang(
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(members):
         data["lead"] = members[script.remarks.lead].names[0][0]
-    for what in (*(("number of the job",) if texts.job else ()), *(("time of the start",) if texts.time else ())):
-        message = f'the {what} is "{script.name}" here, in every run'
-        findings.warning("W616", batch[0].spot, message, "let the command add the time where runs must differ")
+    for what in (*(("job ID",) if texts.job else ()), *(("start time",) if texts.time else ())):
+        message = f'the {what} becomes "{script.name}", which is the same in every run'
+        findings.warning("W616", batch[0].spot, message, "let the command add the time if runs must differ")
     return Translated(data, places)
 
 
 def _implicit_placement(script: Script, members: Sequence[Part]) -> dict[str, Any]:
-    """The placement that a script of bayplan's implies without an option. Exclusive nodes with amounts of memory are
-    those of a ComputeDomain, which requires a level inside which NVLink works."""
+    """The placement that a script written by bayplan implies without an option.
+
+    Exclusive nodes with an amount of memory belong to a ComputeDomain. It requires a level within which NVLink works.
+    """
     part = members[0]
     pool = pool_of(script.topology, part.pool, part.shape.kind, part.shape.gpus)
     level = next((each.name for each in pool.levels if each.nvlink), "") if pool else ""
@@ -176,15 +178,15 @@ def _implicit_placement(script: Script, members: Sequence[Part]) -> dict[str, An
 
 
 class Ranks(NamedTuple):
-    """How the tasks of a part are counted."""
+    """How the tasks of a part get their ranks."""
 
-    single: bool  # nothing else runs beside it
+    single: bool  # no other step runs at the same time
     ranked: bool
     tasks: int  # of the whole step
 
 
 def _shared_ranks(script: Script, members: Sequence[Part], findings: Findings) -> int:
-    """The tasks of the one step that all parts are, which Slurm counts through; else 0. W623: a count that is lost.
+    """The number of tasks that share ranks, if all parts belong to one step; otherwise 0. W623: shared ranks are lost.
 
     Source: Slurm 25.11, heterogeneous jobs: the components of a step share its ranks."""
     lines = [part.step.spot for part in members]
@@ -194,13 +196,15 @@ def _shared_ranks(script: Script, members: Sequence[Part], findings: Findings) -
     any_gpus = any(part.shape.gpus for part in members)
     if len(set(lines)) > 1:
         message = (
-            "the parts of this step share one count of ranks in Slurm; here each counts its own, as other steps run"
+            "in Slurm the parts of this step share one sequence of ranks; beside other steps each part has its own"
         )
-        findings.warning("W623", shared, message, "start it with `wait` before the others, or as a job of its own")
+        findings.warning(
+            "W623", shared, message, "end it with `wait` before the others start, or make it a separate job"
+        )
         return 0
     if any_gpus and not all(part.shape.gpus for part in members):
-        message = "the parts of this step share one count of ranks in Slurm; here those without GPUs are not counted"
-        findings.warning("W623", shared, message, "where a program counts all tasks, give none or all of them GPUs")
+        message = "in Slurm the parts of this step share one sequence of ranks; here the parts without GPUs have none"
+        findings.warning("W623", shared, message, "if the program counts all tasks, give GPUs to all parts or to none")
     return sum(part.shape.tasks for part in members if part.shape.gpus or not any_gpus)
 
 
@@ -212,12 +216,12 @@ def _rendezvous(script: Script, members: Sequence[Part], shared_ranks: bool) -> 
 
 
 def _limits(script: Script, findings: Findings) -> dict[str, Any]:
-    """How long a gang may run, and how often."""
+    """The time limit and the restarts of a gang."""
     option = script.first.options.get("time")
     limit = seconds(option.value) if option else 0
     if option and limit is None:
         message = f'--time: "{option.value}" is not a time such as 30, 1:30:00 or 2-12'
-        findings.error("W602", option.spot, message, "Slurm would refuse it too")
+        findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
     restarts = script.remarks.restarts if script.remarks else 0
     return non_empty(activeDeadlineSeconds=limit, maxRestarts=restarts)
 
@@ -225,14 +229,14 @@ def _limits(script: Script, findings: Findings) -> dict[str, Any]:
 def _pod_sets(
     script: Script, part: Part, ranks: Ranks, texts: MarkResolver, findings: Findings
 ) -> list[dict[str, Any]]:
-    """The podSets of a part: one, or those that share a section of a script of ours."""
+    """The podSets of a part: one, or several that share a section of a script written by bayplan."""
     step, shape = part.step, part.shape
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
     if shape.per_node > 1 and shape.gpus and not part.branches:
         message = (
-            f"the {shape.per_node} tasks of a node become as many pods, which reach each other by the network alone"
+            f"the {shape.per_node} tasks of each node become separate pods, which communicate only over the network"
         )
-        findings.warning("W617", step.spot, message, "let one task use all GPUs of its node, as torchrun does")
+        findings.warning("W617", step.spot, message, "use one task for all GPUs of a node, as torchrun does")
     common = {
         **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
@@ -271,46 +275,46 @@ def _branch(
 
 
 def _env(step: Step, single: bool, texts: MarkResolver, findings: Findings) -> dict[str, str]:
-    """What the script exports, but for what bayplan sets by itself. W618."""
+    """The variables that the script exports, without those that bayplan sets itself. W616."""
     rendezvous = (("MASTER_ADDR", MASTER), ("MASTER_PORT", PORT)) if single else ()
     env = {}
     for name, value in step.env.items():
         if f"\0{RANK}:" in value:
-            message = f"the batch shell sets {name} to 0 for every task; here each has the rank that bayplan gives it"
+            message = f"in Slurm the batch shell sets {name} to 0 for every task; here each task gets its own rank"
             hint = "set it in the task: srun bash -c 'export ...; ...'"
-            findings.warning("W618", step.spot, message, hint)
+            findings.warning("W616", step.spot, message, hint)
         elif (name, value) not in rendezvous:
             env[name] = texts.plain(value)
     return env
 
 
 def _whole_node(part: Part, pool: Pool | None, findings: Findings) -> bool:
-    """Whether a pod gets its node for itself. W604: where several pods share it, none does."""
+    """Whether a pod gets a whole node. W604: several pods share it."""
     shape = part.shape
     fills = pool is not None and 0 < pool.node.accelerators == shape.gpus * shape.per_node
     if shape.all_memory and not shape.exclusive:
-        message = "--mem=0 is all the memory of a node, and only whole nodes have that here"
+        message = "bayplan drops --mem=0: without --exclusive a pod cannot get all memory of a node"
         findings.warning("W604", part.step.spot, message, "add --exclusive, or write the amount")
     if not shape.exclusive:
         return False
     if shape.per_node == 1:
         return not fills or shape.all_memory or not shape.memory
     if not fills:
-        message = f"--exclusive is lost: {shape.per_node} pods share a node, and others may come to it"
-        hint = "let one task use the whole node, as torchrun does"
+        message = f"bayplan drops --exclusive: {shape.per_node} pods share a node, and other pods may join them"
+        hint = "use one task for the whole node, as torchrun does"
         findings.warning("W604", part.step.spot, message, hint)
     return False
 
 
 def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool, findings: Findings) -> dict[str, Any]:
-    """The podSets of a part with their placement, below segments where it is cut."""
+    """The podSets of a part with their placement, in groups for its segments if it has any."""
     shape, options = part.shape, part.options
     pool = pool_of(script.topology, part.pool, shape.kind, shape.gpus)
     names = levels(pool, part.segment or shape.nodes, shape.nodes)
     name = part.names[0][0]
     if part.segment and not single and not part.branches:
-        message = "segments are cut for the one step of a job, and here several run side by side"
-        findings.error("W620", options["segment"].spot, message, "make the steps jobs of their own")
+        message = "--segment works for a single step, but several steps run at the same time"
+        findings.error("W608", options["segment"].spot, message, "make the steps separate jobs")
     if part.segmented:
         _report_assumed_level(names, options["segment"], findings)
     if part.segment:
@@ -331,31 +335,33 @@ def _group(script: Script, part: Part, sets: list[dict[str, Any]], single: bool,
 
 
 def _report_implicit_segment(script: Script, part: Part, pool: Pool | None, findings: Findings) -> None:
-    """W629: Slurm's block topology keeps together what fits a block, asked or not."""
+    """W629: Slurm's block topology keeps a job that fits within one block, with or without an option."""
     nodes, slurm = part.shape.nodes, (script.topology.schedulers.get("slurm", {}) if script.topology else {})
     blocks = pool is not None and pool.levels and pool.levels[-1].nvlink and slurm.get("plugin", "block") == "block"
     if blocks and pool and 1 < nodes <= sizes(pool)[-1]:
-        message = f"where Slurm plans in blocks it keeps these {nodes} nodes in one, and here nothing asks for it"
+        message = (
+            f"Slurm's block topology keeps these {nodes} nodes in one block; other schedulers do not without --segment"
+        )
         findings.info("W629", part.step.spot, message, f"add --segment={nodes}")
 
 
 def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings: Findings) -> dict[str, Any] | None:
-    """`--switches=2`: as many groups, each better under one leaf switch."""
+    """`--switches=2`: two groups, each preferably under one leaf switch."""
     option = part.options.get("switches")
     if option is None:
         return None
     switches = count(option.value.partition("@")[0])
     if switches is None:
         message = f'--switches: "{option.value}" is not a number of switches, with or without @time'
-        findings.error("W602", option.spot, message, "Slurm would refuse it too")
+        findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
         return None
     _report_assumed_level(names, option, findings)
     placement = {"placement": {"preferred": names.leaf}}
     if switches == 1:
         return {"name": part.names[0][0], **placement, "podSets": sets}
     if part.shape.nodes % switches or part.branches:
-        message = f"--switches={switches} is lost: {part.shape.nodes} nodes are not cut evenly to {switches} switches"
-        findings.warning("W604", option.spot, message, "use a number that divides the nodes")
+        message = f"bayplan drops --switches={switches}: it does not divide {part.shape.nodes} nodes evenly"
+        findings.warning("W604", option.spot, message, "use a divisor of the number of nodes")
         return None
     share = [{**each, "replicas": each["replicas"] // switches} for each in sets]
     inner = {"name": "switch", "replicas": switches, **placement, "podSets": share}
@@ -364,12 +370,12 @@ def _on_switches(part: Part, sets: list[dict[str, Any]], names: Levels, findings
 
 def _report_assumed_level(names: Levels, option: UsedOption, findings: Findings) -> None:
     if names.assumed:
-        message = f'no topology says which level a block or a leaf switch is; it is called "{names.segment}" here'
-        findings.info("W619", option.spot, message, "give the topology with -t")
+        message = f'without a topology bayplan assumes the level "{names.segment}" for blocks and leaf switches'
+        findings.info("W619", option.spot, message, "pass the topology with -t")
 
 
 def _backends(script: Script, findings: Findings) -> dict[str, Any]:
-    """What is kept for Slurm alone."""
+    """The options that only Slurm applies."""
     options = script.first.options
     kept: dict[str, Any] = {
         name: option.value
@@ -383,19 +389,19 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
         kept["switchesTimeout"] = options["switches"].value.partition("@")[2]
     if "requeue" in options and not (script.remarks and script.remarks.restarts):
         kept["requeue"] = True
-        message = "--requeue: Slurm starts the job again when a node fails; here a gang that fails is done"
+        message = "only Slurm applies --requeue: elsewhere a failed gang does not restart"
         hint = "import the script, and set `maxRestarts` of the gang"
         findings.warning("W604", options["requeue"].spot, message, hint)
     return non_empty(slurm=kept)
 
 
 def _hosts(members: Sequence[Part], flat: bool, texts: MarkResolver, findings: Findings) -> Iterator[tuple[str, str]]:
-    """Texts that stand for nodes -> the first pod of each. W623: no pod runs on it."""
+    """Placeholder of a node -> the first pod on it. W623: no pod runs on it."""
     for which in sorted(texts.used - set(texts.names.nodes)):
         section, _, number = which.partition(".")
         host = next((host for part in members if (host := part.host(int(section), int(number), flat))), "")
         if host:
             yield f"@node-{which.replace('.', '-')}@", host
         else:
-            message = f"a step asks for node {number} of the job, on which none of the steps beside it runs"
-            findings.error("W623", members[0].step.spot, message, "name a node that runs one of these steps")
+            message = f"a step uses the address of node {number}, but no step of its gang runs on that node"
+            findings.error("W623", members[0].step.spot, message, "use a node that runs one of these steps")

@@ -1,10 +1,10 @@
-"""Every option of sbatch and srun (Slurm 25.11, `man sbatch`, `man srun`) and of pyxis 0.20, and what becomes of it.
+"""Every option of sbatch and srun (Slurm 25.11, `man sbatch`, `man srun`) and of pyxis 0.20, and its translation.
 
-READ      carried into the workflow
-KEPT      kept in the gang's `backends: {slurm: ...}`; other schedulers have nothing for it
-NOTHING   it is about Slurm's own ways or about what is printed: nothing is lost without it
-LOST      nothing carries it, and the job runs all the same: a warning
-REFUSED   without it the job would be another one: an error
+READ      part of the workflow.
+KEPT      in the gang's `backends: {slurm: ...}`; other schedulers have no equivalent.
+NOTHING   about Slurm's internals or output: the job is the same without it.
+LOST      no equivalent, but the job still runs: a warning.
+REFUSED   without it the job would be a different one: an error.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from bayplan.core.values import NamedTuple
 
 READ, KEPT, NOTHING, LOST, REFUSED = "read", "kept", "nothing", "lost", "refused"
 VALUE, FLAG, MAYBE = "value", "flag", "maybe"
-"""Whether a value follows: always, never, or only after an equals sign."""
+"""Whether the option has a value: always, never, or only after an equals sign."""
 
 
 class Option(NamedTuple):
-    """One option. `short` is its letter; `why` and `hint` tell what a warning or an error says."""
+    """One option. `short` is its letter; `why` and `hint` are parts of its warning or error."""
 
     name: str
     short: str
@@ -33,7 +33,7 @@ class Option(NamedTuple):
 
 
 def _table(command: str) -> dict[str, Option]:
-    """The options of a command, from `options.csv` beside this file: those of its own follow those that both have."""
+    """The options of a command, from `options.csv`: first those of both commands, then its own."""
     rows = csv.reader(table("workflows", "sbatch", "options.csv").splitlines())
     return {own[0]: Option(*own) for of, *own in rows if of in ("both", command)}
 
@@ -43,7 +43,7 @@ STEPS: Mapping[str, Option] = _table("srun")
 
 
 ALIASES: Mapping[str, str] = {"workdir": "chdir", "share": "oversubscribe", "jobname": "job-name"}
-"""What older versions called them."""
+"""Names in older versions."""
 
 
 # Places in a script, and findings.
@@ -64,23 +64,23 @@ class Position(NamedTuple):
 
 
 class Findings:
-    """What was found so far, each once."""
+    """The diagnostics so far, each once."""
 
     def __init__(self) -> None:
         self.diagnostics: dict[Diagnostic, None] = {}
 
     def error(self, code: str, spot: Position, message: str, hint: str = "") -> None:
-        """Something that cannot be carried, and must be."""
+        """A part that bayplan must translate and cannot."""
         self.diagnostics[error(code, spot.route, message, hint=hint)] = None
 
     def warning(self, code: str, spot: Position, message: str, hint: str = "") -> None:
-        """Something that is lost."""
+        """A part that bayplan drops."""
         self.diagnostics[warning(code, spot.route, message, hint=hint)] = None
 
     def info(self, code: str, spot: Position, message: str, hint: str = "") -> None:
-        """Something worth knowing."""
+        """A part that differs from Slurm."""
         self.diagnostics[info(code, spot.route, message, hint=hint)] = None
 
     def all(self) -> tuple[Diagnostic, ...]:
-        """In the order found."""
+        """All diagnostics in order."""
         return tuple(self.diagnostics)

@@ -16,16 +16,16 @@ from bayplan.workflows.sbatch.shape import Options, Shape, UsedOption
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
 from bayplan.workflows.sbatch.variables import base, launches, script
 
-# Images and mounts in pyxis' syntax (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
+# Images and mounts in the syntax of pyxis (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
 
 _REFERENCE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:@-]*")
 
 
 class Image(NamedTuple):
-    """An image that a kubelet can pull; else why there is none."""
+    """An image that a kubelet can pull, or the reason why it cannot."""
 
     name: str
-    user: str = ""  # enroot's credentials are looked up by it
+    user: str = ""  # enroot selects credentials by it
     why: str = ""
 
 
@@ -33,19 +33,19 @@ def image(text: str) -> Image:
     """`docker://USER@REGISTRY#IMAGE:TAG`, where all but the image may be left out."""
     scheme, colon, rest = text.partition("://")
     if colon and scheme not in ("docker",):
-        return Image("", why=f"{scheme}:// is an image that a node has already")
+        return Image("", why=f"{scheme}:// refers to an image that is stored on a node")
     rest = rest if colon else text
     if not colon and (rest.startswith(("/", "./", "../", "~")) or rest.endswith((".sqsh", ".sqfs", ".squashfs"))):
-        return Image("", why="a squashfs file is an image of enroot alone")
+        return Image("", why="only enroot reads squashfs files")
     user, at, name = rest.partition("@")
     if not at or name.startswith("sha256:") or "/" in user or "#" in user or ":" in user:
         user, name = "", rest
     name = name.replace("#", "/", 1)
-    return Image(name, user) if _REFERENCE.fullmatch(name) else Image("", why="it is no name of an image")
+    return Image(name, user) if _REFERENCE.fullmatch(name) else Image("", why="it is not a valid image name")
 
 
 class Mount(NamedTuple):
-    """A folder or file of the node, and where the container has it."""
+    """A directory or file of the node, and its path in the container."""
 
     source: str
     target: str
@@ -53,7 +53,7 @@ class Mount(NamedTuple):
 
 
 def mounts(text: str) -> tuple[Mount, ...] | None:
-    """`/data:/data:ro,/scratch`. None where it is no such list."""
+    """`/data:/data:ro,/scratch`. None: not a list of mounts."""
     result = []
     for part in text.split(","):
         source, *rest = part.split(":")
@@ -65,14 +65,14 @@ def mounts(text: str) -> tuple[Mount, ...] | None:
     return tuple(result)
 
 
-# Scripts that bayplan wrote itself (`backends/slurm/tasks.py`) are read back into the same podSets.
+# Scripts that bayplan wrote itself (`backends/slurm/tasks.py`) become the same podSets again.
 #
-# A task's text exports the rendezvous, then the podSet's env, and becomes its command; where podSets share a section,
-# it looks at its number first.
+# The shell code of a task exports the rendezvous and the podSet's env, and then executes its command. If podSets share
+# a section, it checks its number first.
 
 LABELS = re.compile(r"bayplan\.dev/workflow=([^,]+),bayplan\.dev/gang=([^,]+)")
 HOST = "HOST_"
-"""How the variables begin that stand for other pods (`kube/kinds/sbatch.py`)."""
+"""The prefix of variables for other pods (`kube/kinds/sbatch.py`)."""
 
 TORCH = ("MASTER_ADDR", "MASTER_PORT", "NNODES", "NODE_RANK")
 ALWAYS = ("GROUP_INDEX", "GROUP_COUNT", "GROUP_SIZE", "JOB_COMPLETION_INDEX")
@@ -85,7 +85,7 @@ _LED = re.compile(r'case " ([0-9 ]+) " in')
 
 
 class PodSetBranch(NamedTuple):
-    """One podSet of a section: how many of a period's tasks are its own, and what they run."""
+    """One podSet of a section: its number of tasks in a period, and their command."""
 
     name: str
     pods: int
@@ -95,7 +95,7 @@ class PodSetBranch(NamedTuple):
 
 
 class ScriptComments(NamedTuple):
-    """What the comments and the shell around the steps say of the workflow."""
+    """Properties of the workflow in the comments and the shell code around the steps."""
 
     pods: tuple[tuple[tuple[str, int], ...], ...] = ()  # of each step: podSets with their pods
     pools: Mapping[int, str] = {}
@@ -104,7 +104,7 @@ class ScriptComments(NamedTuple):
 
 
 def remarks(comments: str, text: str) -> ScriptComments:
-    """Of the comments below the directives, and of the body."""
+    """The properties in the comments below the directives and in the body."""
     pods: list[tuple[tuple[str, int], ...]] = []
     pools = {}
     for match in _SECTION.finditer(comments):
@@ -116,7 +116,7 @@ def remarks(comments: str, text: str) -> ScriptComments:
 
 
 def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranch, ...] | None:
-    """The podSets of a task's text. None where it is not of the form that bayplan writes."""
+    """The podSets of a task's shell code. None: not in the form that bayplan writes."""
     try:
         blocks = statements(text)
     except UnreadableError:
@@ -156,7 +156,7 @@ def _branch(part: list[Statement], name: str, count: int) -> PodSetBranch:
 
 
 def kubernetes_text(word: Word) -> str:
-    """A word in which variables are Kubernetes' `$(NAME)` and all else stands for itself."""
+    """A word with variables as `$(NAME)` of Kubernetes, and the rest escaped."""
     variables = (shell.VARIABLE, shell.BRACE)
     return "".join(
         escaped(piece.text) if piece.kind == shell.TEXT else f"$({piece.text})" if piece.kind in variables else ""
@@ -165,7 +165,7 @@ def kubernetes_text(word: Word) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that Kubernetes leaves as it is in commands, arguments and variables: `$(` and `$$` are its own."""
+    """The string with `$(` and `$$` escaped, which Kubernetes expands in commands, arguments and variables."""
     return re.sub(r"\$(?=[$(]|\Z)", "$$", text) if "$" in text else text
 
 
@@ -182,23 +182,23 @@ TASK = {
     "SLURM_NTASKS_PER_NODE": "1",
     "SLURM_TASKS_PER_NODE": "1",
 }
-"""Variables of Slurm that a task may ask for, in the words of a pod: each pod is a node with one task."""
+"""Slurm variables of a task, as variables of a pod: each pod is a node with one task."""
 
 COMMON_TASK_VARIABLES = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
-"""What programs look for that have no launcher of their own."""
+"""Variables that programs without a launcher read."""
 
 _SLURM_VARIABLES = re.compile(r"\bSLURM_\w+|\bSLURMD_NODENAME\b")
 
 
 class Names(NamedTuple):
-    """What marks become: the workflow's name, and for a node the text that stands for a pod's address."""
+    """The values of marks: the workflow's name, and for each node the placeholder of a pod's address."""
 
     workflow: str
     nodes: Mapping[str, str] = {}  # "0.3" -> $(MASTER_ADDR) or @node-3@
 
 
 class MarkResolver:
-    """Marks in texts -> what stands for them; notes which were used."""
+    """Replaces marks in strings, and records which ones it replaced."""
 
     def __init__(self, names: Names) -> None:
         self.names = names
@@ -206,7 +206,7 @@ class MarkResolver:
         self.job = self.time = False
 
     def plain(self, text: str) -> str:
-        """The text with Kubernetes' own words escaped."""
+        """The string with marks replaced and the syntax of Kubernetes escaped."""
         parts, end = [], 0
         for match in MARK.finditer(text):
             parts += [escaped(text[end : match.start()]), self._mark_text(match[1], match[2])]
@@ -225,9 +225,9 @@ class MarkResolver:
 
 
 def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[str]:
-    """The command of every pod, behind the lines of shell that it needs. W616, W623: variables that nobody sets.
+    """The command of every pod, after the shell lines that it needs. W616, W623: variables without a value.
 
-    `ranked`: each pod finds its number among the `tasks` of the step.
+    `ranked`: each pod gets its rank among the `tasks` of the step.
     """
     words = list(step.command)
     at = script(step.command)
@@ -235,17 +235,17 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     used = tuple(name for name in named if name in TASK and name not in step.env)
     for name in named:
         if name not in TASK and name not in step.env:
-            hint = f"give it a value in the script: export {name}=VALUE"
-            findings.warning("W616", step.spot, f"the task asks for ${name}, which only Slurm sets", hint)
+            hint = f"set it in the script: export {name}=VALUE"
+            findings.warning("W616", step.spot, f"the task reads ${name}, which only Slurm sets", hint)
     if used and not ranked:
-        message = f"the task asks for ${used[0]}, and only pods with GPUs have ranks where some of the gang have GPUs"
-        findings.error("W623", step.spot, message, "make the steps jobs of their own")
+        message = f"the task reads ${used[0]}, but only the pods with GPUs of this gang have ranks"
+        findings.error("W623", step.spot, message, "make the steps separate jobs")
         return words
     if at is None and not launches(step.command) and tasks > 1 and ranked:
         used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
-        message = f"nothing tells the {tasks} tasks apart: they have no GPUs, and others of the gang have"
-        hint = "where tasks ask for their number, make the steps jobs of their own"
+        message = f"the {tasks} tasks without GPUs have no ranks: only the pods with GPUs of this gang have ranks"
+        hint = "if these tasks read their rank, make the steps separate jobs"
         findings.warning("W616", step.spot, message, hint)
     lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in used)] if used else [])]
     if not lines:
@@ -257,21 +257,21 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
 
 
 def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
-    """Image and template of a step. W602, W615, W622."""
+    """Image and template of a step. W600, W615, W622."""
     name = fallback
     if option := options.get("container-image"):
         parsed = image(option.value)
         if parsed.why and not fallback:
-            hint = "push it to a registry, and name it with --set image=IMAGE"
-            findings.error("W615", option.spot, f'no kubelet can pull "{option.value}": {parsed.why}', hint)
+            hint = "push it to a registry, and set it with --set image=IMAGE"
+            findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
-            hint = "name a Secret in `imagePullSecrets` of `template`"
-            message = f'the registry\'s user "{parsed.user}" is lost: kubelets pull with Secrets'
+            hint = "set a Secret in `imagePullSecrets` of `template`"
+            message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
             findings.warning("W604", option.spot, message, hint)
         name = fallback or parsed.name
     elif not fallback:
-        hint = "write --container-image=IMAGE on the srun line, or name one with --set image=IMAGE"
-        findings.error("W615", where, "the tasks have no image: they use what is installed on Slurm's nodes", hint)
+        hint = "add --container-image=IMAGE to the srun line, or use --set image=IMAGE"
+        findings.error("W615", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
     main = dict(_template(options, findings))
     image_field = {"image": name} if name or "container-image" in options else {}
     if not main:
@@ -293,8 +293,8 @@ def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]
 def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]:
     host_paths = mounts(option.value)
     if host_paths is None:
-        message = f'--container-mounts: "{option.value}" is no list of absolute paths such as /data:/data:ro'
-        findings.error("W602", option.spot, message, "write absolute paths without `..`")
+        message = f'--container-mounts: "{option.value}" is not a list of absolute paths such as /data:/data:ro'
+        findings.error("W600", option.spot, message, "write absolute paths without `..`")
         return
     named = [(f"host-{number}", each) for number, each in enumerate(host_paths)]
     read_only = {"readOnly": True}
@@ -302,8 +302,8 @@ def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]
     yield "volumeMounts", mounted
     yield "volumes", [{"name": name, "hostPath": {"path": each.source}} for name, each in named]
     folders = ", ".join(dict.fromkeys(each.source for each in host_paths))
-    message = f"{folders}: pods mount them from their nodes (hostPath), which must have them"
-    hint = "lay a PersistentVolumeClaim over the volume in `template`, where the data are not on the nodes"
+    message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
+    hint = "if the data is not on the nodes, replace the volume with a PersistentVolumeClaim in `template`"
     findings.warning("W622", option.spot, message, hint)
 
 
@@ -319,14 +319,14 @@ def amounts(shape: Shape, whole: bool) -> dict[str, Any]:
 
 
 def label(text: str, fallback: str) -> str:
-    """A DNS label of a name: lower case, dashes for all else, a letter first, at most 40 characters."""
+    """A DNS label from a name: lowercase letters, digits and hyphens, a letter first, at most 40 characters."""
     result = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
     result = f"{fallback}-{result}" if result[:1].isdigit() else result
     return result[:40].strip("-") or fallback
 
 
 def step_name(step: Step) -> str:
-    """What a step is called: its job name, else its program."""
+    """The name of a step: its job name, or its program."""
     if option := step.options.get("job-name"):
         return label(option.value, "step")
     name = base(step.command[0])

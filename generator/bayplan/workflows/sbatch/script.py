@@ -1,4 +1,4 @@
-"""A script as a whole: its sections, the variables that its body starts with, and what holds for all of the job."""
+"""A script as a whole: its sections, the initial variables of its body, and the properties of the whole job."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from bayplan.workflows.sbatch.shape import Shape, UsedOption, parse, report_opti
 
 # Segments and switches of Slurm -> levels of the topology.
 #
-# A segment of at most one base block stays in one block (Slurm 25.11, `eval_nodes_block.c`), and blocks are the finest
-# domains; a longer one stays in the smallest level that holds it. --consolidate-segments keeps all of them in the next
-# level that holds the job. Without a topology the levels have the names that bayplan's reading of Slurm files gives.
+# A segment of at most one base block stays in one block (Slurm 25.11, `eval_nodes_block.c`). Blocks are the smallest
+# domains. A larger segment stays in the smallest level that can hold it. --consolidate-segments keeps all segments in
+# the next level that can hold the job. Without a topology the levels have the names that `bayplan topology` uses for
+# Slurm files.
 
 BLOCK, TOGETHER = "block", "aggregated-block"
 
 
 class Levels(NamedTuple):
-    """The names of levels for a segment, for all of a job, and for a leaf switch. `assumed`: no topology said them."""
+    """The names of levels for a segment, for a whole job, and for a leaf switch. `assumed`: not from a topology."""
 
     segment: str = BLOCK
     job: str = TOGETHER
@@ -36,7 +37,7 @@ class Levels(NamedTuple):
 
 
 def pool_of(topology: ClusterTopology | None, name: str, kind: str, gpus: int) -> Pool | None:
-    """The pool that a section is likely to run in: the named one, else the only one that could hold it."""
+    """The pool that a section runs in: the named one, or the only one that can hold it."""
     if topology is None:
         return None
     if name:
@@ -48,7 +49,7 @@ def pool_of(topology: ClusterTopology | None, name: str, kind: str, gpus: int) -
 
 
 def partition_pool(topology: ClusterTopology | None, partition: str) -> str:
-    """The pool that a partition of Slurm stands for, where the topology says so."""
+    """The pool of a Slurm partition, if the topology has one."""
     own = topology.schedulers.get("slurm", {}).get("pools", {}) if topology else {}
     pools = [name for name, settings in own.items() if settings.get("partition") == partition]
     if not pools and topology and topology.pool(partition) and partition not in (topology.queues or ()):
@@ -57,7 +58,7 @@ def partition_pool(topology: ClusterTopology | None, partition: str) -> str:
 
 
 def levels(pool: Pool | None, segment: int, nodes: int) -> Levels:
-    """The levels for segments of so many nodes in a job of so many."""
+    """The levels for segments of `segment` nodes in a job of `nodes` nodes."""
     if pool is None or not pool.levels:
         return Levels()
     largest = sizes(pool)
@@ -68,7 +69,7 @@ def levels(pool: Pool | None, segment: int, nodes: int) -> Levels:
 
 
 def sizes(pool: Pool) -> list[int]:
-    """For each level, coarse to fine: the nodes that its largest domain may give."""
+    """For each level, coarse to fine: the nodes that its largest domain can provide."""
     plan = pool.levels[-1].plan
     largest = []
     for depth in range(len(pool.levels)):
@@ -81,11 +82,11 @@ def sizes(pool: Pool) -> list[int]:
 
 SEPARATORS = ("hetjob", "packjob")
 IMAGE = "image"
-"""The variable of --set that is no variable of the script."""
+"""The name in --set that is not a variable of the script."""
 
 
 class Section(NamedTuple):
-    """Directives between two `#SBATCH hetjob` lines, and what they ask for."""
+    """Directives between two `#SBATCH hetjob` lines, and the tasks that they request."""
 
     options: Mapping[str, UsedOption]
     shape: Shape
@@ -94,7 +95,7 @@ class Section(NamedTuple):
 
 
 class Script(NamedTuple):
-    """What is known of a script before its body is gone through."""
+    """A script without the translation of its body."""
 
     name: str
     sections: tuple[Section, ...]
@@ -109,12 +110,12 @@ class Script(NamedTuple):
 
     @property
     def first(self) -> Section:
-        """What holds for the whole job stands here."""
+        """The first section, which has the options of the whole job."""
         return self.sections[0]
 
 
 def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: Findings) -> Script | None:
-    """The script, its directives judged."""
+    """The script, with its directives checked."""
     lines = _sections(data["directives"], findings)
     report_options([options for options, _ in lines], findings)
     check_options([options for options, _ in lines], findings)
@@ -127,8 +128,8 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
     labels = pods.LABELS.fullmatch(options["comment"].value) if "comment" in options else None
     name = label(job_name, "job")
     if "job-name" in options and name != job_name:
-        message = f'the job "{shorten(job_name)}" is called "{name}" here'
-        hint = "names of objects are lower case letters, digits, dashes"
+        message = f'the job "{shorten(job_name)}" gets the name "{name}"'
+        hint = "use at most 40 lowercase letters, digits and hyphens"
         findings.info("W627", options["job-name"].spot, message, hint)
     body = data["body"]
     return Script(
@@ -157,26 +158,26 @@ def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str,
         options, at = parse(words, DIRECTIVES, findings)
         if at < len(words):
             word, spot = words[at]
-            hint = "options begin with a dash; a value with blanks needs quotes"
-            findings.error("W600", spot, f'"{shorten(word)}" is no option', hint)
+            hint = "begin options with a dash, and put values with spaces in quotes"
+            findings.error("W600", spot, f'"{shorten(word)}" is not an option', hint)
         sections[-1][0].update(options)
     return sections
 
 
 def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
-    """The queue that a partition is; none where it stands for a pool. W604: one of several partitions."""
+    """The queue of a partition; none if the partition is a pool. W604: several partitions."""
     option = sections[0].options.get("partition")
     if option is None or sections[0].pool:
         return ""
     first, comma, _ = option.value.partition(",")
     if comma:
-        message = f'--partition: Slurm takes whichever of {option.value} is free first; here it is "{first}"'
-        findings.warning("W604", option.spot, message, "name one")
+        message = f'bayplan uses only the partition "{first}" of {option.value}; Slurm uses the first free one'
+        findings.warning("W604", option.spot, message, "name one partition")
     return first
 
 
 def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
-    """What the environment gives the body: --export, and --set on the command line."""
+    """The environment of the body: --export, and --set on the command line."""
     result: dict[str, str] = {}
     if option := options.get("export"):
         for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", option.value):
@@ -184,8 +185,8 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
             if equals:
                 result[name] = value.strip("\"'")
             elif name not in ("ALL", "NONE", "NIL") and name not in variables:
-                hint = f"give it a value: --set {name}=VALUE"
-                findings.error("W609", option.spot, f"--export takes ${name} from the login node", hint)
+                message = f"cannot evaluate ${name}: --export takes it from the login node"
+                findings.error("W609", option.spot, message, f"use --set {name}=VALUE")
     return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 

@@ -1,6 +1,6 @@
-"""The options of a section or of a step -> how many tasks on how many nodes, and what each task asks for.
+"""The options of a section or of a step -> the number of tasks and nodes, and the request of each task.
 
-A task becomes a pod. What Slurm counts by node is dealt out to the tasks of the node, evenly or not at all.
+A task becomes a pod. Amounts for each node are divided evenly among the tasks of the node, or refused.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from bayplan.workflows.sbatch.options import (
     Position,
 )
 
-# Times, sizes and counts in Slurm's notation (src/common/parse_time.c, src/common/slurm_opt.c). None: not such a value.
+# Times, sizes and counts in Slurm's notation (src/common/parse_time.c, src/common/slurm_opt.c). None: invalid.
 
 _TIME = re.compile(r"(?:([0-9]{1,6})-)?([0-9]{1,9})(?::([0-9]{1,9}))?(?::([0-9]{1,9}))?")
 UNITS = {"": 1, "K": 0, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}
-"""Unit -> mebibytes; K is cut below."""
+"""Unit -> mebibytes; `mebibytes` converts K."""
 
 LARGEST = 10**7
-"""Of anything that is counted."""
+"""The largest count."""
 
 
 def seconds(text: str) -> int | None:
@@ -51,7 +51,7 @@ def seconds(text: str) -> int | None:
 
 
 def mebibytes(text: str) -> int | None:
-    """`64G`, `512` (mebibytes), rounded up. 0 is Slurm's word for all of a node."""
+    """`64G`, `512` (mebibytes), rounded up. In Slurm 0 means all memory of a node."""
     match = re.fullmatch(r"([0-9]{1,12})([KMGTP]?)B?", text.upper())
     if match is None:
         return None
@@ -60,12 +60,12 @@ def mebibytes(text: str) -> int | None:
 
 
 def quantity(size: int) -> str:
-    """Mebibytes in the words of Kubernetes: `64Gi`, `1500Mi`; empty for none."""
+    """Mebibytes as a Kubernetes quantity: `64Gi`, `1500Mi`; empty for 0."""
     return "" if not size else f"{size // 1024}Gi" if size % 1024 == 0 else f"{size}Mi"
 
 
 def count(text: str, least: int = 1) -> int | None:
-    """A whole number; Slurm takes `2k` for 2048 nodes."""
+    """An integer; Slurm reads `2k` as 2048."""
     match = re.fullmatch(r"([0-9]{1,9})([kKmM]?)", text)
     if match is None:
         return None
@@ -81,14 +81,14 @@ def span(text: str) -> tuple[int, int] | None:
 
 
 class Cards(NamedTuple):
-    """A number of GPUs, and the type where one is named."""
+    """A number of GPUs, and their type if it is known."""
 
     number: int
     kind: str = ""
 
 
 def cards(text: str) -> Cards | None:
-    """`8`, `h100:8`, and `h100` for one of them."""
+    """`8`, `h100:8`, and `h100` for one GPU."""
     kind, colon, number = text.rpartition(":")
     if not colon and not text[:1].isdigit():
         kind, number = text, "1"
@@ -97,7 +97,7 @@ def cards(text: str) -> Cards | None:
 
 
 def gres(text: str) -> tuple[Cards | None, list[str]] | None:
-    """The GPUs in a list of generic resources, and what else is in it: `gpu:h100:8(S:0),nvme:2`."""
+    """The GPUs in a list of generic resources, and the other resources: `gpu:h100:8(S:0),nvme:2`."""
     gpus: Cards | None = None
     others: list[str] = []
     for part in re.sub(r"\([^()]*\)", "", text).split(","):
@@ -115,7 +115,7 @@ def gres(text: str) -> tuple[Cards | None, list[str]] | None:
 
 
 class UsedOption(NamedTuple):
-    """An option with its value (empty where it takes none), and where it stands."""
+    """An option with its value (empty if it has none), and its place."""
 
     option: Option
     value: str
@@ -123,13 +123,13 @@ class UsedOption(NamedTuple):
 
 
 Options = Mapping[str, UsedOption]
-"""By name. Of an option that is given twice the last one counts, as for Slurm."""
+"""By name. If a script sets an option twice, the last value counts, as in Slurm."""
 
 
 def parse(
     words: Sequence[tuple[str, Position]], table: Mapping[str, Option], findings: Findings
 ) -> tuple[dict[str, UsedOption], int]:
-    """The options at the beginning of some words, and where the first word stands that is none. W600, W601."""
+    """The options at the beginning of some words, and the index of the first other word. W600."""
     letters, at = {each.short: each for each in table.values() if each.short}, 0
     options: dict[str, UsedOption] = {}
     while at < len(words):
@@ -144,23 +144,25 @@ def parse(
         for option, value in named:
             if option is None:
                 name = value or ""
-                hint = did_you_mean(name.lstrip("-"), table) or "Slurm 25.11 knows none of this name"
-                findings.error("W600", spot, f'there is no option "{shorten(name)}"', hint)
+                hint = did_you_mean(name.lstrip("-"), table) or "remove it: Slurm 25.11 and pyxis do not have it"
+                findings.error("W600", spot, f'unknown option "{shorten(name)}"', hint)
             elif option.takes == VALUE and value is None:
                 if following is None:
-                    findings.error("W601", spot, f"--{option.name} wants a value", f"write --{option.name}=VALUE")
+                    findings.error("W600", spot, f"--{option.name} needs a value", f"write --{option.name}=VALUE")
                 else:
                     options[option.name] = UsedOption(option, following, spot)
                     at += 1
             elif option.takes == FLAG and value:
-                findings.error("W601", spot, f"--{option.name} takes no value", f"write --{option.name} alone")
+                findings.error(
+                    "W600", spot, f"--{option.name} takes no value", f"write --{option.name} without a value"
+                )
             else:
                 options[option.name] = UsedOption(option, value or "", spot)
     return options, at
 
 
 def _long(word: str, table: Mapping[str, Option]) -> list[tuple[Option | None, str | None]]:
-    """`--nodes=4`; a name may be cut short as long as one option begins so."""
+    """`--nodes=4`; a prefix of a name is valid if only one option begins with it."""
     name, equals, value = word[2:].partition("=")
     name = ALIASES.get(name, name)
     likely = [name] if name in table else [each for each in table if each.startswith(name) and name]
@@ -184,44 +186,49 @@ def _short(word: str, letters: Mapping[str, Option]) -> list[tuple[Option | None
 
 
 def report_options(sections: Iterable[Options], findings: Findings, step: bool = False) -> None:
-    """W603 to W606: options that are refused, lost, of no meaning, or Slurm's alone. Of a `step`, nothing is kept."""
+    """W603 to W605: options that bayplan refuses or drops, or that only Slurm applies. A `step` keeps none."""
     nothing: dict[str, UsedOption] = {}
     kept: dict[str, UsedOption] = {}
     for used in (each for options in sections for each in options.values()):
         option = used.option
         if option.does == REFUSED:
-            findings.error("W603", used.spot, f"--{option.name} cannot be carried: {option.why}", option.hint)
+            findings.error("W603", used.spot, f"bayplan cannot translate --{option.name}: {option.why}", option.hint)
         elif option.does == KEPT and option.why and step:
-            findings.warning("W604", used.spot, f"--{option.name} of a step is lost: {option.why}", option.hint)
+            findings.warning("W604", used.spot, f"bayplan drops --{option.name} of a step: {option.why}", option.hint)
         elif option.does == KEPT and option.why:
-            message = f"--{option.name} is kept for Slurm alone: {option.why}"
+            message = f"other schedulers ignore --{option.name}: {option.why}"
             findings.warning("W604", used.spot, message, option.hint)
         elif option.does == LOST:
-            findings.warning("W604", used.spot, f"--{option.name} is lost: {option.why}", option.hint)
+            findings.warning("W604", used.spot, f"bayplan drops --{option.name}: {option.why}", option.hint)
         elif option.does == NOTHING or (option.does == KEPT and step):
             nothing.setdefault(option.name, used)
         elif option.does == KEPT:
             kept.setdefault(option.name, used)
-    _report_names(nothing, "W605", "of no meaning outside of Slurm", "nothing is lost without them", findings)
-    hint = "they stand in `backends: {slurm: ...}` of the gang"
-    _report_names(kept, "W606", "kept for Slurm, and mean nothing to other schedulers", hint, findings)
+    _report_names(
+        nothing,
+        "bayplan drops options without an effect outside Slurm",
+        "remove them, or keep them for Slurm",
+        findings,
+    )
+    hint = "see `backends: {slurm: ...}` of the gang"
+    _report_names(kept, "only Slurm applies some options", hint, findings)
 
 
-def _report_names(options: Mapping[str, UsedOption], code: str, what: str, hint: str, findings: Findings) -> None:
+def _report_names(options: Mapping[str, UsedOption], what: str, hint: str, findings: Findings) -> None:
     if options:
         first = next(iter(options.values()))
         names = ", ".join(f"--{name}" for name in options)
-        findings.info(code, first.spot, f"{names}: {what}", hint)
+        findings.info("W605", first.spot, f"{what}: {names}", hint)
 
 
 class Shape(NamedTuple):
-    """Equal tasks. Amounts are of each; `least`: the nodes with which the job may start."""
+    """Identical tasks. Amounts are for each task; `least`: the number of nodes that the job needs to start."""
 
     nodes: int = 1
     least: int = 1
     tasks: int = 1
     gpus: int = 0
-    kind: str = ""  # the GPUs' type, as gres.conf calls it
+    kind: str = ""  # the GPUs' type in gres.conf
     by_gres: bool = False
     cpus: int = 0
     memory: str = ""
@@ -236,7 +243,7 @@ class Shape(NamedTuple):
 
 
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
-    """What the options ask for. W602, W607, W608."""
+    """The tasks that the options request. W600, W608."""
     reader = _ShapeReader(options, where, findings)
     nodes, least, tasks = reader.counts()
     gpus = reader.cards(nodes, tasks)
@@ -254,32 +261,32 @@ def shape(options: Options, where: Position, findings: Findings) -> Shape:
 
 
 class _ShapeReader:
-    """Reads amounts out of options, and says what is wrong with them."""
+    """Reads amounts from options, and reports invalid ones."""
 
     def __init__(self, options: Options, where: Position, findings: Findings) -> None:
         self.options, self.where, self.findings = options, where, findings
 
     def number(self, name: str, least: int = 1) -> int | None:
-        """A count; None where it is not given."""
+        """A count; None if it is not set."""
         if name not in self.options:
             return None
         result = count(self.options[name].value, least)
         if result is None:
-            self.wrong(name, "a whole number")
+            self.wrong(name, "an integer")
         return result
 
-    def wrong(self, name: str, what: str, code: str = "W602") -> None:
-        """W602."""
+    def wrong(self, name: str, what: str) -> None:
+        """W600."""
         option = self.options[name]
         message = f'--{name}: "{shorten(option.value)}" is not {what}'
-        self.findings.error(code, option.spot, message, "Slurm would refuse it too" if code == "W602" else "")
+        self.findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
 
-    def clash(self, name: str, message: str, hint: str, code: str = "W607") -> None:
-        """W607, W608."""
+    def clash(self, name: str, message: str, hint: str, code: str = "W600") -> None:
+        """W600 or W608: options that contradict each other, or do not divide evenly."""
         self.findings.error(code, self.options[name].spot if name in self.options else self.where, message, hint)
 
     def counts(self) -> tuple[int, int, int]:
-        """Nodes, the fewest nodes, tasks."""
+        """Nodes, minimum nodes, tasks."""
         low, high = 1, 0
         if "nodes" in self.options:
             limits = span(self.options["nodes"].value)
@@ -295,33 +302,35 @@ class _ShapeReader:
         if tasks is None:
             return high, low, high * (each or 1)
         if "nodes" not in self.options and each is None:
-            return tasks, tasks, tasks  # Slurm packs them as it likes: each pod finds a node by itself
+            return tasks, tasks, tasks  # Slurm distributes them freely: each pod finds its own node
         if tasks < high:
-            return tasks, min(low, tasks), tasks  # Slurm gives a step no more nodes than tasks
+            return tasks, min(low, tasks), tasks  # Slurm gives a step at most as many nodes as tasks
         if tasks % high or (each and tasks // high > each):
             message = (
-                f"{tasks} tasks cannot be dealt evenly to {high} nodes"
+                f"{tasks} tasks do not divide evenly among {high} nodes"
                 if tasks % high
-                else (f"{tasks} tasks on {high} nodes are more than the {each} of each that --ntasks-per-node allows")
+                else (f"{tasks} tasks on {high} nodes exceed --ntasks-per-node={each}")
             )
-            self.clash("ntasks", message, "write --nodes and --ntasks-per-node", "W608" if tasks % high else "W607")
+            self.clash(
+                "ntasks", message, "set --nodes and --ntasks-per-node to match", "W608" if tasks % high else "W600"
+            )
             tasks = high
         return high, low, tasks
 
     def per_gpu(self, each: int, nodes: int) -> int:
-        """Tasks, where so many share a GPU."""
+        """The number of tasks if `each` tasks share a GPU."""
         if each > 1:
-            self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, and a pod takes whole ones", "write 1", "W608")
+            self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, but pods use whole GPUs", "use 1", "W608")
         total = self.total("gpus") or nodes * (self.total("gpus-per-node") or 1)
         return max(1, total)
 
     def total(self, name: str) -> int:
-        """GPUs by one of the options, without saying what is wrong."""
+        """GPUs of one of the options, without a diagnostic."""
         gpus = cards(self.options[name].value) if name in self.options else None
         return gpus.number if gpus else 0
 
     def cards(self, nodes: int, tasks: int) -> Cards:
-        """The GPUs of each task. Two options that say it must agree."""
+        """The GPUs of each task. Two options that set it must agree."""
         declared: dict[str, Cards] = {}
         for name, share in (("gpus", tasks), ("gpus-per-node", max(1, tasks // nodes)), ("gpus-per-task", 1)):
             if name in self.options:
@@ -336,7 +345,7 @@ class _ShapeReader:
         different = {each.number for each in declared.values()}
         if len(different) > 1:
             names = " and ".join(f"--{name}" for name in declared)
-            self.clash(list(declared)[-1], f"{names} say different numbers of GPUs", "keep one of them")
+            self.clash(list(declared)[-1], f"{names} request different numbers of GPUs", "keep one of them")
         kinds = [each.kind for each in declared.values() if each.kind]
         return Cards(next(iter(declared.values())).number if declared else 0, kinds[0] if kinds else "")
 
@@ -350,16 +359,16 @@ class _ShapeReader:
             self.wrong(name, "a list of resources such as gpu:h100:8")
             return None
         for each in parsed[1]:
-            hint = "ask for the extended resource of the cluster in `resources`"
-            message = f'--{name} asks for "{shorten(each)}", which only Slurm counts'
+            hint = "request the extended resource of the cluster in `resources`"
+            message = f'bayplan drops "{shorten(each)}" of --{name}: only Slurm counts it'
             self.findings.warning("W604", self.options[name].spot, message, hint)
         return parsed[0]
 
     def per_task(self, name: str, gpus: Cards, share: int) -> Cards:
-        """The part of each of so many tasks."""
+        """The GPUs of each of `share` tasks."""
         if gpus.number % share:
-            message = f"{gpus.number} GPUs cannot be dealt evenly to {share} tasks"
-            self.clash(name, message, "a pod takes whole GPUs: change the number of tasks", "W608")
+            message = f"{gpus.number} GPUs do not divide evenly among {share} tasks"
+            self.clash(name, message, "change the number of tasks: pods use whole GPUs", "W608")
         return Cards(gpus.number // share, gpus.kind)
 
     def cpus(self, gpus: int) -> int:
@@ -372,7 +381,7 @@ class _ShapeReader:
         return own if own is not None else (per_gpu or 0) * gpus
 
     def size(self, name: str) -> int:
-        """Mebibytes; 0 where it is not given."""
+        """Mebibytes; 0 if it is not set."""
         if name not in self.options:
             return 0
         result = mebibytes(self.options[name].value)
@@ -384,7 +393,7 @@ class _ShapeReader:
         """The memory of each task."""
         names = [name for name in ("mem", "mem-per-cpu", "mem-per-gpu") if name in self.options]
         if len(names) > 1:
-            self.clash(names[1], f"--{names[0]} and --{names[1]} exclude each other", "keep one of them")
+            self.clash(names[1], f"--{names[0]} and --{names[1]} contradict each other", "keep one of them")
         if "mem-per-cpu" in names:
             return quantity(self.size("mem-per-cpu") * max(1, cpus))
         if "mem-per-gpu" in names:
@@ -392,17 +401,19 @@ class _ShapeReader:
         return self.share("mem", per_node)
 
     def share(self, name: str, per_node: int) -> str:
-        """A task's part of an amount of its node."""
+        """The part of a node's amount for each task."""
         return quantity(self.size(name) // per_node)
 
     def exclusive(self) -> bool:
-        """Whether nodes are the job's alone. W604: alone in another sense."""
+        """Whether the job gets whole nodes. W604: exclusive in another sense."""
         if "exclusive" not in self.options:
             return False
         option = self.options["exclusive"]
         if option.value in ("user", "mcs", "topo"):
-            message = f"--exclusive={option.value} is lost: a node is shared by anybody's pods, or by none"
-            self.findings.warning("W604", option.spot, message, "`wholeNode: true` keeps others of its kind off")
+            message = (
+                f"bayplan drops --exclusive={option.value}: a pod shares its node with any other pods, or with none"
+            )
+            self.findings.warning("W604", option.spot, message, "set `wholeNode: true` for whole nodes")
             return False
         if option.value:
             self.wrong("exclusive", "user, mcs or topo")

@@ -21,7 +21,7 @@ class Piece(NamedTuple):
 
 
 class Word(NamedTuple):
-    """A word, and the offset at which it stands. `raw` is what was written."""
+    """A word and its offset. `raw` is its source text."""
 
     pieces: tuple[Piece, ...]
     start: int
@@ -36,7 +36,7 @@ class Operator(NamedTuple):
 
 
 class HereDocument(NamedTuple):
-    """A here-document, `<<WORD`. Its body follows the line; `plain`: the word was quoted, so nothing is replaced."""
+    """A here-document, `<<WORD`. Its body follows the line; `plain`: the word is quoted, so nothing expands."""
 
     text: str
     plain: bool
@@ -47,7 +47,7 @@ Token = Word | Operator | HereDocument
 
 
 class UnreadableError(Exception):
-    """What no shell would read either, and where it begins."""
+    """A syntax error, and its offset."""
 
     def __init__(self, message: str, start: int) -> None:
         self.message, self.start = message, start
@@ -64,7 +64,7 @@ DEEPEST = 20
 
 
 def tokens(text: str) -> list[Token]:
-    """The tokens of a script, comments left out. A here-document stands where it is asked for."""
+    """The tokens of a script, without comments. A here-document is at the position of its operator."""
     result: list[Token] = []
     waiting: list[tuple[int, str, bool]] = []  # index of its token, delimiter, whether tabs are stripped
     at = 0
@@ -96,7 +96,7 @@ def tokens(text: str) -> list[Token]:
             result.append(token)
     if waiting:
         index, delimiter, _ = waiting[0]
-        raise UnreadableError(f'the here-document "{delimiter}" has no end', result[index].start)
+        raise UnreadableError(f'here-document "{delimiter}" is not closed', result[index].start)
     return result
 
 
@@ -120,7 +120,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 def _document(text: str, at: int, delimiter: str, tabs: bool, start: int) -> tuple[str, int]:
-    """The body of a here-document, and where the text goes on."""
+    """The body of a here-document, and the offset behind it."""
     lines: list[str] = []
     while at < len(text):
         end = _line_end(text, at)
@@ -129,7 +129,7 @@ def _document(text: str, at: int, delimiter: str, tabs: bool, start: int) -> tup
         if line == delimiter:
             return "".join(f"{each}\n" for each in lines), at
         lines.append(line)
-    raise UnreadableError(f'the here-document "{delimiter}" has no end', start)
+    raise UnreadableError(f'here-document "{delimiter}" is not closed', start)
 
 
 def _word(text: str, at: int, depth: int) -> tuple[Word, int]:
@@ -171,7 +171,7 @@ def _word(text: str, at: int, depth: int) -> tuple[Word, int]:
         else:
             break
     if at == start:
-        raise UnreadableError(f'a word is expected here, and not "{text[at : at + 1]}"', at)
+        raise UnreadableError(f'expected a word, found "{text[at : at + 1]}"', at)
     return Word(tuple(pieces), start, text[start:at]), at
 
 
@@ -186,8 +186,8 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "e": "
 
 
 def _double(text: str, at: int, depth: int, quote: str = '"') -> tuple[list[Piece], int]:
-    """What stands in double quotes; without a `quote`, the body of a here-document. A line's end behind a backslash is
-    no character."""
+    """The content of double quotes; without a `quote`, the body of a here-document. A backslash removes the line end
+    behind it."""
     start, pieces = at, [Piece(TEXT, "", True)]
     at += len(quote)
     while at < len(text) and text[at] != quote:
@@ -231,9 +231,9 @@ def _expansion(text: str, at: int, quoted: bool, depth: int) -> tuple[Piece, int
 
 
 def closing(text: str, at: int, depth: int, pair: str = "()") -> int:
-    """Where what opens at an offset closes again, quotes and inner pairs passed over."""
+    """The offset of the closing character for the opening one at an offset. Quotes and inner pairs are skipped."""
     if depth > DEEPEST:
-        raise UnreadableError(f"more than {DEEPEST} substitutions stand in one another", at)
+        raise UnreadableError(f"substitutions are nested more than {DEEPEST} levels deep", at)
     start, level = at, 0
     while at < len(text):
         char = text[at]
@@ -256,7 +256,7 @@ def closing(text: str, at: int, depth: int, pair: str = "()") -> int:
 
 
 def inside(text: str) -> tuple[Piece, ...]:
-    """The pieces of a here-document's body in which variables are replaced."""
+    """The pieces of a here-document's body in which variables expand."""
     return tuple(_double(text, 0, 0, "")[0])
 
 
@@ -280,7 +280,7 @@ class Redirect(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A simple command with the operator that ends it; or a block, with what it opened by and what it holds."""
+    """A simple command with the operator that ends it; or a block with its opening word and its statements."""
 
     words: tuple[Word, ...]
     start: int
@@ -292,18 +292,18 @@ class Statement(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The command, where it is written out."""
+        """The name of the command, if the script has it literally."""
         return self.words[0].raw if self.words else ""
 
 
 def statements(text: str) -> tuple[Statement, ...]:
-    """The statements of a script. UnreadableError: no shell would take it."""
+    """The statements of a script. UnreadableError: a shell refuses it."""
     reader = _Reader(text)
     return tuple(reader.sequence("", 0))
 
 
 class _Reader:
-    """Goes through the tokens once."""
+    """Reads the tokens once."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -316,7 +316,7 @@ class _Reader:
     def sequence(self, close: str, depth: int) -> Iterator[Statement]:
         """Statements up to the word or parenthesis that closes them."""
         if depth > DEEPEST_STATEMENT:
-            raise UnreadableError(f"more than {DEEPEST_STATEMENT} blocks stand in one another", len(self.text))
+            raise UnreadableError(f"blocks are nested more than {DEEPEST_STATEMENT} levels deep", len(self.text))
         while (token := self.peek()) is not None:
             if isinstance(token, Operator) and token.text in (*ENDS, ")"):
                 self.at += 1
@@ -356,7 +356,7 @@ class _Reader:
                 if len(words) == 1 and following and getattr(following[0], "text", "") == ")":
                     self.at += 2
                     return self._function(words[0], start, depth)
-                raise UnreadableError('a "(" stands where no command begins', token.start)
+                raise UnreadableError('unexpected "("', token.start)
             else:
                 redirects.append(self._redirect(token))
         end, stop = self._end()
@@ -397,7 +397,7 @@ class _Reader:
         self.at += 1
         word = self.peek()
         if not isinstance(word, Word):
-            raise UnreadableError(f'nothing follows "{token.text}"', token.start)
+            raise UnreadableError(f'a word is missing after "{token.text}"', token.start)
         self.at += 1
         return Redirect(token.text, word)
 

@@ -1,4 +1,4 @@
-"""The steps of a script, batch by batch. Where it has none, its body itself is the one task of a job of one node."""
+"""The steps of a script in batches. Without steps, the body is the only task of a job with one node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", 
 
 
 def steps_of(script: Script, index: int | None, findings: Findings) -> list[list[Step]] | None:
-    """The batches of steps; None where there are none. R151, W611, W614."""
+    """The batches of steps; None without any. R150, W611, W614."""
     words = script.interpreter.split()
     shell = base(words[0]) if words else ""
     if shell == "env":
@@ -44,14 +44,14 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         name = base(each.name) if not each.opened else f"`{each.opened} ...`"
         if written := variables.file_of(each):
             message = (
-                f"{name or 'this'} writes {written} on the first node, where tasks may read it, and no pod does that"
+                f"{name or 'this command'} writes {written} on the first node for tasks to read, but no pod runs it"
             )
-            hint = "let the task's command write it, or put it into `files` of the podSet; leave out what no task reads"
-        else:
-            message = f"{name or 'this'} runs on the first node alone, beside the steps, and no pod does that"
             hint = (
-                "make it a step of its own with `srun -N 1 -n 1`, put it into the task's command, or do it beforehand"
+                "use `files` of the podSet or the task's command instead; if no task reads the file, remove the command"
             )
+        else:
+            message = f"{name or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
+            hint = "make it a step with `srun -N 1 -n 1`, move it into the task's command, or run it before the job"
         findings.error("W611", body.spot(each.start), message, hint)
     batches: dict[int, list[Step]] = {}
     for step in result.steps:
@@ -62,7 +62,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
 def _single_task(
     script: Script, shell: str, result: BodyResult, scope: Scope, body: Body, seen: Findings, findings: Findings
 ) -> list[list[Step]] | None:
-    """A body without steps runs on the first node: all of it is the one task."""
+    """A body without steps runs on the first node: the whole body is the only task."""
     shape = script.first.shape
     spot = body.spot(result.work[0].start) if result.work else script.first.spot
     if has_errors(seen.all()) and SRUN.search(script.body):
@@ -74,10 +74,10 @@ def _single_task(
         findings.error("W614", spot, "the script starts no program", hint)
         return None
     if shape.nodes * shape.tasks > 1 or len(script.sections) > 1:
-        message = f"the script starts nothing with srun, so only the first of its {shape.nodes} nodes has work"
+        message = f"the script has no srun line, so only the first of its {shape.nodes} nodes has work"
         if shape.nodes == 1:
-            message = f"the script starts nothing with srun, so {shape.tasks} tasks are asked for and one runs"
-        hint = "start the program with srun on all nodes, or ask for one node and one task"
+            message = f"the script has no srun line, so only one of its {shape.tasks} tasks runs"
+        hint = "start the program with srun, or request one node and one task"
         findings.error("W614", spot, message, hint)
         return None
     plain = len(result.work) == 1 and bool(result.words)
@@ -91,12 +91,12 @@ def _single_task(
 
 
 def _program(script: Script, words: Sequence[str], findings: Findings) -> list[list[Step]] | None:
-    """A script in another language is a program for the first node."""
+    """A script in another language is a program that runs on the first node."""
     name = base(words[0]) if words else ""
     shape = script.first.shape
     if not re.fullmatch(r"python[0-9.]*", name) or shape.nodes * shape.tasks > 1:
-        message = f'the script is written for "{name or "nothing"}", and steps are looked for in shell scripts'
-        findings.error("W614", Position(), message, "start it with `#!/bin/bash`, and the program with srun")
+        message = f'the interpreter "{name}" is not a shell, and bayplan reads steps only from shell scripts'
+        findings.error("W614", Position(), message, "use `#!/bin/bash`, and start the program with srun")
         return None
     return [[Step({}, (name, "-c", script.body), dict(script.exported), (), "", Position(script.line), 0)]]
 
@@ -107,7 +107,7 @@ TASK_OPTIONS = ("nodes", "ntasks", "ntasks-per-node", "ntasks-per-gpu")
 GPU_OPTIONS = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "tres-per-task")
 MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")
 INHERITED = ("cpus-per-task", "cpus-per-gpu", "mem-per-cpu", "mem-per-gpu", "mem", "tmp", "exclusive", "gres")
-"""What a step has from its section, where it says nothing else."""
+"""Options that a step inherits from its section."""
 
 CPU_OPTIONS = ("cpus-per-task", "cpus-per-gpu")
 
@@ -122,14 +122,14 @@ class Part(NamedTuple):
     base: int
     pool: str
     names: tuple[tuple[str, int], ...]
-    segment: int = 0  # nodes of each, where there are several
-    segmented: bool = False  # --segment is there
+    segment: int = 0  # nodes of each, if there are several
+    segmented: bool = False  # --segment is set
     branches: tuple[pods.PodSetBranch, ...] = ()
     files: Mapping[str, str] = {}
     places: Mapping[Route, Position] = {}
 
     def host(self, section: int, node: int, single: bool) -> str:
-        """The pod on a node of the job: `worker/3`, `segment-1-worker/3`, or `server-0-server/3` beside others."""
+        """The pod on a node of the job: `worker/3`, `segment-1-worker/3`, or `server-0-server/3` with other steps."""
         number = node - self.base
         if section != self.section or not 0 <= number < self.shape.nodes:
             return ""
@@ -140,7 +140,7 @@ class Part(NamedTuple):
         return f"{'' if single else f'{name}-0-'}{name}/{number * self.shape.per_node}"
 
     def members(self) -> Iterator[tuple[pods.PodSetBranch, int]]:
-        """The podSets that share the section, each with its pods in one segment or in all."""
+        """The podSets that share the section, each with its number of pods in one segment or in total."""
         per_segment = (self.segment or self.shape.nodes) * self.shape.per_node
         period = sum(branch.pods for branch in self.branches)
         for branch in self.branches:
@@ -148,7 +148,7 @@ class Part(NamedTuple):
 
 
 def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Part]:
-    """The parts of a batch, in the order of their steps. W603, W620, W623."""
+    """The parts of a batch, in the order of their steps. W603, W608, W623."""
     result: list[Part] = []
     taken: Counter[int] = Counter()
     used: Counter[str] = Counter()
@@ -168,14 +168,14 @@ def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Par
         available = script.sections[index].shape.nodes
         spans = sorted((part.base, part.base + part.shape.nodes) for part in result if part.section == index)
         if nodes > available or any(one[1] > other[0] for one, other in pairwise(spans)):
-            message = f"the steps that run together take more than the {available} nodes, or share some of them"
-            hint = "give each `--nodes`, and together no more than the job has"
+            message = f"steps that run at the same time overlap, or need more nodes than the job has ({available})"
+            hint = "set --nodes for each step, in total at most the nodes of the job"
             findings.error("W623", batch[-1].spot, message, hint)
     return result
 
 
 def _with_branches(script: Script, part: Part, number: int) -> Part:
-    """With what a script of ours says of its podSets."""
+    """The part with the podSets that a script written by bayplan describes."""
     if script.remarks is None or not part.step.command[-1:] or part.step.command[:2] != ("sh", "-c"):
         return part
     names = script.remarks.pods[number] if number < len(script.remarks.pods) else ()
@@ -193,13 +193,13 @@ def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
     valid = [each for each in numbers if each is not None and each < len(script.sections)]
     if option and len(valid) < len(numbers):
         message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
-        findings.error("W602", option.spot, message, "separate sections with `#SBATCH hetjob`")
+        findings.error("W600", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
     return valid
 
 
 def _shape(section: Section, step: Step, findings: Findings) -> Shape:
-    """The shape of the section, unless the step says otherwise."""
+    """The shape of the section, with the options of the step."""
     families = (GPU_OPTIONS, MEMORY, CPU_OPTIONS)
     names = {name for family in (TASK_OPTIONS, *families) for name in family}
     own = {name: option for name, option in step.options.items() if name in names}
@@ -227,32 +227,33 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
     if option := step.options.get("relative"):
         number = count(option.value, 0)
         if number is None:
-            findings.error(
-                "W602", option.spot, f'--relative: "{option.value}" is not a number', "Slurm would refuse it too"
-            )
+            message = f'--relative: "{option.value}" is not a number'
+            findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
         return number or 0
     if option := step.options.get("nodelist"):
         first = option.value.split(",")[0]
         match = MARK.fullmatch(first)
         if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
             return int(match[2].partition(".")[2])
-        message = "--nodelist cannot be carried: Slurm's names of nodes are not a placement"
-        findings.error("W603", option.spot, message, "say how many nodes with --nodes, and the first with --relative")
+        message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
+        findings.error(
+            "W603", option.spot, message, "set the number of nodes with --nodes, and the first one with --relative"
+        )
     return free
 
 
 def _segmented(part: Part, section: Section, findings: Findings) -> Part:
-    """With its segments."""
+    """The part with its segments."""
     option = part.options.get("segment")
     if option is None:
         return part
     size, nodes = count(option.value), part.shape.nodes
     if size is None or (nodes % size and nodes > size):
-        message = f"{nodes} nodes cannot be cut into segments of {option.value}"
-        findings.error("W620", option.spot, message, "Slurm wants a number that divides --nodes")
+        message = f"{nodes} nodes do not divide into segments of {option.value}"
+        findings.error("W608", option.spot, message, "use a divisor of --nodes")
         return part
     if nodes != section.shape.nodes:
-        message = f"the step takes {nodes} of {section.shape.nodes} nodes, and segments are those of the job"
-        findings.error("W620", option.spot, message, "let the step take all nodes, or leave --segment out")
+        message = f"the step uses {nodes} of {section.shape.nodes} nodes, but --segment applies to the whole job"
+        findings.error("W608", option.spot, message, "let the step use all nodes, or remove --segment")
         return part
     return part._replace(segment=size if nodes > size else 0, segmented=True)

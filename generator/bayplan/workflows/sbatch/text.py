@@ -1,7 +1,7 @@
-"""The text of a script -> its directives and its body, as sbatch takes them apart.
+"""The source of a script -> its directives and its body, as sbatch reads them.
 
-sbatch looks for lines that begin with `#SBATCH` up to the first line that is a command, and splits them at blanks with
-quotes and backslashes as in a shell (Slurm 25.11, src/common/slurm_opt.c, `_get_argument`).
+sbatch reads lines that begin with `#SBATCH` up to the first command. It splits them at spaces, with quotes and
+backslashes as in a shell (Slurm 25.11, src/common/slurm_opt.c, `_get_argument`).
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from bayplan.text.document import Document
 
 MARK = "#SBATCH"
 OTHERS = {"#PBS": "PBS", "#BSUB": "LSF", "#$ -": "Grid Engine", "#COBALT": "Cobalt"}
-"""How directives of other batch systems begin."""
+"""The prefixes of directives of other batch systems."""
 
 NEAR = re.compile(r"#\s+SBATCH\b|#(?!SBATCH)[sS][bB][aA][tT][cC][hH]\b|#SBATCH(?=[-\w])")
-"""A line that was likely meant to be a directive. `##SBATCH` is how people switch one off."""
+"""A line that is probably a misspelled directive. `##SBATCH` is a disabled one."""
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 MOST = 1_000_000
-"""Characters of a script."""
+"""The largest script, in characters."""
 
 Place = tuple[int, int]
 
@@ -43,13 +43,13 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
         if here and line.startswith(MARK) and not NEAR.match(line):
             cut = words(line, len(MARK))
             if isinstance(cut, int):
-                hint = "close it, or take it away"
+                hint = "close the quote, or remove it"
                 found.append(error("R150", (subject, AT, number, cut), "a quote is not closed in this line", hint=hint))
             elif cut:
                 directives.append({"line": number, "words": [{"column": c, "text": t} for c, t in cut]})
     base = name.replace("\\", "/").rpartition("/")[2]
     data: dict[str, Any] = {
-        "name": (base.partition(".")[0] or "job")[:200],  # what sbatch calls a job without a name: the script's file
+        "name": (base.partition(".")[0] or "job")[:200],  # sbatch names a job after the script's file by default
         "interpreter": lines[0][2:].strip()[:4096],
         "directives": directives,
         "comments": "\n".join(line for line in lines[1:end] if line.startswith("# "))[:MOST],
@@ -62,56 +62,54 @@ def documents(name: str, raw: bytes, text: str, subject: str, source: Source) ->
 
 
 def _refused(raw: bytes, text: str, subject: str) -> Iterator[Diagnostic]:
-    """What sbatch itself does not take (src/sbatch/sbatch.c, `_script_wrap` and `get_script_buffer`)."""
+    """Scripts that sbatch itself refuses (src/sbatch/sbatch.c, `_script_wrap` and `get_script_buffer`)."""
 
     def refused(place: Place, message: str, hint: str) -> Diagnostic:
-        return error("R152", (subject, AT, *place), message, hint=hint)
+        return error("R150", (subject, AT, *place), message, hint=hint)
 
     if not text.startswith("#!"):
         yield refused(
-            (1, 1), "a batch script starts with `#!` and the path of its shell", "start it with `#!/bin/bash`"
+            (1, 1), "the script does not start with `#!` and the path of its shell", "add `#!/bin/bash` as first line"
         )
     if b"\r\n" in raw:
         line = raw[: raw.index(b"\r\n")].count(b"\n") + 1
-        yield refused((line, 1), "lines end with carriage returns, as on DOS", "save the file with Unix line ends")
+        yield refused((line, 1), "the script has Windows line ends", "save the file with Unix line ends")
     if "\0" in text:
         before = text[: text.index("\0")]
         place = before.count("\n") + 1, len(before) - before.rfind("\n")
-        yield refused(place, "there is a NUL character in the script", "remove it")
+        yield refused(place, "the script has a NUL character", "remove it")
     if len(text) > MOST:
-        yield refused(
-            (1, 1), f"the script has {len(text):,} characters, {MOST:,} is the most that is read", "shorten it"
-        )
+        yield refused((1, 1), f"the script has {len(text):,} characters; the limit is {MOST:,}", "shorten it")
 
 
 def _variables(source: Source) -> Iterator[Diagnostic]:
     for name in source.variables:
         if not VARIABLE.fullmatch(name):
-            message = f'"{shorten(name)}" is no variable of a shell'
-            hint = "--set NAME=VALUE gives the script a variable of its environment, --set image=IMAGE an image"
+            message = f'"{shorten(name)}" is not a valid variable name'
+            hint = "use letters, digits and underscores, as in --set NAME=VALUE; use --set image=IMAGE for the image"
             yield error("R156", ("argument", "--set"), message, hint=hint)
 
 
 def _line(line: str, number: int, here: bool, subject: str) -> Iterator[Diagnostic]:
-    """A line that looks like a directive and is none."""
+    """A line that looks like a directive, but is not one."""
     at = (subject, AT, number, 1)
     if not line.startswith("#"):
         return
     if line.startswith(MARK) and not here:
-        message = "sbatch reads no directives below the first command, so this one does nothing"
+        message = "sbatch ignores this directive, because it is below the first command"
         yield warning("R153", at, message, hint="move it up, or remove it")
     elif here and (near := NEAR.match(line)):
-        message = f'"{near[0]}" starts a comment: directives begin with `#SBATCH` and a blank'
-        yield warning("R155", at, message, hint="write `#SBATCH`; to switch a directive off, `##SBATCH`")
+        message = f'sbatch treats "{near[0]}" as a comment: directives begin with `#SBATCH` and a space'
+        yield warning("R153", at, message, hint="write `#SBATCH`, or `##SBATCH` to disable a directive")
     elif here:
         other = next((name for mark, name in OTHERS.items() if line.startswith(mark)), "")
         if other:
-            message = f"this is a directive of {other}"
-            yield error("R154", at, message, hint="write it as `#SBATCH`, or remove it")
+            message = f"this is a directive of {other}, not of Slurm"
+            yield error("R153", at, message, hint="write it as `#SBATCH`, or remove it")
 
 
 def words(line: str, start: int) -> list[tuple[int, str]] | int:
-    """The words of a directive from an offset on, each with its column; the column of a quote that is not closed."""
+    """The words of a directive from an offset on, each with its column; or the column of an unclosed quote."""
     result: list[tuple[int, str]] = []
     at = start
     while at < len(line):

@@ -1,4 +1,4 @@
-"""The variables of a batch shell: what they hold, which of them tasks find, and what nobody can know beforehand."""
+"""The variables of a batch shell: their values, which ones tasks get, and which ones are unknown beforehand."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from bayplan.workflows.sbatch.options import Findings, Position
 from bayplan.workflows.sbatch.shell import Piece, Redirect, Statement, UnreadableError, Word, statements
 
 RANDOM_NUMBER = "10000"
-"""What stands for a number that bash draws."""
+"""Replaces a random number of bash."""
 
 PORT = "29500"
-"""The port that bayplan gives every gang (`kube/ranks.py`); a pod's ports are its own."""
+"""The port of every gang (`kube/ranks.py`). Each pod has its own ports."""
 
 
 class Body:
@@ -43,7 +43,7 @@ class Body:
 
 
 class Variables:
-    """Those of a shell that goes through a body."""
+    """The variables while a shell runs a body."""
 
     def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
         self.body, self.findings = body, findings
@@ -60,39 +60,41 @@ class Variables:
         return Scope(self.texts, self.lists, self.sections, output)
 
     def env(self) -> dict[str, str]:
-        """What tasks find in their environment."""
+        """The environment of tasks."""
         values = {name: self.texts.get(name) for name in self.exports}
         return {name: value for name, value in values.items() if isinstance(value, str)}
 
     def spot(self, statement: Statement | Word) -> Position:
-        """Where it stands."""
+        """The place of a statement or word."""
         return self.body.spot(statement.start)
 
     def _text(self, word: Word | Sequence[Piece], at: int) -> Value:
-        """The text of a word."""
+        """The value of a word."""
         value = text(word, self.scope)
         return text(word, self._with_random_numbers(at)) if isinstance(value, Unknown) and value.random else value
 
     def _split(self, word: Word) -> list[str] | Unknown:
-        """The words that a word becomes."""
+        """The words that a word expands to."""
         words = split(word, self.scope)
         return (
             split(word, self._with_random_numbers(word.start)) if isinstance(words, Unknown) and words.random else words
         )
 
     def _split_all(self, words: Iterable[Word]) -> list[str] | Unknown:
-        """The words that several words become."""
+        """The words that several words expand to."""
         return split_all(words, self._split)
 
     def _with_random_numbers(self, at: int) -> Scope:
-        """The variables, and a number in place of what bash draws."""
-        message = f"the script draws a number; here it is {RANDOM_NUMBER}, for all tasks and in every run"
-        self.findings.info("W621", self.body.spot(at), message, "tasks that share a number meet as before")
+        """The variables, with a fixed number instead of random ones."""
+        message = f"the script uses a random number; bayplan sets it to {RANDOM_NUMBER} for all tasks, in every run"
+        self.findings.info(
+            "W621", self.body.spot(at), message, "check that runs may share it; tasks that share it still agree"
+        )
         return self.scope._replace(texts={**self.texts, **dict.fromkeys(RANDOM_VARIABLES, RANDOM_NUMBER)})
 
     def unknown(self, value: Unknown, spot: Position) -> None:
         """W609."""
-        self.findings.error("W609", spot, value.why, value.hint or "write what it gives into the script")
+        self.findings.error("W609", spot, value.why, value.hint or "write the value into the script")
 
     def _assign(self, word: Word, assignment: re.Match[str]) -> None:
         name, adds = assignment[1], bool(assignment[2])
@@ -106,18 +108,18 @@ class Variables:
         self.assign(name, value, word.start)
 
     def assign(self, name: str, value: Value, at: int = 0) -> None:
-        """A variable gets a value. What --set gives stands in for what is not known."""
+        """Set a variable. If the value is unknown, `--set` provides it."""
         if isinstance(value, Unknown) and name in self.exported:
             value = self.exported[name]
         if isinstance(value, Unknown) and _port(name):
             value = PORT
-            message = f"the script looks for a free port for {name}; here it is {PORT}"
-            self.findings.info("W621", self.body.spot(at), message, "each pod has ports of its own")
+            message = f"the script chooses a free port for {name}; bayplan sets it to {PORT}"
+            self.findings.info("W621", self.body.spot(at), message, "keep it: each pod has its own ports")
         self.lists.pop(name, None)
         self.texts[name] = value
 
     def _defaults(self, words: list[Word]) -> None:
-        """`: ${NAME:=default}` gives a variable a value that has none."""
+        """`: ${NAME:=default}` sets a variable that has no value."""
         for word in words:
             for piece in word.pieces:
                 match = re.match(r"([A-Za-z_]\w*):?=", piece.text) if piece.kind == shell.BRACE else None
@@ -131,7 +133,7 @@ class Variables:
             commands = ()
         entries = self._split_all(commands[0].words) if len(commands) == 1 else []
         if len(commands) > 1:
-            entries = Unknown(f"the list {name} takes running the script")
+            entries = Unknown(f"cannot evaluate the list {name} without running the script")
         if isinstance(entries, Unknown):
             self.assign(name, entries)
             return
@@ -160,11 +162,13 @@ class Variables:
                     self.unknown(value, self.spot(word))
 
     def _prepend(self, name: str, word: Word, pieces: Sequence[Piece]) -> None:
-        """`export PATH=/opt/bin:$PATH`: every pod adds to what its image has."""
+        """`export PATH=/opt/bin:$PATH`: every pod adds to the value of its image."""
         own = f"\0rank:9{len(name)}\0"
         value = text(pieces, self.scope._replace(texts={**self.texts, name: own}))
         if isinstance(value, Unknown) or RANK in value.replace(own, ""):
-            self.unknown(value if isinstance(value, Unknown) else Unknown(f"${name} is not known"), self.spot(word))
+            self.unknown(
+                value if isinstance(value, Unknown) else Unknown(f"the value of ${name} is unknown"), self.spot(word)
+            )
             return
         parts = [quote(part) if part else "" for part in value.split(own)]
         variable = f'"${{{name}-}}"'
@@ -190,14 +194,14 @@ class Variables:
 
     def _input(self, source: Redirect | None) -> Value:
         if source is None:
-            return Unknown("what is read comes from nowhere")
+            return Unknown("the script reads a variable without input")
         if source.operator == "<<":
             return source.here if source.plain else text(shell.inside(source.here), self.scope)
         if source.operator == "<<<" and source.word:
             return text(source.word, self.scope)
         if source.operator == "<" and source.word and [p.kind for p in source.word.pieces] == [shell.PROCESS]:
             return output(source.word.pieces[0].text, self.scope)
-        return Unknown("what a file holds is not known")
+        return Unknown("the script reads a variable from a file, whose content is unknown")
 
 
 def after(word: Word, length: int) -> tuple[Piece, ...]:
@@ -216,12 +220,12 @@ def _port(name: str) -> bool:
     return "PORT" in name.upper()
 
 
-# Commands beside the steps of a script, by what the translation does with them.
+# Commands of a script other than steps, by their translation.
 
 NO_EFFECT = frozenset(
     ("true", "false", ":", "wait", "exit", "return", "set", "shopt", "test", "[", "[[", "exec", "shift")
 )
-"""They do nothing that anybody could ask about."""
+"""Commands without an effect on tasks."""
 
 QUIET = NO_EFFECT | frozenset(
     {
@@ -232,21 +236,21 @@ QUIET = NO_EFFECT | frozenset(
         *("logger", "local", "unalias", "hash", "alias", "kill", "jobs", "disown"),
     }
 )
-"""They print, look or wait: nothing that a task could miss."""
+"""Commands that print, inspect or wait: no task depends on them."""
 
 SETUP = frozenset(
     ["module", "ml", "source", ".", "conda", "mamba", "micromamba", "spack", "lmod", "eval", "activate", "enroot"]
 )
-"""They set up the software of a node, which a pod has in its image."""
+"""Commands that set up the software of a node. A pod has its software in the image."""
 
 PER_POD = frozenset(["mkdir", "umask"])
-"""They can be done once more in every pod."""
+"""Commands that every pod can repeat."""
 
 LAUNCHERS = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "pdsh", "clush", "ssh", "parallel"])
-"""They start programs on other nodes, for which they would need Slurm or a login there."""
+"""Commands that start programs on other nodes, with Slurm or a login there."""
 
 TORCH = re.compile(r"(torchrun|accelerate|deepspeed)$|python[0-9.]*$")
-"""Programs that take their rank from arguments, or from the variables that torchrun reads."""
+"""Programs that get their rank from arguments, or from the variables that torchrun reads."""
 
 MODULES = ("torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch")
 
@@ -268,7 +272,7 @@ def launches(words: tuple[str, ...]) -> bool:
 
 
 def script(words: tuple[str, ...]) -> int | None:
-    """Where in a command a text stands that a shell is to run: `bash -lc TEXT`."""
+    """The position of the script in a shell command: `bash -lc SCRIPT`."""
     if not words or base(words[0]) not in SHELLS:
         return None
     for number, word in enumerate(words[1:], 1):
@@ -279,15 +283,15 @@ def script(words: tuple[str, ...]) -> int | None:
     return None
 
 
-# Files that commands beside the steps write: tasks may read them, since the nodes of a job share its folder.
+# Files that commands other than steps write. Tasks may read them, because the nodes of a job share its directory.
 
 NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 READING = QUIET | {"export", "declare", "read", "["}
-"""What may stand in a block that prints, looks and sets variables."""
+"""Commands of a block that only prints, inspects and sets variables."""
 
 
 def file_of(each: Statement) -> str:
-    """The file that a command writes, as the script calls it; empty: none. Where its errors go is a log."""
+    """The file that a command writes, as the script names it; empty: none. A file for errors is a log."""
     target = next((named for redirect in each.redirects if (named := _target(redirect))), "")
     if not target and base(each.name) == "tee":
         files = (word.raw for word in each.words[1:] if not word.raw.startswith("-"))
@@ -303,7 +307,7 @@ def _target(redirect: Redirect) -> str:
 
 
 def harmless(block: Statement, functions: Mapping[str, Statement], seen: set[str] | None = None) -> bool:
-    """Whether a block only prints, looks and sets variables. What ends in a parenthesis in `case` is a pattern."""
+    """Whether a block only prints, inspects and sets variables. In `case`, words before a parenthesis are patterns."""
     seen = set() if seen is None else seen
     if file_of(block):
         return False

@@ -1,10 +1,10 @@
 """TorchX applications (0.7 and 0.8), read without TorchX.
 
-    text          the file's text -> an AppDef: a dry run, the JSON of `torchx run --stdin`, objects of TorchX'
-    components    the components that come with TorchX, from their arguments
-    translate     roles -> podSets, devices -> fabrics, capabilities -> pools, overlays -> templates
+    text          the source -> an AppDef: a dry run, the JSON of `torchx run --stdin`, objects of TorchX.
+    components    the components that come with TorchX, from their arguments.
+    translate     roles -> podSets, devices -> fabrics, capabilities -> pools, overlays -> templates.
 
-An AppDef as JSON (`dataclasses.asdict`) or YAML is read as it is. This module is imported for every workflow, so it
+bayplan also reads an AppDef as JSON (`dataclasses.asdict`) or YAML. This module is imported for every workflow, so it
 imports the rest on demand.
 """
 
@@ -28,7 +28,7 @@ MARKS: tuple[bytes, ...] = (APPLICATION.encode(), REQUEST.encode(), LABEL.encode
 
 
 def claims(text: str) -> bool:
-    """Whether a text is what TorchX prints or takes, other than an AppDef as data."""
+    """Whether a file is output or input of TorchX, other than an AppDef as data."""
     if APPLICATION in text or REQUEST in text:
         return True
     if '"component_name"' in text:
@@ -43,7 +43,7 @@ def start(text: str) -> int:
 
 
 def documents(name: str, raw: bytes, text: str, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The application in a text, as the one document of it."""
+    """The application in a file, as its only document."""
     from bayplan.workflows.torchx import text as stage
 
     return stage.read(name, raw, text, subject)

@@ -1,7 +1,7 @@
 """The components that come with TorchX (0.7 and 0.8, components/dist.py and utils.py), from their arguments to AppDefs.
 
-A component is a Python function, and bayplan runs none: those of users are unknown here, and are imported as the AppDef
-that they return. TorchX' default image is that of the TorchX which runs, so here an image has to be given.
+A component is a Python function, and bayplan runs no functions of users. Instead, users pass the AppDef that their
+components return. The default image of TorchX depends on the installed version, so `image` is required here.
 """
 
 from __future__ import annotations
@@ -20,40 +20,39 @@ from bayplan.workflows.torchx.marks import EFA, INSTANCE
 # Arguments of a component: by name as JSON has them, or as words of a command line.
 
 TEXT, WHOLE, FLAG, PAIRS, LIST, REST = (
-    "a text",
-    "a whole number",
+    "a string",
+    "an integer",
     "true or false",
     "NAME=VALUE pairs",
     "a list",
-    "a list of words",
+    "a list of strings",
 )
 EXAMPLES: Mapping[str, str] = {
-    TEXT: 'such as "train.py"',
-    WHOLE: "such as 8",
-    FLAG: "such as true",
-    PAIRS: 'such as {"LOGLEVEL": "INFO"}, or LOGLEVEL=INFO',
-    LIST: 'such as ["type=volume", "src=datasets", "dst=/data"]',
-    REST: 'such as ["--epochs", "3"]',
+    TEXT: 'write a value such as "train.py"',
+    WHOLE: "write a value such as 8",
+    FLAG: "write a value such as true",
+    PAIRS: 'write a value such as {"LOGLEVEL": "INFO"}, or LOGLEVEL=INFO',
+    LIST: 'write a value such as ["type=volume", "src=datasets", "dst=/data"]',
+    REST: 'write a value such as ["--epochs", "3"]',
 }
-"""How a value of a kind looks."""
+"""Kind -> hint with an example value."""
 
 REQUIRED = object()
-"""The default of an argument that has none."""
+"""The default of a required argument."""
 
 Parameters = Mapping[str, tuple[str, Any]]
-"""Name -> kind and default. The one of kind REST takes what has no name."""
+"""Name -> kind and default. The parameter of kind REST takes the arguments without a name."""
 
 
 class InvalidArgumentError(Exception):
-    """What is wrong with an argument: its name (empty: with all of them), why, and what to do (empty: choose another
-    argument)."""
+    """An invalid argument: its name (empty: all arguments), the reason, and a hint (empty: use another argument)."""
 
     def __init__(self, name: str, message: str, hint: str = "") -> None:
         self.name, self.message, self.hint = name, message, hint
 
 
 def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
-    """Words of a command line by name; what follows `--` or the first word without a name is the rest."""
+    """Words of a command line by name. Words after `--`, or from the first word without a name on, are the rest."""
     rest = next((name for name, (kind, _) in parameters.items() if kind == REST), "")
     values: dict[str, Any] = {}
     left = list(words)
@@ -65,15 +64,15 @@ def parse_arguments(words: Sequence[str], parameters: Parameters) -> tuple[dict[
     if left and left[0] == "--":
         left.pop(0)
     if left and not rest:
-        return values, [InvalidArgumentError("", f'takes no argument without a name, and "{left[0]}" is one')]
+        return values, [InvalidArgumentError("", f'takes only named arguments, but "{left[0]}" has no name')]
     return ({**values, rest: left} if left else values), []
 
 
 def bind_arguments(
     values: Mapping[str, Any], parameters: Parameters
 ) -> tuple[dict[str, Any], list[InvalidArgumentError]]:
-    """Every parameter with its value or its default, and what is wrong with them."""
-    wrong = [InvalidArgumentError(name, "is no argument of the component") for name in values if name not in parameters]
+    """Every parameter with its value or its default, and the invalid ones."""
+    wrong = [InvalidArgumentError(name, "is unknown") for name in values if name not in parameters]
     arguments: dict[str, Any] = {}
     for name, (kind, default) in parameters.items():
         if values.get(name) is None:
@@ -86,7 +85,7 @@ def bind_arguments(
 
 
 def _as(kind: str, value: Any) -> Any:
-    """A value as its kind, also where it is written as a text; None where it is none."""
+    """A value as its kind, also if it is a string. None: not of that kind."""
     if kind == TEXT:
         return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
     if kind == WHOLE:
@@ -107,7 +106,7 @@ def _whole_number(value: Any) -> int | None:
 
 
 def _pairs(value: Any) -> dict[str, str] | None:
-    """Pairs; a comma in a value belongs to it where no name follows."""
+    """Pairs. A comma without a name behind it belongs to the value."""
     if isinstance(value, Mapping):
         plain = all(isinstance(each, str | int | float) for each in value.values())
         return {str(name): str(each) for name, each in value.items()} if plain else None
@@ -142,12 +141,12 @@ WORDS = {
 
 
 def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]]:
-    """The mounts as a role holds them."""
+    """The mounts in the form of a role."""
     mounts: list[dict[str, str]] = []
     for word in words:
         key, _, value = word.partition("=")
         if key not in WORDS:
-            raise InvalidArgumentError("mounts", f'has "{key}", which is no word of a mount')
+            raise InvalidArgumentError("mounts", f'has the unknown key "{key}"')
         if WORDS[key] == "type":
             mounts.append({})
         elif not mounts:
@@ -159,7 +158,7 @@ def parse_mounts(words: Sequence[str]) -> list[dict[str, Any]]:
 def _mount(words: dict[str, str]) -> dict[str, Any]:
     kind, source, target = words["type"], words.get("src"), words.get("dst")
     if kind not in ("bind", "volume", "device"):
-        raise InvalidArgumentError("mounts", f'has a mount of type "{kind}"; there is bind, volume and device')
+        raise InvalidArgumentError("mounts", f'has a mount of type "{kind}", not bind, volume or device')
     if not source or not (target or kind == "device"):
         raise InvalidArgumentError("mounts", f"has a {kind} mount without {'dst' if source else 'src'}")
     if kind == "device":
@@ -174,7 +173,7 @@ NEURON = "aws.amazon.com/neurondevice"
 def _named_resources() -> dict[str, dict[str, Any]]:
     """TorchX' named resources by name (0.7, specs/named_resources_aws.py and named_resources_generic.py).
 
-    They stand in `resources.csv` beside this file. Memory of AWS' is 96 % of the machine's, as TorchX counts it.
+    They are in `resources.csv`. The memory of AWS instances is 96 % of the machine's, as TorchX counts it.
     """
     named: dict[str, dict[str, Any]] = {}
     _head, *rows = csv.reader(table("workflows", "torchx", "resources.csv").splitlines())
@@ -187,7 +186,7 @@ def _named_resources() -> dict[str, dict[str, Any]]:
 
 
 def made_resource(cpu: int | float, gpu: int, memory: int) -> dict[str, Any]:
-    """A resource that was asked for in numbers."""
+    """A resource with these amounts."""
     return {"cpu": cpu, "gpu": gpu, "memMB": memory, "capabilities": {}, "devices": {}}
 
 
@@ -198,7 +197,7 @@ NAMED_RESOURCES = _named_resources()
 
 NODES = re.compile(r"(?:(?:([0-9]{1,6}):)?([0-9]{1,6})x)?([0-9]{1,6})", re.ASCII)
 RANK0 = "$${${rank0_env}:=localhost}"
-"""As an AppDef holds it: the shell sees a variable with a default."""
+"""The form of an AppDef: the shell gets a variable with a default."""
 
 DEBUG: Mapping[str, str] = {
     "CUDA_LAUNCH_BLOCKING": "1",
@@ -211,11 +210,11 @@ DEBUG: Mapping[str, str] = {
 def ddp(values: Mapping[str, Any]) -> dict[str, Any]:
     """The AppDef of `dist.ddp`."""
     if (values["script"] is None) == (values["m"] is None):
-        raise InvalidArgumentError("script", "or `m` must be given, one of the two")
+        raise InvalidArgumentError("script", "or `m` must be set, but not both")
     nodes = NODES.fullmatch(values["j"])
     if not nodes or (nodes[2] and not int(nodes[2])):
-        hint = "such as 2x8: 2 replicas with 8 processes each"
-        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, and is "{values["j"]}"', hint)
+        hint = "write a value such as 2x8, for 2 replicas with 8 processes each"
+        raise InvalidArgumentError("j", f'must be [MIN:]NODESxPROCESSES, not "{values["j"]}"', hint)
     experiment, name = _names(values)
     env = {**values["env"], "TORCHX_TRACKING_EXPERIMENT_NAME": experiment, "TORCHX_TRACKING_RUN_NAME": name}
     env = {"LOGLEVEL": "WARNING", **env, **(DEBUG if values["debug"] else {})}
@@ -237,17 +236,18 @@ def ddp(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spmd(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The AppDef of `dist.spmd`: the number of processes is that of the host's GPUs unless it is given."""
+    """The AppDef of `dist.spmd`: the number of processes defaults to the number of the host's GPUs."""
     host = _named_resource(values["h"])
     if "x" not in values["j"] and not host["gpu"]:
-        raise InvalidArgumentError("j", f'must be NODESxPROCESSES: "{values["h"]}" has no GPUs to count', "such as 2x8")
+        message = f'must be NODESxPROCESSES, because "{values["h"]}" has no GPUs'
+        raise InvalidArgumentError("j", message, "write a value such as 2x8")
     nodes = values["j"] if "x" in values["j"] else f"{values['j']}x{host['gpu']}"
     rest = {"rdzv_port": 29500, "rdzv_backend": "c10d", "rdzv_conf": None, "tee": 3, "cpu": 2, "gpu": 0, "memMB": 1024}
     return ddp({**rest, **values, "j": nodes, "script_args": values["args"]})
 
 
 def resource(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What each replica asks for: the named resource, else the numbers."""
+    """The request of each replica: the named resource, or the amounts."""
     size = (values["cpu"], values["gpu"], values["memMB"])
     return _named_resource(values["h"]) if values["h"] else made_resource(*size)
 
@@ -256,12 +256,12 @@ def _named_resource(name: str) -> dict[str, Any]:
     if name in NAMED_RESOURCES:
         return NAMED_RESOURCES[name]
     like = [each for each in NAMED_RESOURCES if each.startswith(name[:5])]  # `aws_` and the family
-    hint = suggest(name, like or NAMED_RESOURCES, "TorchX comes with")
-    raise InvalidArgumentError("h", f'is "{name}", which is no resource that TorchX comes with', hint)
+    hint = suggest(name, like or NAMED_RESOURCES, "TorchX has")
+    raise InvalidArgumentError("h", f'is "{name}", which is not a named resource of TorchX', hint)
 
 
 def _names(values: Mapping[str, Any]) -> tuple[str, str]:
-    """Experiment and run, from `EXPERIMENT/RUN` with either left out."""
+    """Experiment and run, from `EXPERIMENT/RUN`, both optional."""
     experiment, slash, run = values["name"].partition("/")
     if not slash:
         experiment, run = "", experiment
@@ -269,7 +269,7 @@ def _names(values: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _stem(values: Mapping[str, Any]) -> str:
-    """What the script or the module is called."""
+    """The name of the script or the module."""
     if values["m"] is not None:
         return str(values["m"]).rpartition(".")[2]
     name = str(values["script"]).rstrip("/").rpartition("/")[2]
@@ -300,12 +300,12 @@ def echo(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def touch(values: Mapping[str, Any]) -> dict[str, Any]:
-    """One role that makes a file."""
+    """One role that creates a file."""
     return _app("touch", values, SMALL, entrypoint="touch", args=[values["file"]])
 
 
 def sh(values: Mapping[str, Any]) -> dict[str, Any]:
-    """One role that gives its arguments to a shell."""
+    """One role that passes its arguments to a shell."""
     quoted = [shlex.quote(word) for word in values["args"]]
     plain = values["entrypoint"] is not None
     return _app(
@@ -325,7 +325,7 @@ def python(values: Mapping[str, Any]) -> dict[str, Any]:
     kinds = {"script": [], "m": ["-m"], "c": ["-c"]}
     chosen = [kind for kind in kinds if values[kind] is not None]
     if len(chosen) != 1:
-        raise InvalidArgumentError("m", "or `c` or `script` must be given, one of the three")
+        raise InvalidArgumentError("m", "or `c` or `script` must be set, but only one of them")
     args = [*kinds[chosen[0]], values[chosen[0]], *values["args"]]
     env = {"HYDRA_MAIN_MODULE": values["m"]} if values["m"] else {}
     count = values["num_replicas"]
@@ -334,14 +334,14 @@ def python(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _app(name: str, values: Mapping[str, Any], size: dict[str, Any], **role: Any) -> dict[str, Any]:
-    """An application of one role, both of that name."""
+    """An application with one role, both with that name."""
     mounts = parse_mounts(values.get("mounts") or [])
     whole = {"name": name, "image": values["image"], **role, "resource": size, "mounts": mounts}
     return {"name": name, "roles": [whole], "metadata": {}}
 
 
 class Component(NamedTuple):
-    """What a component takes, and how it makes an AppDef of that."""
+    """The parameters of a component, and the function that builds its AppDef."""
 
     parameters: Parameters
     build: Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -410,7 +410,7 @@ COMPONENTS: Mapping[str, Component] = {
         python,
     ),
 }
-"""Component -> how it is read here."""
+"""Name -> component."""
 
 OTHERS = ("utils.binary", "utils.booth", "utils.copy", "metrics.tensorboard", "serve.torchserve")
-"""Components of TorchX' that are not read here."""
+"""Components of TorchX that bayplan does not support."""

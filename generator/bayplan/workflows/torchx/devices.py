@@ -1,7 +1,7 @@
-"""A role's devices and networks -> the fabric of the topology that they are of, and what stays as it is.
+"""A role's devices and networks -> the fabric of the topology that has them, and the remaining devices.
 
-TorchX knows extended resources (`Resource.devices`) and, in overlays, the annotation of Multus; a topology's fabric
-knows which of both belong together. So a role gets the fabric, and the fabric brings the rest.
+TorchX has extended resources (`Resource.devices`) and, in overlays, the annotation of Multus. A fabric of the topology
+defines which of them belong together. bayplan attaches the fabric to the role, and the fabric adds the rest.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
-from bayplan.core.phrases import listing
+from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import NAMED, Annotation, Selection
 from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
 from bayplan.workflows.torchx.marks import INSTANCE
 
 CARDS = ("rdma/", "vpc.amazonaws.com/efa")
-"""How the resources of network cards begin that everybody calls so."""
+"""Common prefixes of the resources of network cards."""
 
 
 class FabricRequest(NamedTuple):
-    """What a role asks for."""
+    """The devices and networks that a role requests."""
 
     devices: Mapping[str, int]
     networks: tuple[Selection, ...]
     device_route: Route
     network_route: Route
     namespace: str = ""
-    fabrics: tuple[str, ...] | None = None  # those that the role's pool has
+    fabrics: tuple[str, ...] | None = None  # the fabrics of the role's pool
 
 
 class FabricAttachment(NamedTuple):
-    """The attachment as native data (empty: none), devices that stay resources, whether the annotation is done with."""
+    """The attachment as native data (empty: none), remaining devices, and whether it covers the annotation."""
 
     fabric: Any = ""
     devices: Mapping[str, int] = {}
@@ -43,10 +43,12 @@ class FabricAttachment(NamedTuple):
 
 
 def attach_fabric(requested: FabricRequest, topology: ClusterTopology | None) -> FabricAttachment:
-    """W594: cards that no fabric has; W595: devices and networks do not go together; W596: more shares than one;
-    W597: more of a network than its name.
+    """The fabric of devices and networks.
 
-    Networks that no fabric has stay in the template, where W522 finds them.
+    W594: cards without a fabric; W595: devices and networks do not match, or there are several shares; W597: settings
+    of a network other than its name.
+
+    Networks without a fabric stay in the template, where W522 reports them.
     """
     devices = {name: count for name, count in requested.devices.items() if count}
     if topology is None or not (devices or requested.networks):
@@ -72,7 +74,7 @@ def _score(fabric: Fabric, requested: FabricRequest) -> tuple[int, int]:
 
 
 def _is_of(network: Selection, rail: Rail, requested: FabricRequest) -> bool:
-    """Whether a network is the rail's. Without a namespace of its own, either is in the pods' namespace."""
+    """Whether a network belongs to the rail. Both default to the namespace of the pods."""
     namespace, _, name = rail.network.rpartition("/")
     pods = requested.namespace
     return name == network.name and (namespace or pods) == (network.namespace or pods or namespace)
@@ -95,7 +97,7 @@ def _attach(fabric: Fabric, requested: FabricRequest) -> FabricAttachment:
 
 
 def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
-    """The first rails of each resource, as many as are asked for; of a shared card's pool all."""
+    """The first rails of each resource, as many as requested; all rails of a shared fabric."""
     remaining = Counter({name: len(fabric.rails) if fabric.shared else count for name, count in own.items()})
     rails = []
     for number, rail in enumerate(fabric.rails):
@@ -106,7 +108,7 @@ def _by_count(fabric: Fabric, own: Mapping[str, int]) -> list[int]:
 
 
 def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tuple[Selection, ...]]:
-    """A rail for each network, and the networks for which there is none (left)."""
+    """A rail for each network, and the networks without a rail."""
     rails: list[int] = []
     without: list[Selection] = []
     for network in requested.networks:
@@ -122,71 +124,66 @@ def _by_network(fabric: Fabric, requested: FabricRequest) -> tuple[list[int], tu
 def _mismatch(
     fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Selection], requested: FabricRequest
 ) -> Iterator[Diagnostic]:
-    """W595 for each resource whose cards are not those of the rails, and for networks without a rail."""
-    hint = (
-        "attach as many networks as devices are asked for; the fabric's rails in the topology say which belong together"
-    )
+    """W595 for each resource whose count differs from the rails, and for networks without a rail."""
+    hint = "attach as many networks as requested devices; the fabric's rails in the topology define the pairs"
     if lost:
         names = listing([each.title for each in lost], "and")
         message = f'fabric "{fabric.name}" has no rail left for the network {names}'
         yield error("W595", requested.network_route, message, hint=hint)
     counted = Counter(fabric.rails[number].resource for number in rails)
-    for name, count in own.items():
-        if not fabric.shared and counted[name] != count:
-            whose = "are attached" if requested.networks else f'are in fabric "{fabric.name}"'
-            message = f'{count} of "{name}" are asked for, and {counted[name]} rails with it {whose}'
+    for name, amount in own.items():
+        if not fabric.shared and counted[name] != amount:
+            whose = "its networks use" if requested.networks else f'fabric "{fabric.name}" has'
+            message = f'the role requests {amount} of "{name}", but {whose} {count(counted[name], "rail")} with it'
             yield error("W595", (*requested.device_route, name), message, hint=hint)
 
 
 def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) -> Iterator[Diagnostic]:
-    for name, count in own.items():
-        if fabric.shared and count > 1:
-            message = f'{count} of "{name}" are asked for; one share brings all cards of the pool, so one is taken'
-            hint = "ask for 1: shares are places at the cards, not cards"
-            yield warning("W596", (*requested.device_route, name), message, hint=hint)
+    for name, amount in own.items():
+        if fabric.shared and amount > 1:
+            message = f'the role requests {amount} of "{name}"; bayplan requests 1, which gives all cards of the pool'
+            hint = "request 1: shares do not count cards"
+            yield warning("W595", (*requested.device_route, name), message, hint=hint)
 
 
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
-    """W597: of an attachment only its network comes along; the fabric says the order, and the interfaces' names."""
-    hint = "say it in the topology's fabric, or use `template`"
+    """W597: bayplan uses only the networks of an annotation; the fabric defines order and interface names."""
+    hint = "set it in the topology's fabric, or use `template`"
     if more := sorted({key for each in requested.networks for key in each.data if key not in NAMED}):
-        verb = "are" if len(more) > 1 else "is"
-        message = f"the fabric attaches the networks; {listing(more, 'and')} of the annotation {verb} left out"
+        message = f"the fabric attaches the networks; bayplan ignores {listing(more, 'and')} of the annotation"
         yield warning("W597", requested.network_route, message, hint=hint)
     if len(rails) == len(requested.networks) and (
         other := tuple(_renamed_interfaces(fabric, rails, requested.networks))
     ):
-        message = f"the fabric says the order and the interfaces of its networks: {', '.join(other)}"
-        hint = "say `interface` of the rails in the topology, and write the networks in the order of the rails"
+        message = f"the fabric defines the order and interfaces of its networks: {', '.join(other)}"
+        hint = "set `interface` of the rails in the topology, and list the networks in the order of the rails"
         yield warning("W597", requested.network_route, message, hint=hint)
 
 
 def _renamed_interfaces(fabric: Fabric, rails: Sequence[int], networks: Sequence[Selection]) -> Iterator[str]:
-    """Where a network's interface in the pod has another name than in the annotation."""
+    """The networks whose interface gets another name than in the annotation."""
     names = {rail: fabric.rails[rail].interface or f"net{place}" for place, rail in enumerate(sorted(rails), 1)}
     for rail, network, interface in zip(rails, networks, Annotation(tuple(networks)).interfaces(), strict=True):
         if interface != names[rail]:
-            yield f'"{network.title}" becomes "{names[rail]}" in place of "{interface}"'
+            yield f'"{network.title}" gets "{names[rail]}" instead of "{interface}"'
 
 
 def _unknown(requested: FabricRequest, devices: Mapping[str, int]) -> Iterator[Diagnostic]:
     for name in devices:
         if requested.networks or name.startswith(CARDS):
-            message = (
-                f'no fabric of the topology has the resource "{name}": pods ask for it and get nothing else with it'
-            )
-            hint = "describe the cards in the topology's `fabrics`, and IPC_LOCK and NCCL's variables come along"
+            message = f'no fabric of the topology has the resource "{name}": pods get only the devices'
+            hint = "describe the cards in `fabrics` of the topology to get networks, IPC_LOCK and NCCL variables"
             yield info("W594", (*requested.device_route, name), message, hint=hint)
 
 
-# Names in TorchX -> DNS labels, which Kubernetes requires.
+# Names of TorchX -> DNS labels, which Kubernetes requires.
 
 LONGEST = 40
-"""What is left of a name: a pod's name holds the workflow's, the role's and two numbers, in 63 characters."""
+"""The maximum length of a name: a pod's name has the names of workflow and role and two numbers in 63 characters."""
 
 
 def label(name: str) -> str:
-    """Lower case, a hyphen for whatever is no letter or digit; hashed where two names could become one."""
+    """Lowercase letters, digits and hyphens. A changed name ends with a hash to stay unique."""
     plain = re.sub(r"[_./ -]+", "-", name.lower()).strip("-")
     name_label = re.sub(r"-+", "-", re.sub(r"[^a-z0-9-]", "-", plain)).strip("-")
     if name_label == plain and name_label and len(name_label) <= LONGEST:
@@ -195,7 +192,7 @@ def label(name: str) -> str:
 
 
 def labels(names: Sequence[str]) -> tuple[str, ...]:
-    """Those of several, no two alike."""
+    """Unique labels of names."""
     result: list[str] = []
     for name in names:
         short, whole = label(name), name
@@ -211,15 +208,15 @@ def _hashed(stem: str, name: str) -> str:
     return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-# The pool that a role runs in, and how much of a node it may ask for there.
+# The pool that a role runs in, and how much of a node it may request there.
 
 MEGA = 10**6
 RESERVED_MILLICPU, RESERVED_MB = 100, 1024
-"""What TorchX leaves to a node, as it takes roles to ask for whole ones (TorchX 0.7, kubernetes_scheduler.py)."""
+"""The reserve for the node: TorchX assumes that roles request whole nodes (0.7, kubernetes_scheduler.py)."""
 
 
 class PoolChoice(NamedTuple):
-    """The pool (empty: nobody's choice yet), labels that nodes must have besides, what was found."""
+    """The pool (empty: not chosen), additional node labels, diagnostics."""
 
     name: str = ""
     selector: Mapping[str, str] = {}
@@ -229,9 +226,9 @@ class PoolChoice(NamedTuple):
 def choose_pool(
     resource: Mapping[str, Any], selector: Mapping[str, str], topology: ClusterTopology | None, at: Route
 ) -> PoolChoice:
-    """The pool whose nodes are of the instance type, or carry the labels of an overlay's nodeSelector.
+    """The pool whose nodes have the instance type, or the labels of an overlay's nodeSelector.
 
-    W580: no pool, or several, are of the instance type.
+    W580: no pool has the instance type, or several have it.
     """
     kind = str((resource.get("capabilities") or {}).get(INSTANCE) or "")
     labels = {**({INSTANCE: kind} if kind else {}), **selector}
@@ -245,19 +242,19 @@ def choose_pool(
     route: Route = (*at, "capabilities", INSTANCE)
     names = fitting or [pool.name for pool in topology.pools]
     if len(names) == 1:
-        message = f'no pool has nodes of instance type "{kind}"; the pods run in the only one, "{names[0]}"'
-        hint = f"give the pool's nodes the nodeSelector {INSTANCE}: {kind}"
+        message = f'no pool has nodes of instance type "{kind}"; the pods run in the only pool, "{names[0]}"'
+        hint = f"add {INSTANCE}: {kind} to the pool's nodeSelector"
         return PoolChoice(names[0], selector, (warning("W580", route, message, hint=hint),))
     quoted = listing(names, "and")
-    message = f'no pool of the topology has nodes of instance type "{kind}"; it has {quoted}'
+    message = f'no pool has nodes of instance type "{kind}"; the pools are {quoted}'
     if fitting:
-        message = f'instance type "{kind}" could be any of the pools {quoted}'
-    hint = f"give one pool's nodes the nodeSelector {INSTANCE}: {kind}"
+        message = f'several pools have nodes of instance type "{kind}": {quoted}'
+    hint = f"add {INSTANCE}: {kind} to the nodeSelector of exactly one pool"
     return PoolChoice("", {}, (error("W580", route, message, hint=hint),))
 
 
 class Amounts(NamedTuple):
-    """CPU and memory as quantities, what /dev/shm may hold (empty: nobody says), what was found."""
+    """CPU and memory as quantities, the size of /dev/shm (empty: not set), diagnostics."""
 
     resources: Mapping[str, str]
     shm: str
@@ -265,7 +262,7 @@ class Amounts(NamedTuple):
 
 
 def amounts(resource: Mapping[str, Any], pool: Pool | None, reserved: tuple[int, int], at: Route) -> Amounts:
-    """As the role asks, less TorchX' share for the node where the whole does not fit and the rest does (W592)."""
+    """The role's request, minus the reserve of TorchX if only the rest fits a node (W592)."""
     milli, mega = round(1000 * (resource.get("cpu") or 0)), int(resource.get("memMB") or 0)
     findings: list[Diagnostic] = []
     quantities: dict[str, str] = {}
@@ -286,19 +283,19 @@ def _within(requested: int, reserved: int, offer: int | None) -> int:
 
 
 def _less(what: str, quantity: str, requested: str, route: Route) -> Diagnostic:
-    message = f"the pods ask for {quantity} of {what}, not for {requested}: nodes keep the rest for their own pods"
-    return info("W592", route, message, hint="ask for what a node offers to have it exactly")
+    message = f"the pods request {quantity} {what} instead of {requested}, to leave room for system pods"
+    return info("W592", route, message, hint="to get an exact amount, request what a node offers")
 
 
 def certain_pool(choice: PoolChoice, accelerated: bool, topology: ClusterTopology | None) -> Pool | None:
-    """The pool that a role can only run in, as far as that shows."""
+    """The only pool that a role can run in, if there is one."""
     if topology is None or choice.name:
         return topology.pool(choice.name) if topology else None
     able = [pool for pool in topology.pools if bool(pool.node.accelerator) == accelerated]
     return able[0] if len(able) == 1 else topology.pools[0] if len(topology.pools) == 1 else None
 
 
-# Parts of a translation: native data, where they came from, and diagnostics.
+# Parts of a translation: native data, their origins, and diagnostics.
 
 ROOT: Route = ("workflow",)
 ROLES: Route = ("workflow", "roles")

@@ -1,4 +1,4 @@
-"""What of a role no manifest can hold, said by name."""
+"""The parts of a role that bayplan cannot translate, and its overlay."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bayplan.workflows.torchx.marks import BROKEN, INSTANCE
 
 # Requests to bayplan in metadata: keys that begin with `bayplan.dev/`, as `dist.ddp --metadata` can set them.
 #
-# They stand in the application's metadata. Those about pods may also stand in a role's, which takes precedence.
+# They are in the application's metadata. Keys about pods may also be in a role's metadata, which takes precedence.
 
 PREFIX = "bayplan.dev/"
 SPEC = {"scheduler": "scheduler"}
 GANG = {"workload": "workload", "placement": "placement", "compute-domain": "computeDomain"}
 LEVELS = ("required", "preferred")
-"""A placement in two words, since TorchX' command line splits values at commas and semicolons."""
+"""A placement in two keys, because the command line of TorchX splits values at commas and semicolons."""
 POD_SET = {"pool": "pool", "fabric": "fabric"}
 WORDS = (*SPEC, *GANG, *LEVELS, *POD_SET)
 
 
 class MetadataRequests(NamedTuple):
-    """Keys of the workflow's spec, of its gang and of its podSets; where each stands; what was found."""
+    """Keys of the workflow's spec, of its gang and of its podSets; their places; diagnostics."""
 
     spec: Mapping[str, Any] = {}
     gang: Mapping[str, Any] = {}
@@ -37,12 +37,12 @@ class MetadataRequests(NamedTuple):
 
 
 def application_requests(app: Mapping[str, Any]) -> MetadataRequests:
-    """Those of the application. W589: a word that bayplan does not know, or a value that it does not take."""
+    """The requests of the application. W589: an unknown key, or an invalid value."""
     return _metadata_requests(app.get("metadata") or {}, WORDS, (*ROOT, "metadata"))
 
 
 def role_requests(role: Mapping[str, Any], route: Route) -> MetadataRequests:
-    """Those of a role."""
+    """The requests of a role."""
     return _metadata_requests(role.get("metadata") or {}, tuple(POD_SET), (*route, "metadata"))
 
 
@@ -71,17 +71,17 @@ def _metadata_requests(metadata: Mapping[str, Any], words: tuple[str, ...], rout
 
 def _wrong(word: str, value: Any, words: tuple[str, ...], route: Route) -> Iterator[Diagnostic]:
     if word not in words:
-        hint = did_you_mean(word, words) or f"known here: {listing(words, 'and')}"
-        yield error("W589", (*route, KEY), f'bayplan knows no metadata "{PREFIX}{word}" here', hint=hint)
+        hint = did_you_mean(word, words) or f"use one of {listing(words)}"
+        yield error("W589", (*route, KEY), f'unknown metadata "{PREFIX}{word}"', hint=hint)
     elif not isinstance(value, str):
-        yield error("W589", route, f"the value of {PREFIX}{word} must be a text", hint="put it in quotes")
+        yield error("W589", route, f"the value of {PREFIX}{word} must be a string", hint="put it in quotes")
     elif word == "placement" and not _placement(value):
-        hint = "write it as required=spine,preferred=rack, or either alone"
-        yield error("W589", route, f'"{value}" names no level as required or preferred', hint=hint)
+        hint = "write required=spine,preferred=rack, or one of the two"
+        yield error("W589", route, f'"{value}" does not name a required or preferred level', hint=hint)
 
 
 def _placement(text: str) -> dict[str, str]:
-    """`required=spine,preferred=rack`, as annotations have it. Empty where it is no such thing."""
+    """`required=spine,preferred=rack`, as in annotations. Empty: not a placement."""
     parts = [each.partition("=") for each in text.split(",")]
     levels = {key.strip(): level.strip() for key, _, level in parts}
     sound = len(levels) == len(parts) and set(levels) <= set(LEVELS) and all(levels.values())
@@ -102,74 +102,75 @@ CARRIED_ARGS = (
 )
 RESERVED_ARGS = ("reserved_millicpu", "reserved_memmb")
 RUN_ARGS = ("validate_spec", "image_repo", "quiet")
-"""What -cfg can say: carried, used in amounts, and of no meaning for pods."""
+"""Arguments of -cfg: translated, used for amounts, and without an effect on pods."""
 
 
 def application(app: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """W588 of the application's metadata, W591 of what -cfg says, W572 of retries."""
+    """W588 for the application's metadata and -cfg, W572 for retries."""
     for key in (each for each in app.get("metadata") or {} if not each.startswith(PREFIX)):
-        message = f'the application\'s metadata "{key}" reaches no pod, neither here nor with TorchX'
-        hint = "set it on the roles: role.metadata"
+        message = f'bayplan and TorchX ignore metadata "{key}" of the application'
+        hint = "set it in the metadata of the roles"
         yield warning("W588", (*ROOT, "metadata", key, KEY), message, hint=hint)
     for key, value in (app.get("scheduler_args") or {}).items():
         if key not in (*CARRIED_ARGS, *RESERVED_ARGS, *RUN_ARGS) and value not in (None, "", False):
-            message = f'"{key}" of the scheduler\'s arguments is left out'
-            hint = f"of these arguments bayplan takes {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
-            yield warning("W591", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
+            message = f'bayplan ignores the scheduler argument "{key}"'
+            hint = f"remove it; bayplan uses only {listing([*CARRIED_ARGS, *RESERVED_ARGS], 'and')}"
+            yield warning("W588", (*ROOT, "scheduler_args", key, KEY), message, hint=hint)
     roles: list[Mapping[str, Any]] = app["roles"]
     least = min(role.get("max_retries") or 0 for role in roles)
-    for number, role in enumerate(roles):  # a gang starts again as a whole (TorchX does so with APPLICATION)
+    for number, role in enumerate(roles):  # a gang restarts as a whole, like APPLICATION of TorchX
         policy, retries = role.get("retry_policy") or "APPLICATION", role.get("max_retries") or 0
         if retries and (policy != "APPLICATION" or retries > least):
-            what = f"by {policy.lower()}, " if policy != "APPLICATION" else ""
-            message = f'role "{role["name"]}" starts again {what}up to {retries} times; here all do, {least} times'
-            hint = "give all roles the same max_retries and the policy APPLICATION"
+            what = f" with policy {policy}" if policy != "APPLICATION" else ""
+            here = f"here the whole gang restarts up to {least} times"
+            message = f'role "{role["name"]}" restarts up to {retries} times{what}; {here}'
+            hint = "set the same max_retries and the policy APPLICATION for all roles"
             yield warning("W572", (*ROLES, number, "max_retries"), message, hint=hint)
 
 
 def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W570, W573, W575, W579, W593 of one role."""
+    """W570, W573, W575, W588, W593 for one role."""
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
         if role_data.get(key):
-            message = f'role "{role_data["name"]}" has {what}, which only TorchX itself can put into the image'
-            yield warning("W570", (*route, key), message, hint="build the image first, and name it in `image`")
+            message = f'role "{role_data["name"]}" has {what}, which only TorchX can add to the image'
+            yield warning("W570", (*route, key), message, hint="build the image first, and set it in `image`")
     yield from _variables(role_data, route)
     least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
-    if least > most:  # more replicas than there are cannot be waited for
-        message = f'role "{role_data["name"]}" may start with {least} replicas and has {most}: all are waited for'
-        yield warning("W593", (*route, "min_replicas"), message, hint="set num_replicas, or a smaller min_replicas")
+    if least > most:  # a gang cannot wait for more replicas than it has
+        message = f'role "{role_data["name"]}" has min_replicas {least} but only {most} replicas; bayplan waits for all'
+        yield warning("W593", (*route, "min_replicas"), message, hint="raise num_replicas, or lower min_replicas")
     resource = role_data.get("resource") or {}
     if missing := [name for name in ("cpu", "memMB") if (resource.get(name) or -1) <= 0]:  # rule TX02
         what = listing(missing, "and")
-        message = f'role "{role_data["name"]}" says no {what}: its pods ask for none, and may be put on a full node'
+        message = f'role "{role_data["name"]}" does not set {what}: its pods request none, and may run on a full node'
         yield info("W575", (*route, "resource"), message, hint=f"set {what} of the resource")
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
-            message = f'capability "{name}" chooses no nodes, neither here nor with TorchX'
-            hint = "put a nodeSelector into the overlay kubernetes.V1Pod"
-            yield warning("W579", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
+            message = f'bayplan and TorchX do not select nodes by capability "{name}"'
+            hint = "add a nodeSelector to the overlay kubernetes.V1Pod"
+            yield warning("W588", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
     for name in resource.get("tags") or {}:
-        yield info("W579", (*route, "resource", "tags", name, KEY), f'tag "{name}" of the resource is left out')
+        yield info("W588", (*route, "resource", "tags", name, KEY), f'bayplan ignores tag "{name}" of the resource')
 
 
 def _variables(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W573 (rule TX01): variables of Volcano's, written out."""
+    """W573 (rule TX01): literal variables of Volcano."""
     texts = [((*route, "args", n), text) for n, text in enumerate(role_data.get("args") or ())]
     texts += [((*route, "env", name), text) for name, text in (role_data.get("env") or {}).items()]
     for at, text in texts:
         if match := re.search(BROKEN, text):
-            message = f'no shell takes "{match[0]}" for the name of a variable: it has a dash'
-            hint = "call the role with `_` in place of `-`, and write ${rank0_env} for the variable"
+            message = f'shells cannot read the variable "{match[0]}", because it has a hyphen'
+            hint = "use ${rank0_env} instead of the variable, and `_` in the role's name"
             yield error("W573", at, message, hint=hint)
         elif match := VOLCANO.search(text):
-            message = f'"{match[0]}" is set by one scheduler of TorchX\' alone, and not here'
-            yield error("W573", at, message, hint="write ${rank0_env}, which is the variable with rank 0's host")
+            message = f'only another scheduler of TorchX sets the variable "{match[0]}"'
+            yield error("W573", at, message, hint="use ${rank0_env}, which is the variable with rank 0's host")
 
 
 # The overlay of a role's pods (TorchX 0.8, specs/overlays.py) -> a podSet's template.
 #
-# TorchX lays it over each replica's pod, whose containers are called `<role>-<number>`; here one template serves all
-# replicas. Its operators are words in front of keys: PUT replaces, JOIN merges lists by a key, DEL removes.
+# TorchX applies it to each replica's pod, with containers named `<role>-<number>`. Here all replicas share a template.
+# Its operators are prefixes of keys: PUT replaces, JOIN merges lists by a key, DEL removes.
 
 SCHEDULER, POD, MARK = "kubernetes", "V1Pod", "__torchx_overlays__"
 PUT, JOIN, DEL = "__put__:", "__join__:", "__del__:"
@@ -180,11 +181,11 @@ MADE = frozenset(
         *("resources", "requests", "limits", "env", "image", "command", "args", "ports", "restartPolicy"),
     }
 )
-"""Fields that the pods have already: to replace or remove them takes away what bayplan relies on."""
+"""Fields that bayplan sets. An overlay must not replace or remove them."""
 
 
 class Overlay(NamedTuple):
-    """What the overlay says of each pod: annotations, labels, fields of its spec, its container, other containers."""
+    """The overlay of each pod: annotations, labels, fields of its spec, its container, other containers."""
 
     metadata: Mapping[str, Any] = {}
     spec: Mapping[str, Any] = {}
@@ -195,7 +196,7 @@ class Overlay(NamedTuple):
 
 
 class _Reader(NamedTuple):
-    """Whose overlay it is, and what is found on the way."""
+    """The role of an overlay, and the diagnostics so far."""
 
     role: str
     replicas: int
@@ -203,7 +204,7 @@ class _Reader(NamedTuple):
 
 
 def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tuple[Diagnostic, ...]]:
-    """The overlay of a role. W583, W584, W586, W588. `name`: how the role is called as a podSet."""
+    """The overlay of a role. W583, W584, W588. `name`: the name of the role's podSet."""
     findings: list[Diagnostic] = list(_others(role.get("metadata") or {}, (*route, "metadata")))
     value = (role.get("metadata") or {}).get(SCHEDULER)
     at: Route = (*route, "metadata", SCHEDULER)
@@ -218,28 +219,28 @@ def read(role: Mapping[str, Any], name: str, route: Route) -> tuple[Overlay, tup
 
 
 def _no_mapping(overlay: Any, route: Route) -> Iterator[Diagnostic]:
-    """W586: TorchX takes the URI of a file for the overlay of a pod as well; W584: it is neither."""
+    """W584: the overlay is the URI of a file, which TorchX opens, or is not a mapping."""
     if isinstance(overlay, str):
-        hint = "put the file's content in the place of its name"
-        yield error("W586", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
+        hint = "replace the name of the file with its content"
+        yield error("W584", route, f'the overlay is in the file "{overlay}", which bayplan does not open', hint=hint)
     elif overlay is not None:
-        yield error("W584", route, "the overlay is no mapping", hint="give fields of a pod: `metadata` and `spec`")
+        yield error("W584", route, "the overlay is not a mapping", hint="write fields of a pod: `metadata` and `spec`")
 
 
 def _others(metadata: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """W588: what TorchX keeps for other schedulers."""
+    """W588: metadata for other schedulers."""
     for key in metadata:
         if key != SCHEDULER and not key.startswith(PREFIX):
-            message = f'metadata "{key}" says nothing to Kubernetes, and is left out'
+            message = f'bayplan ignores metadata "{key}", which is not for Kubernetes'
             yield info("W588", (*route, key, KEY), message, hint="put labels and annotations under kubernetes.V1Pod")
     overlay = metadata.get(SCHEDULER)
     for key in overlay if isinstance(overlay, Mapping) and (POD in overlay or MARK in overlay) else ():
         if key not in (POD, MARK):
-            yield info("W588", (*route, SCHEDULER, key, KEY), f'overlay "{key}" is of no pod, and is left out')
+            yield info("W588", (*route, SCHEDULER, key, KEY), f'bayplan ignores overlay "{key}", which is not for pods')
 
 
 def _plain(value: Any, route: Route, reader: _Reader) -> Any:
-    """The overlay with its operators resolved, as a patch that merges lists by their keys."""
+    """The overlay with its operators resolved: a patch that merges lists by their keys."""
     if isinstance(value, list):
         return [_plain(each, (*route, number), reader) for number, each in enumerate(value)]
     if not isinstance(value, Mapping):
@@ -248,7 +249,7 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
     for key, below in value.items():
         field, wrong = _field(str(key), below)
         if wrong:
-            hint = "say it with a plain key, which adds to what is there"
+            hint = "use a plain key, which adds to the existing value"
             reader.findings.append(error("W584", (*route, key, KEY), wrong, hint=hint))
         elif field and below is not None:
             resolved[field] = _plain(below, (*route, key), reader)
@@ -256,17 +257,17 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
 
 
 def _field(key: str, value: Any) -> tuple[str, str]:
-    """The field that a key means (empty: nothing is left to do), and why it cannot be."""
+    """The field of a key (empty: no field), and why the overlay cannot change it."""
     if key.startswith(DEL) or (value is None and not key.startswith((PUT, JOIN))):
         field = key.removeprefix(DEL)
-        return "", f'"{field}" cannot be removed from pods: bayplan fills it' if field in MADE else ""
+        return "", f'an overlay cannot remove "{field}", which bayplan sets' if field in MADE else ""
     if key.startswith(PUT):
         field = key.removeprefix(PUT)
-        return field, f'"{field}" cannot be replaced in pods: bayplan fills it' if field in MADE else ""
+        return field, f'an overlay cannot replace "{field}", which bayplan sets' if field in MADE else ""
     if key.startswith(JOIN):
         field, _, by = key.removeprefix(JOIN).partition(":")
         same = MERGE_KEYS.get(field) == (by,)
-        return field, "" if same else f'lists "{field}" do not merge by "{by}" in Kubernetes'
+        return field, "" if same else f'Kubernetes does not merge the list "{field}" by "{by}"'
     return key, ""
 
 
@@ -275,10 +276,10 @@ def _pod(pod: Mapping[str, Any], route: Route, reader: _Reader, names: set[str])
     spec = dict(pod["spec"]) if isinstance(pod.get("spec"), Mapping) else {}
     for key in pod:
         if key not in ("metadata", "spec"):
-            message = f'"{key}" of an overlay is used by nobody: TorchX takes metadata and spec'
+            message = f'bayplan and TorchX ignore "{key}" of an overlay; they use only metadata and spec'
             reader.findings.append(info("W588", (*route, key, KEY), message))
     for key in [each for each in metadata if each not in ("labels", "annotations")]:
-        message = f'metadata "{key}" of a pod cannot be set: bayplan names pods'
+        message = f'an overlay cannot set metadata "{key}" of a pod: bayplan names the pods'
         reader.findings.append(error("W584", (*route, "metadata", key), message, hint="remove it"))
     annotations = dict(metadata.get("annotations") or {}) if isinstance(metadata.get("annotations"), Mapping) else {}
     networks = annotations.pop(NETWORKS, None)
@@ -290,14 +291,14 @@ def _pod(pod: Mapping[str, Any], route: Route, reader: _Reader, names: set[str])
 def _containers(
     containers: Any, route: Route, reader: _Reader, names: set[str]
 ) -> tuple[Mapping[str, Any], tuple[Mapping[str, Any], ...]]:
-    """The main container's fields, and the containers beside it."""
+    """The main container's fields, and the other containers."""
     main: dict[str, Any] = {}
     beside: list[Mapping[str, Any]] = []
     at: Route = (*route, "spec")
     for each in containers if isinstance(containers, list) else ():
         if not isinstance(each, Mapping):
             reader.findings.append(
-                error("W584", at, "a container of the overlay is no mapping", hint="give its fields")
+                error("W584", at, "a container of the overlay is not a mapping", hint="write its fields")
             )
             continue
         which = _replica_of(str(each.get("name", "")), reader, names)
@@ -312,7 +313,7 @@ def _containers(
 
 
 def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
-    """The replica whose container it is (empty: everyone's); None where it is another container."""
+    """The replica of a container (empty: every replica); None: another container."""
     for own in names:
         if name in (own, f"{own}-${{replica_id}}"):
             return ""
@@ -322,11 +323,11 @@ def _replica_of(name: str, reader: _Reader, names: set[str]) -> str | None:
 
 
 def _one_replica(name: str, which: str, reader: _Reader, route: Route) -> Iterator[Diagnostic]:
-    """W583: TorchX would do something else; W584: one replica of several."""
+    """W583: TorchX would behave differently; W584: the overlay changes only one replica."""
     if which and reader.replicas > 1:
-        message = f'the overlay changes container "{name}", which is that of replica {which} alone; replicas are alike'
-        hint = f"call it {reader.role}-${{replica_id}} to change it in all replicas"
+        message = f'the overlay changes only container "{name}" of replica {which}, but all replicas are identical'
+        hint = f"rename it to {reader.role}-${{replica_id}} to change all replicas"
         yield error("W584", route, message, hint=hint)
     elif not which:
-        message = f'"{name}" is taken for the container of every replica; TorchX 0.8 itself would add another container'
-        yield warning("W583", route, message, hint=f"TorchX calls the containers {reader.role}-0, {reader.role}-1, ...")
+        message = f'bayplan applies "{name}" to the container of every replica; TorchX 0.8 would add another container'
+        yield warning("W583", route, message, hint=f"TorchX names the containers {reader.role}-0, {reader.role}-1, ...")

@@ -1,4 +1,4 @@
-"""What the texts and objects of TorchX are read with, and the APPLICATION section of a dry run."""
+"""Common parts for reading output and objects of TorchX, and the APPLICATION section of a dry run."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ def mappings(value: Any, *keys: str | int) -> list[Mapping[str, Any]]:
 
 
 def whole(value: Any) -> int:
-    """A whole number, however it is written; 0 where it is none."""
+    """An integer, also from a string; 0 if it is not one."""
     plain = str(value)
     return int(plain) if plain.isdecimal() and plain.isascii() and len(plain) < 10 else 0
 
 
-# Data made from a text, with the place in the text that each value comes from.
+# Data with the place in the source that each value comes from.
 
 Place = Callable[[Path], Span]
 
 _LONGEST = 500
-"""Characters of a key that YAML readers take without a question mark in front; places below longer ones are its own."""
+"""YAML readers need a question mark before longer keys. Values below such keys get the place of the mapping."""
 
 
 def route_of(document: Document, path: Path, subject: str) -> Route:
-    """The route to the place of a path in the document's text."""
+    """The route to the place of a path in the document's source."""
     return (subject, AT, *spans_of(document, [path])[path][0])
 
 
 class Translated(NamedTuple):
-    """Data, and path in them -> path in the document that they were made from."""
+    """Data, and path in the data -> path in the source document."""
 
     data: Any
     origins: Mapping[Path, Path]
 
 
 def source_map(data: Any, place: Place) -> SourceMap:
-    """The source map of data whose values have these places: a text with one value a line stands for them."""
+    """The source map of data with these places, with one value on each line of a synthetic text."""
     lines, paths = [], []
     for path, line in _lines(data, (), "", ""):
         paths.append(path)
@@ -59,7 +59,7 @@ def source_map(data: Any, place: Place) -> SourceMap:
 
 
 def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path, str]]:
-    """The values do not matter, only where they stand."""
+    """The lines of the synthetic text. Only the places of values matter."""
     entries: list[tuple[str | int, Any]] = []
     if isinstance(value, Mapping):
         entries = [(key, each) for key, each in value.items() if isinstance(key, str) and len(key) <= _LONGEST]
@@ -77,13 +77,13 @@ def _lines(value: Any, path: Path, head: str, tail: str) -> Iterator[tuple[Path,
 
 
 def nearest(path: Path, listed: Mapping[Path, Any]) -> tuple[Any, Path] | None:
-    """What is listed for a path or for the longest part of it, and what is left of it."""
+    """The entry for the longest listed prefix of a path, and the rest of the path."""
     cut = next((n for n in range(len(path), -1, -1) if path[:n] in listed), None)
     return None if cut is None else (listed[path[:cut]], path[cut:])
 
 
 def from_spans(spans: Mapping[Path, Span], otherwise: Span) -> Place:
-    """Places that are known one by one."""
+    """Places from a mapping."""
 
     def place(path: Path) -> Span:
         part = nearest(path, spans)
@@ -93,7 +93,7 @@ def from_spans(spans: Mapping[Path, Span], otherwise: Span) -> Place:
 
 
 def translated_document(document: Document, value: Translated) -> Document:
-    """The document with other data, made from its own."""
+    """The document with data that come from its own data."""
 
     def place(path: Path) -> Span:
         part = nearest(path, value.origins)
@@ -103,10 +103,10 @@ def translated_document(document: Document, value: Translated) -> Document:
     return document._replace(data=value.data, source_map=source_map(value.data, place))
 
 
-# The texts that the replicas of a role share, with TorchX' macros where they differ.
+# The strings that the replicas of a role share, with TorchX macros where they differ.
 
 RANK0 = re.compile(r"\b(?:TORCHX_RANK0_HOST|(?:VC|TORCHX_MCAD)_[A-Z0-9_]+_0_HOSTS)\b")
-"""The variable that holds rank 0's host, in replica 0 and in the others (TorchX 0.7 and 0.8)."""
+"""The variable with the host of rank 0, in replica 0 and in the others (TorchX 0.7 and 0.8)."""
 
 
 def words(container: Mapping[str, Any]) -> list[str]:
@@ -115,13 +115,13 @@ def words(container: Mapping[str, Any]) -> list[str]:
 
 
 def macros(text: str, app: str) -> str:
-    """A text as an AppDef holds it: a template, with macros for the application's id and for rank 0's host."""
+    """A string in the form of an AppDef: a template, with macros for the application's ID and the host of rank 0."""
     escaped = RANK0.sub("${rank0_env}", text.replace("$", "$$"))
     return escaped.replace(app, "${app_id}") if app else escaped
 
 
 def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
-    """The text that all replicas' are made from; None where they differ in more than their own numbers."""
+    """The template of all replicas' strings. None: they differ in more than the number of the replica."""
     if len(set(texts)) == 1:
         return texts[0]
     pieces = [re.split(r"([0-9]+)", text) for text in texts]
@@ -139,7 +139,7 @@ def common_text(texts: Sequence[str], numbers: Sequence[int]) -> str | None:
 
 
 def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None:
-    """The variables as a role holds them; None where one comes from elsewhere than a field of the pod."""
+    """The variables in the form of a role. None: one has a source other than a field of the pod."""
     variables: dict[str, str] = {}
     for entry in mappings(container, "env"):
         name, source = entry.get("name"), entry.get("valueFrom")
@@ -156,15 +156,15 @@ def environment(container: Mapping[str, Any], app: str) -> dict[str, str] | None
 
 
 OWN_VARIABLES = ("TORCHX_RANK0_HOST", "TORCHX_IMAGE")
-"""Variables that TorchX' Kubernetes scheduler adds by itself."""
+"""Variables that the Kubernetes scheduler of TorchX adds."""
 
 
 # The APPLICATION section of a dry run: `pprint` of a dictionary (TorchX 0.7 and 0.8, cli/cmd_run.py).
 #
-# It is a Python literal, so Python's parser reads it; nothing of it is run.
+# It is a Python literal. Python's parser reads it without running it.
 
 ENUM = re.compile(r"(?<='retry_policy': )<RetryPolicy\.[A-Z]+: ('[A-Z]+')>")
-"""The one value that is no literal."""
+"""The only value that is not a literal."""
 
 
 class Literal(NamedTuple):
@@ -175,11 +175,11 @@ class Literal(NamedTuple):
 
 
 class _NotPlainError(Exception):
-    """A node that is no plain value."""
+    """A node that is not a plain value."""
 
 
 def read(text: str, first: int, subject: str) -> Outcome[Literal]:
-    """The value that a text holds whose first line has this number. R140: it is no literal; R141: no plain value."""
+    """The value of a literal whose first line has this number. R140: not a literal, or not a plain value."""
     plain = ENUM.sub(lambda match: f"{' ' * (len(match[0]) - len(match[1]))}{match[1]}", text).lstrip("\n")
     first += len(text) - len(text.lstrip("\n"))
     try:
@@ -189,9 +189,9 @@ def read(text: str, first: int, subject: str) -> Outcome[Literal]:
     except _NotPlainError as odd:
         node, reader = odd.args
         span = reader.span(node)
-        message = "the application holds what is no text, number, list or dictionary"
+        message = "the application has a value that is not a string, number, list or dictionary"
         wrong = error(
-            "R141", (subject, AT, *span), message, hint="take the section as `torchx run --dryrun` printed it"
+            "R140", (subject, AT, *span), message, hint="copy the section unchanged from `torchx run --dryrun`"
         )
         return Outcome(None, (wrong,))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
@@ -201,8 +201,8 @@ def read(text: str, first: int, subject: str) -> Outcome[Literal]:
 def _broken(problem: BaseException, first: int, subject: str) -> Diagnostic:
     line = (getattr(problem, "lineno", None) or 1) - 1 + first
     column = max(getattr(problem, "offset", None) or 1, 1)
-    message = "the application is cut off, or is not what `torchx run --dryrun` prints"
-    return error("R140", (subject, AT, line, column), message, hint="save all of its output, without colours")
+    message = "the application is incomplete, or is not the output of `torchx run --dryrun`"
+    return error("R140", (subject, AT, line, column), message, hint="save its complete output, without colors")
 
 
 class _Reader(NamedTuple):

@@ -1,4 +1,4 @@
-"""The objects that TorchX writes -> the AppDef that they were made from.
+"""The objects that TorchX writes -> their AppDef.
 
 TorchX 0.7 and 0.8 write a Volcano Job with a task for each replica (schedulers/kubernetes_scheduler.py), 0.7 also an
 AppWrapper of MCAD with a Pod for each replica (schedulers/kubernetes_mcad_scheduler.py).
@@ -32,7 +32,7 @@ SCHEDULER_FIELDS = ("serviceAccountName", "imagePullSecrets", "priorityClassName
 
 
 class Replica(NamedTuple):
-    """One pod template, where it stands, and the Volcano task that it is in."""
+    """One pod template, its place, and its Volcano task."""
 
     template: Mapping[str, Any]
     path: Path
@@ -50,17 +50,17 @@ class Replica(NamedTuple):
 
     @property
     def container(self) -> Mapping[str, Any]:
-        """TorchX writes one; an overlay may have added others behind it."""
+        """TorchX writes one container; an overlay may have added others after it."""
         return next(iter(mappings(self.spec, "containers")), {})
 
     @property
     def number(self) -> int:
-        """The replica's, in its role."""
+        """The number of the replica in its role."""
         return whole(self.labels.get(f"{LABEL}replica-id", 0))
 
 
 def role_of(replicas: Sequence[Replica], app: str) -> Translated:
-    """The role without its counts; its data are None where its replicas differ."""
+    """The role without its counts. Data of None: its replicas differ."""
     first = replicas[0]
     commands = [[reading.macros(word, app) for word in reading.words(each.container)] for each in replicas]
     environments = [reading.environment(each.container, app) for each in replicas]
@@ -99,7 +99,7 @@ def _env(environments: Sequence[dict[str, str] | None], numbers: list[int]) -> d
 
 
 def _common_fields(replica: Replica) -> Any:
-    """What must be alike in all replicas, since one role gave it."""
+    """The fields that must be the same in all replicas, because they come from one role."""
     own = ("name", "command", "args", "env")
     inner = {key: value for key, value in replica.container.items() if key not in own}
     outer = {key: value for key, value in replica.spec.items() if key not in ("containers", "hostname")}
@@ -107,7 +107,7 @@ def _common_fields(replica: Replica) -> Any:
 
 
 def _resource(replica: Replica) -> dict[str, Any]:
-    """Limits are what the role asked for; requests are less by what TorchX leaves to the node."""
+    """Limits are the role's request; the pod's requests are smaller by the reserve of TorchX for the node."""
     limits = dict(mapping(replica.container, "resources", "limits"))
     cpu, memory = str(limits.pop("cpu", "")), str(limits.pop("memory", ""))
     amounts = {
@@ -144,7 +144,7 @@ def _mounts(replica: Replica) -> list[dict[str, Any]]:
 
 
 def _overlay(replica: Replica) -> dict[str, Any]:
-    """What a role has no field for."""
+    """The pod fields that a role does not have."""
     fields = {key: value for key, value in replica.spec.items() if key not in (*OWN_FIELDS, *SCHEDULER_FIELDS)}
     selector = {key: value for key, value in mapping(replica.spec, "nodeSelector").items() if key != INSTANCE}
     role_kinds = ("emptyDir", "persistentVolumeClaim", "hostPath")
@@ -166,7 +166,7 @@ def _annotations(replica: Replica) -> dict[str, Any]:
 
 
 def _origins(replica: Replica) -> dict[Path, Path]:
-    """Where the parts of a role stand in the replica's pod."""
+    """Part of a role -> its place in the replica's pod."""
     inner: Path = (*replica.path, "spec", "containers", 0)
     joined: Path = ("metadata", "kubernetes", "V1Pod")
     return {
@@ -194,7 +194,7 @@ def sniff(data: Any) -> bool:
 
 
 def scheduler_args(data: Any) -> dict[str, str]:
-    """What `-cfg` said, as far as the object holds it."""
+    """The values of `-cfg` in the object."""
     spec = next((each.spec for each in _replicas(data)), {})
     return non_empty(
         queue=text(data, "spec", "queue"),
@@ -206,7 +206,7 @@ def scheduler_args(data: Any) -> dict[str, str]:
 
 
 def _replicas(data: Any) -> Iterator[Replica]:
-    """The pods in order, each with its task where it has one."""
+    """The pods in order, each with its task if it has one."""
     if is_kind(data, *VOLCANO):
         for number, task in enumerate(items(data, "spec", "tasks")):
             yield Replica(mapping(task, "template"), ("spec", "tasks", number, "template"), mapping(task))
@@ -218,11 +218,11 @@ def _replicas(data: Any) -> Iterator[Replica]:
 
 
 def application(document: Document, subject: str) -> Outcome[Translated]:
-    """The AppDef behind an object. R142: pods without TorchX' labels; R145: a role with unequal replicas."""
+    """The AppDef of an object. R142: pods without labels of TorchX, or a role with different replicas."""
     data, replicas_by_role = document.data, _roles(document.data)
     if not replicas_by_role:
-        message = "the object has no pods with TorchX' labels"
-        hint = f"TorchX labels pods with {LABEL}role-name; other objects are for `bayplan post-render`"
+        message = "the object has no pods with the labels of TorchX"
+        hint = f"pass pods with the label {LABEL}role-name; use `bayplan post-render` for other objects"
         return Outcome(None, (error("R142", route_of(document, (), subject), message, hint=hint),))
     roles: list[Any] = []
     wrong: list[Diagnostic] = []
@@ -236,9 +236,9 @@ def application(document: Document, subject: str) -> Outcome[Translated]:
             origins |= {("roles", number, *own): there for own, there in role.origins.items()}
         elif not misnamed:
             name = text(replicas[0].labels, f"{LABEL}role-name")
-            message = f'the replicas of role "{name}" differ in more than their number'
-            hint = "import the application as JSON: the request holds each replica apart"
-            wrong.append(error("R145", route_of(document, replicas[0].path, subject), message, hint=hint))
+            message = f'the replicas of role "{name}" differ in more than their numbers'
+            hint = "import the application as JSON, which has each role only once"
+            wrong.append(error("R142", route_of(document, replicas[0].path, subject), message, hint=hint))
     if wrong:
         return Outcome(None, tuple(wrong))
     first = next(iter(replicas_by_role.values()))[0]
@@ -256,7 +256,7 @@ def _roles(data: Any) -> dict[str, list[Replica]]:
 
 
 def _counts(replicas: list[Replica], data: Any) -> dict[str, Any]:
-    """A role's counts: replicas, those it cannot do without, and how often it starts again."""
+    """A role's counts: replicas, minimum replicas, and retries."""
     needed = sum(whole(each.task["minAvailable"]) for each in replicas if "minAvailable" in each.task)
     counts = {**non_empty(min_replicas=needed), "num_replicas": len(replicas)}
     if is_kind(data, *MCAD):
@@ -268,13 +268,12 @@ def _counts(replicas: list[Replica], data: Any) -> dict[str, Any]:
 
 
 def _broken(document: Document, replicas: list[Replica], subject: str) -> Iterator[Diagnostic]:
-    """W573 (rule TX01), once a role: no shell takes the name of a variable with dashes."""
+    """W573 (rule TX01), once for each role: shells do not support variable names with hyphens."""
     numbered = ((each, *entry) for each in replicas for entry in enumerate(reading.words(each.container)))
     for replica, number, word in numbered:
         if match := re.search(BROKEN, word):
             name, path = match[0], (*replica.path, "spec", "containers", 0, "command", number)
-            what = f'no shell takes "{name}" for the name of a variable'
-            message = f"{what}: TorchX keeps the dashes of a role's name in it"
-            hint = f"call the role with `_`, or import the application as JSON, where ${{rank0_env}} stands for {name}"
+            message = f'shells cannot read the variable "{name}", because it has the hyphen of the role\'s name'
+            hint = f"use `_` in the role's name, or import the application as JSON with ${{rank0_env}} for {name}"
             yield error("W573", route_of(document, path, subject), message, hint=hint)
             return

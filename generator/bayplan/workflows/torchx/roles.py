@@ -1,4 +1,4 @@
-"""One role -> one podSet of the native format, as data, with the places its parts came from."""
+"""One role -> one podSet of the native format as data, with the origins of its parts."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from bayplan.workflows.torchx.devices import FabricAttachment, FabricRequest, Po
 from bayplan.workflows.torchx.losses import MetadataRequests, Overlay, role_requests
 from bayplan.workflows.torchx.marks import EFA
 
-# TorchX' macros, replaced as its Kubernetes scheduler replaces them (TorchX 0.7 and 0.8, specs/api.py `macros`).
+# TorchX macros, with the values of its Kubernetes scheduler (TorchX 0.7 and 0.8, specs/api.py `macros`).
 #
 # Arguments and variables are templates of Python's `string.Template`: `$$` is a dollar sign, and names without a value
-# stay as they are. Every replica has one text here, so what differs between replicas becomes a reference that
-# Kubernetes resolves in each pod.
+# stay unchanged. All replicas share one template here. So a value that differs between replicas becomes a reference
+# that Kubernetes resolves in each pod.
 
 RANK0 = "TORCHX_RANK0_HOST"
-"""The variable that holds the host of replica 0 of the first role, in all pods."""
+"""The variable with the host of replica 0 of the first role, in all pods."""
 
 NUMBER = "NODE_RANK"
-"""The variable that holds a pod's number in its role."""
+"""The variable with a pod's number in its role."""
 
 MACRO = re.compile(r"\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})", re.IGNORECASE | re.ASCII)
 
 
 class RoleTexts(NamedTuple):
-    """A role's texts with the macros replaced, and which macros it uses."""
+    """A role's arguments and variables with the macros replaced, and the macros that it uses."""
 
     args: list[str]
     env: dict[str, str]
@@ -42,7 +42,7 @@ class RoleTexts(NamedTuple):
 
 
 def applied(role: Mapping[str, Any], app: str) -> RoleTexts:
-    """A role's texts; `app` is the application's id."""
+    """The arguments and variables of a role; `app` is the application's ID."""
     values = {"img_root": "", "base_img_root": "", "app_id": app, "replica_id": f"$({NUMBER})", "rank0_env": RANK0}
     used: set[str] = set()
 
@@ -58,13 +58,13 @@ def applied(role: Mapping[str, Any], app: str) -> RoleTexts:
     return RoleTexts(args, env, frozenset(used))
 
 
-# Mounts of a role -> volumes and mounts of the template. `asdict` drops their kind; their keys identify it.
+# Mounts of a role -> volumes and mounts of the template. `asdict` drops their kind, so their keys identify it.
 
 RDMA = "/dev/infiniband"
 
 
 class Mounts(NamedTuple):
-    """Volumes of the pod, mounts of its container, what was found."""
+    """Volumes of the pod, mounts of its container, diagnostics."""
 
     volumes: list[dict[str, Any]]
     mounts: list[dict[str, Any]]
@@ -72,8 +72,11 @@ class Mounts(NamedTuple):
 
 
 def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route) -> Mounts:
-    """W576 (rule TX02): devices that a device plugin hands in; W577: devices that would take a privileged pod, and
-    mounts that say not what they mount; W599: a volume claim cannot have that name."""
+    """The volumes and mounts of a role.
+
+    W571 (rule TX02): devices that a device plugin provides; W577: devices that need a privileged pod, and mounts
+    without one source; W598: an invalid name of a PersistentVolumeClaim.
+    """
     result = Mounts([], [], [])
     for number, each in enumerate(role_mounts):
         at: Route = (*route, number)
@@ -81,8 +84,8 @@ def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route)
         if "permissions" in each:
             result.findings.append(_device(each, fabric, at))
         elif claim == ("src_path" in each):
-            hint = "give src of a volume claim, or src_path of a folder of the node"
-            message = f'the mount at "{each["dst_path"]}" names no source, or two'
+            hint = "set either src (a PersistentVolumeClaim) or src_path (a directory of the node)"
+            message = f'the mount at "{each["dst_path"]}" has no source, or two'
             result.findings.append(error("W577", at, message, hint=hint))
         else:
             name, read_only = f"mount-{number}", {"readOnly": True} if each.get("read_only") else {}
@@ -90,19 +93,19 @@ def mounts(role_mounts: Sequence[Mapping[str, Any]], fabric: bool, route: Route)
             result.volumes.append({"name": name, ("persistentVolumeClaim" if claim else "hostPath"): source})
             result.mounts.append({"name": name, "mountPath": each["dst_path"], **read_only})
             if claim and (wrong := validation.claim(each["src"])):
-                result.findings.append(error("W599", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
+                result.findings.append(error("W598", (*at, "src"), wrong, hint=validation.CLAIM_HINT))
     return result
 
 
 def _device(each: Mapping[str, Any], fabric: bool, at: Route) -> Diagnostic:
     path = str(each.get("src_path", ""))
     if fabric and (path == RDMA or path.startswith(f"{RDMA}/")):
-        message = f'"{path}" is left out: the device plugin of the fabric\'s resource gives it to the container'
-        return info("W576", at, message, hint="drop the mount: with it TorchX makes the pod privileged")
-    message = f'"{path}" as a device needs a privileged pod, which bayplan makes of no role'
-    hint = "ask for the device by a device plugin's resource in `devices`"
+        message = f'bayplan drops the mount "{path}": the device plugin of the fabric provides the devices'
+        return info("W571", at, message, hint="remove the mount: with it TorchX makes the pod privileged")
+    message = f'the device mount "{path}" needs a privileged pod, which bayplan does not create for a role'
+    hint = "request the device by a device plugin's resource in `devices`"
     if path.startswith(RDMA):
-        hint = "ask for the cards in `devices`, and describe them in the topology's `fabrics`"
+        hint = "request the cards in `devices`, and describe them in `fabrics` of the topology"
     return error("W577", at, message, hint=hint)
 
 
@@ -113,7 +116,7 @@ SHM: Mapping[str, Any] = {"name": "dshm", "emptyDir": {"medium": "Memory"}}
 
 
 class Site(NamedTuple):
-    """What is known around a role: the cluster, what -cfg says, the application's id, the podSet's name."""
+    """The context of a role: the cluster, the values of -cfg, the application's ID, the podSet's name."""
 
     topology: ClusterTopology | None
     scheduler_args: Mapping[str, Any]
@@ -124,7 +127,7 @@ class Site(NamedTuple):
 
 
 class TranslatedRole(NamedTuple):
-    """A podSet, and which macros its role uses."""
+    """A podSet, and the macros that its role uses."""
 
     part: PodSetPart
     used: frozenset[str]
@@ -174,11 +177,11 @@ def pod_set(role: Mapping[str, Any], route: Route, site: Site) -> TranslatedRole
 
 
 HOST = "@torchx-rank-0@"
-"""What a gang's `hosts` turns into the name of rank 0, in applications of several roles."""
+"""The placeholder that a gang's `hosts` replaces with the name of rank 0, in applications with several roles."""
 
 
 def _resource(role: Mapping[str, Any], scheduler_args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the role asks for; -cfg efa_device_count takes the place of its count of EFA cards (TorchX 0.8)."""
+    """The request of the role; -cfg efa_device_count replaces its number of EFA cards (TorchX 0.8)."""
     resource = role.get("resource") or {}
     efa = scheduler_args.get("efa_device_count")
     if not isinstance(efa, int) or isinstance(efa, bool):
@@ -187,7 +190,7 @@ def _resource(role: Mapping[str, Any], scheduler_args: Mapping[str, Any]) -> Map
 
 
 def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
-    """What is left to the node, by -cfg where it says so (TorchX 0.8)."""
+    """The reserve for the node, from -cfg if it is set (TorchX 0.8)."""
     cpu, memory = (scheduler_args.get(key) for key in losses.RESERVED_ARGS)
     return (
         cpu if isinstance(cpu, int) else devices.RESERVED_MILLICPU,
@@ -198,15 +201,15 @@ def _reserved(scheduler_args: Mapping[str, Any]) -> tuple[int, int]:
 def _attachment(
     resource: Mapping[str, Any], overlay: Overlay, choice: devices.PoolChoice, site: Site, route: Route
 ) -> tuple[FabricAttachment, tuple[Diagnostic, ...]]:
-    """The fabric. W597: an annotation that Multus does not read."""
+    """The fabric. W597: an annotation that Multus cannot parse."""
     text, at = overlay.networks, (*overlay.route, "metadata", "annotations", NETWORKS)
     if text is None:
         text, at = site.scheduler_args.get("network") or None, ("workflow", "scheduler_args", "network")
     annotation = read(text) if isinstance(text, str) else Annotation()
     wrong: tuple[Diagnostic, ...] = ()
     if annotation.fault or not isinstance(text, str | None):
-        hint = "write `namespace/name` with commas between, or a JSON list of mappings with `name`"
-        wrong = (error("W597", at, "Multus does not read this list of networks", hint=hint),)
+        hint = "write `namespace/name` separated by commas, or a JSON list of mappings with `name`"
+        wrong = (error("W597", at, "Multus cannot parse this list of networks", hint=hint),)
     pool = site.topology.pool(choice.name) if site.topology and choice.name else None
     default = site.topology.defaults.get("namespace", "") if site.topology else ""
     request = FabricRequest(
@@ -223,7 +226,7 @@ def _attachment(
 def _accelerator(
     resource: Mapping[str, Any], left: Mapping[str, int], topology: ClusterTopology | None
 ) -> tuple[int, str, dict[str, int]]:
-    """GPUs, their kind where a device's name tells it, and the devices left. TorchX' own count has no kind."""
+    """GPUs, their kind if a device's name shows it, and the other devices. TorchX's own count has no kind."""
     cards = int(resource.get("gpu") or 0)
     if cards > 0 or topology is None:
         return max(cards, 0), "", dict(left)
@@ -243,7 +246,7 @@ def _template(
     site: Site,
     sized: bool,
 ) -> dict[str, Any]:
-    """What a podSet has no key for."""
+    """The parts of a role that a podSet has no key for."""
     text = overlay.networks if overlay.networks is not None else site.scheduler_args.get("network")
     networks = {NETWORKS: text} if text and not attachment.covered else {}
     annotations = {**overlay.metadata.get("annotations", {}), **networks}
@@ -274,28 +277,28 @@ def _field(name: str, path: str) -> dict[str, Any]:
 
 
 def _fields(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
-    """W599: a reference to a field that no variable can hold."""
+    """W598: a reference to a field that is not available to variables."""
     for name, value in texts.env.items():
         if value.startswith(FIELD) and (wrong := validation.field(value.removeprefix(FIELD))):
-            yield error("W599", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
+            yield error("W598", (*route, "env", name), wrong, hint=validation.FIELD_HINT)
 
 
 def _needs_address(role: Mapping[str, Any], texts: RoleTexts, attachment: FabricAttachment) -> bool:
-    """Whether torchrun would tell the others a name of its own that they cannot resolve (pytorch#73656): without
-    --local-addr that is the pod's host name. A fabric says the address itself."""
+    """Whether torchrun would announce a name that other pods cannot resolve (pytorch#73656): without --local-addr it
+    announces the pod's host name. A fabric sets the address itself."""
     words = " ".join([role["entrypoint"], *texts.args])
     elastic = any(word in words for word in TORCHRUN) and not any(f"--local{s}addr" in words for s in "-_")
     return elastic and role.get("num_replicas", 1) > 1 and not attachment.fabric and LOCAL_ADDRESS not in texts.env
 
 
 def _clashes(texts: RoleTexts, route: Route) -> Iterator[Diagnostic]:
-    """W581: a variable that a macro needs is the user's."""
+    """W581: the role sets a variable that a macro needs."""
     needed = {"replica_id": (NUMBER, f"PET_{NUMBER}"), "rank0_env": (RANK0,)}
     for macro in sorted(texts.used & set(needed)):
         for name in needed[macro]:
             if name in texts.env:
-                message = f'the macro ${{{macro}}} is the variable "{name}" here, which the role sets itself'
-                yield error("W581", (*route, "env", name), message, hint="choose another name")
+                message = f'the macro ${{{macro}}} uses the variable "{name}", which the role sets itself'
+                yield error("W581", (*route, "env", name), message, hint="rename the role's variable")
 
 
 def _origins(route: Route, overlay: Overlay) -> dict[Route, Route]:

@@ -1,7 +1,7 @@
-"""What TorchX prints or takes -> the document of an AppDef.
+"""Output or input of TorchX -> the document of an AppDef.
 
-reading has what a text is read with, and the APPLICATION section of a dry run; request its SCHEDULER REQUEST section,
-or the objects of that only.
+`reading` has common parts and reads the APPLICATION section of a dry run. `request` reads its SCHEDULER REQUEST
+section, or only the objects of that section.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEYS = (
     *("scheduler", "scheduler_args", "scheduler_cfg", "dryrun", "wait", "log", WORKSPACE, "parent_run_id"),
     "tee_logs",
 )
-"""Fields of a run; but for the component, its arguments, the scheduler's and the workspace they say nothing of pods."""
+"""Fields of a run. Only the component, the arguments and the workspace have an effect on pods."""
 
 
 def sniff(data: Any) -> bool:
@@ -45,7 +45,7 @@ def sniff(data: Any) -> bool:
 
 
 def application(document: Document, subject: str) -> Outcome[tuple[Document, ...]]:
-    """The document of the AppDef. R143: an unknown component; R144: arguments that it does not take."""
+    """The document of the AppDef. R143: an unknown component; R144: invalid arguments."""
     data = document.data
     name = text(data, NAME)
     if name not in COMPONENTS:
@@ -71,7 +71,7 @@ def _build(data: Any, component: Component) -> tuple[dict[str, Any] | None, list
 
 
 def _origins(data: Any) -> dict[Path, Path]:
-    """Where what a component makes of its arguments is said."""
+    """Part of the AppDef -> the argument that it comes from."""
     root: Path = (ARGS,) if not items(data, WORDS) else (WORDS,)
     own = {"image": "image", "env": "env", "resource": "h", "mounts": "mounts", "max_retries": "max_retries"}
     counts = {"num_replicas": "j" if "j" in mapping(data, ARGS) else "num_replicas", "name": "script", "metadata": ""}
@@ -89,10 +89,10 @@ def _origins(data: Any) -> dict[Path, Path]:
 
 def _unknown(document: Document, name: str, subject: str) -> Diagnostic:
     names = list(COMPONENTS)
-    message = f'component "{name}" is Python code that bayplan does not know; it knows {listing(names, "and")}'
+    message = f'unknown component "{name}": bayplan supports {listing(names, "and")}'
     near = "" if name in OTHERS else did_you_mean(name, names)
-    returned = "give what it returns: dataclasses.asdict(app) as JSON, or `torchx run --dryrun`"
-    hint = f"{near} Else {returned}" if near else returned
+    returned = "pass its result: dataclasses.asdict(app) as JSON, or the output of `torchx run --dryrun`"
+    hint = f"{near} Otherwise {returned}" if near else returned
     return error("R143", route_of(document, (NAME,), subject), message, hint=hint)
 
 
@@ -100,7 +100,7 @@ def _keys(document: Document, subject: str) -> Iterator[Diagnostic]:
     for key in document.data:
         if key not in KEYS:
             hint = did_you_mean(str(key), KEYS) or "remove it: TorchX refuses it as well"
-            yield error("R144", route_of(document, (key,), subject), f'a run has no field "{key}"', hint=hint)
+            yield error("R144", route_of(document, (key,), subject), f'unknown field "{key}" of a run', hint=hint)
 
 
 def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subject: str) -> Diagnostic:
@@ -111,7 +111,7 @@ def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subj
     )
     names = list(COMPONENTS[component].parameters)
     hint = wrong.hint or ("" if wrong.name in names else did_you_mean(wrong.name, names))
-    hint = hint or f"it takes {listing(names, 'and')}"
+    hint = hint or f"the component accepts {listing(names, 'and')}"
     return error("R144", route_of(document, path, subject), message, hint=hint)
 
 
@@ -137,12 +137,12 @@ class _Section(NamedTuple):
 
     @property
     def padded(self) -> str:
-        """With empty lines before it, so that its lines keep their numbers."""
+        """The text after empty lines, so that its lines keep their numbers."""
         return "\n" * (self.line - 1) + self.text
 
 
 def _section(text: str, title: str) -> _Section:
-    """What follows a title, up to the next one."""
+    """The lines between a title and the next one."""
     before, _, rest = text.partition(title)
     body = rest.partition("\n")[2]
     for other in (APPLICATION, REQUEST):
@@ -151,14 +151,14 @@ def _section(text: str, title: str) -> _Section:
 
 
 def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]]:
-    """The application of a dry run, with what its request says besides of queue and namespace.
+    """The application of a dry run, with the scheduler arguments in its request.
 
-    R146: there are two applications.
+    R142: there are two applications.
     """
     if text.count(APPLICATION) > 1:
         second = text.index(APPLICATION, text.index(APPLICATION) + 1)
         at = (subject, AT, text.count("\n", 0, second) + 1, 1)
-        return Outcome(None, (error("R146", at, "the file holds two applications", hint="save each in its own file"),))
+        return Outcome(None, (error("R142", at, "the file has two applications", hint="save each in its own file"),))
     section = _section(text, APPLICATION)
     literal = reading.read(section.text, section.line, subject)
     if literal.value is None:
@@ -175,14 +175,14 @@ def _dry_run(name: str, text: str, subject: str) -> Outcome[tuple[Document, ...]
 
 
 def _objects(documents: Outcome[tuple[Document, ...]], text: str, subject: str) -> Outcome[tuple[Document, ...]]:
-    """The application that objects of TorchX' were made from. R142: there is none, or not one; R145: unequal roles."""
+    """The application behind objects of TorchX. R142: not exactly one object, or its replicas differ."""
     if documents.value is None:
         return Outcome(None, documents.diagnostics)
     objects = [each for each in documents.value if request.sniff(each.data)]
     if len(objects) != 1:
         what = f"{len(objects)} objects" if objects else "no object"
-        message = f"the request holds {what} that TorchX wrote for Volcano or MCAD, and one is wanted"
-        hint = "dry-run with `-s kubernetes`, or import the application as JSON"
+        message = f"the request has {what} that TorchX wrote for Volcano or MCAD, but needs exactly one"
+        hint = "run `torchx run --dryrun -s kubernetes`, or import the application as JSON"
         return Outcome(None, (*documents.diagnostics, error("R142", (subject, AT, 1, 1), message, hint=hint)))
     application = request.application(objects[0], subject)
     reported = (*documents.diagnostics, *application.diagnostics)

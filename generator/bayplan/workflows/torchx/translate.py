@@ -1,4 +1,4 @@
-"""AppDef -> native data -> Workflow, so that what TorchX says and what `bayplan import` prints is one thing."""
+"""AppDef -> native data -> Workflow. `bayplan import` prints the native data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayplan.workflows.torchx.roles import HOST, Site, TranslatedRole, pod_set
 
 GANG: Route = (*GANGS, 0)
 REPLICA = "replica"
-"""What the one podSet of a role's group is called."""
+"""The name of the only podSet in a role's group."""
 
 
 def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
@@ -39,7 +39,7 @@ def read(data: Mapping[str, Any], context: Context) -> Outcome[Read[Workflow]]:
 
 
 def _numbered(roles: tuple[TranslatedRole, ...]) -> bool:
-    """Whether pods must know their number in their role: each of several roles is a group with own ranks then."""
+    """Whether pods need their number in their role. Each role is then a group with its own ranks."""
     return len(roles) > 1 and any("replica_id" in role.used for role in roles)
 
 
@@ -76,7 +76,7 @@ def _document(
 
 
 def _replica(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The podSet inside of a group of its role's name."""
+    """The podSet inside a group with its role's name."""
     template = data.get("template") or {}
     spec = template.get("spec") or {}
     inner = [
@@ -111,7 +111,7 @@ def _origins(roles: tuple[TranslatedRole, ...], requests: MetadataRequests) -> d
 
 
 def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iterator[Diagnostic]:
-    """W574: a name that changes by more than case, dots and underscores, or that two roles have."""
+    """W574: a name that changes by more than case, dots and underscores, or that two roles share."""
     pairs: list[tuple[str, str, Route]] = [(data["name"], name, (*ROOT, "name"))]
     pairs += [
         (role["name"], own, (*ROLES, number, "name"))
@@ -120,12 +120,12 @@ def _renamed(data: Mapping[str, Any], name: str, names: tuple[str, ...]) -> Iter
     twice = [number for number, own in enumerate(names) if label(data["roles"][number]["name"]) != own]
     for number in twice:
         old, new, at = pairs[number + 1]
-        message = f'another role is called "{label(old)}" already, so "{old}" is called "{new}" in the manifests'
-        yield info("W574", at, message, hint="give each role a name of its own")
+        message = f'another role already has the name "{label(old)}", so bayplan renames "{old}" to "{new}"'
+        yield info("W574", at, message, hint="give each role a unique name")
     others = [each for number, each in enumerate(pairs, -1) if number not in twice]
     changed = [(old, new, at) for old, new, at in others if re.sub("[_.]", "-", old.lower()) != new]
     if changed:
         (old, new, at), *rest = changed
         notes = tuple(Note(f'"{other}" becomes "{short}"', route) for other, short, route in rest)
-        message = f'"{old}" is called "{new}" in the manifests, so that Kubernetes takes it'
-        yield info("W574", at, message, notes=notes, hint="use short names of letters, digits and hyphens")
+        message = f'bayplan renames "{old}" to "{new}", which is valid in Kubernetes'
+        yield info("W574", at, message, notes=notes, hint="use short names of lowercase letters, digits and hyphens")

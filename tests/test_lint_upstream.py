@@ -30,13 +30,13 @@ LEVELS: Mapping[str, tuple[str, str]] = {
 
 FOUND: Mapping[str, Mapping[str, int]] = {
     "dra/demo__specs__imex__nvbandwidth-test-job-2.yaml": {"M806": 1, "M808": 1},
-    "dra/demo__specs__mig+mps__sharing-demo-claims-1.yaml": {"M811": 1},
-    "dra/demo__specs__mig+mps__sharing-demo-claims.yaml": {"M811": 4},
-    "dra/demo__specs__mig+mps__sharing-demo-parameters.yaml": {"M811": 4},
-    "dra/demo__specs__quickstart__v1__gpu-test-vfio-config.yaml": {"M803": 1},
+    "dra/demo__specs__mig+mps__sharing-demo-claims-1.yaml": {"M780": 1},
+    "dra/demo__specs__mig+mps__sharing-demo-claims.yaml": {"M780": 4},
+    "dra/demo__specs__mig+mps__sharing-demo-parameters.yaml": {"M780": 4},
+    "dra/demo__specs__quickstart__v1__gpu-test-vfio-config.yaml": {"M802": 1},
     "dra/demo__specs__quickstart__v1__gpu-test6.yaml": {"M813": 1},
     "dra/demo__specs__quickstart__v1beta1__gpu-test6.yaml": {"M813": 1},
-    "dra/demo__specs__selectors__claims.yaml": {"M811": 2},
+    "dra/demo__specs__selectors__claims.yaml": {"M780": 2},
     "dra/tests__bats__specs__gpu-mps.yaml": {"M813": 1},
     "dra/tests__bats__specs__gpu-simple-mig-ts.yaml": {"M813": 1},
     "dra/tests__bats__specs__gpu-timeslicing.yaml": {"M813": 1},

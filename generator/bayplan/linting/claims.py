@@ -37,7 +37,7 @@ CONFIGS: Mapping[str, tuple[str, ...]] = {
 
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
-    """M804, M805, M811, M813."""
+    """M804, M804, M780, M813."""
     for template in context.templates:
         yield from _claim_use(template)
     for one in context.objects:
@@ -65,7 +65,7 @@ def _claim_use(template: PodTemplate) -> Iterator[Diagnostic]:
                     f'container "{text(container, "name")}" uses the claim "{name}", which the pod does not declare'
                 )
                 hint = suggest(name, declared, "declared") or "add it to `resourceClaims` of the pod"
-                yield error("M805", (*route, "resources", "claims", index, "name"), message, hint=hint)
+                yield error("M804", (*route, "resources", "claims", index, "name"), message, hint=hint)
     in_pod_group = bool(mapping(template.spec, "schedulingGroup"))  # since 1.36 it may hold claims that pods only name
     for name, route in declared.items():
         if name not in used and not in_pod_group:
@@ -80,11 +80,11 @@ def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
     served = "resource.k8s.io/v1" if target.since("kubernetes", "1.34") else "resource.k8s.io/v1beta1"
     if version in REMOVED:
         message = f"no Kubernetes that bayplan knows serves {text(one.data, 'apiVersion')}"
-        yield error("M811", route, message, hint=f"rewrite it for {served}")
+        yield error("M780", route, message, hint=f"rewrite it for {served}")
         return
     if version in SERVED_SINCE and not target.since("kubernetes", SERVED_SINCE[version]):
         message = f"Kubernetes {target.version('kubernetes')} does not serve {API}/{version}"
-        yield error("M811", route, message, hint=f"use {served}")
+        yield error("M780", route, message, hint=f"use {served}")
     yield from _requests(one, version)
 
 
@@ -112,15 +112,15 @@ def _requests(one: Object, version: str) -> Iterator[Diagnostic]:
         if flat and version in ("v1", "v1beta2"):
             hint = "write `exactly: {deviceClassName: ...}`, with the selectors and the count beside it"
             yield error(
-                "M811", (*route, "deviceClassName"), f"{API}/{version} has no `deviceClassName` here", hint=hint
+                "M780", (*route, "deviceClassName"), f"{API}/{version} has no `deviceClassName` here", hint=hint
             )
         if version == "v1beta1" and get(each, "exactly") is not None:
             message = f"{API}/v1beta1 has no `exactly`"
-            yield error("M811", (*route, "exactly"), message, hint="move what is in it up, beside `name`")
+            yield error("M780", (*route, "exactly"), message, hint="move what is in it up, beside `name`")
     for route, device_class in device_classes(one):
         if device_class in OBSOLETE_CLASSES:
             message = f'the driver has no DeviceClass "{device_class}" any more'
-            yield error("M811", route, message, hint=f"claim {OBSOLETE_CLASSES[device_class]}")
+            yield error("M780", route, message, hint=f"claim {OBSOLETE_CLASSES[device_class]}")
     path = (*devices_path(one), "config")
     for index, each in enumerate(items(one.data, *path)):
         yield from _config(get(each, "opaque"), (*one.route, *path, index, "opaque"))
@@ -191,7 +191,7 @@ def claimants(context: LintContext) -> Mapping[Route, Sequence[PodTemplate]]:
 
 
 def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
-    """M800 to M803, M806, M807, M809, M810, M812."""
+    """M800 to M802, M806, M807, M809, M813, M812."""
     for domain in domains(context):
         yield from _domain_fields(domain, context)
     yield from _template_clashes(context)
@@ -208,21 +208,21 @@ def check_compute_domains(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _domain_fields(domain: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M807 and M810: fields that a release of the driver does not take, or wants."""
+    """M807 and M813: fields that a release of the driver does not take, or wants."""
     spec, since = get(domain.data, "spec"), context.target.since
     if not channel(domain):
         message = f"{title(domain)} names no claim template for its channel"
         hint = "add `channel: {resourceClaimTemplate: {name: ...}}`, and claim that template in the pods"
-        yield error("M810", (*domain.route, "spec", "channel"), message, hint=hint)
+        yield error("M813", (*domain.route, "spec", "channel"), message, hint=hint)
     mode = get(spec, "channel", "allocationMode")
     if mode is not None and not since("draDriver", "25.8"):
         message = f"the driver {context.target.version('draDriver')} has no `allocationMode`, and drops it"
         hint = "remove it, or install the driver 25.8 or later"
-        yield warning("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
+        yield warning("M813", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     elif mode is not None and mode not in MODES:
         message = f'`allocationMode` is "{mode}"; the driver knows All and Single'
         hint = did_you_mean(str(mode), MODES)
-        yield error("M810", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
+        yield error("M813", (*domain.route, "spec", "channel", "allocationMode"), message, hint=hint)
     if get(spec, "numNodes") is None and not since("draDriver", "0.4"):
         message = f"{title(domain)} has no `numNodes`, which the driver {context.target.version('draDriver')} requires"
         hint = "set 0" if since("draDriver", "25.8") else "set the number of its nodes"
@@ -230,7 +230,7 @@ def _domain_fields(domain: Object, context: LintContext) -> Iterator[Diagnostic]
 
 
 def _template_clashes(context: LintContext) -> Iterator[Diagnostic]:
-    """M800 and M801: the controller makes the template, and fails for ever when somebody else has."""
+    """M800 and M800: the controller makes the template, and fails for ever when somebody else has."""
     for domain in domains(context):
         same = context.channels[channel(domain)] if channel(domain) else ()
         for other in same[: next((n for n, each in enumerate(same) if each is domain), 0)]:
@@ -238,7 +238,7 @@ def _template_clashes(context: LintContext) -> Iterator[Diagnostic]:
                 message = f'two ComputeDomains want to make the claim template "{channel(domain)}"'
                 note = Note("the other one is here", (*other.route, *CHANNEL))
                 hint = "give each a template of its own"
-                yield error("M801", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
+                yield error("M800", (*domain.route, *CHANNEL), message, hint=hint, notes=(note,))
                 break
     for template in context.of("resource.k8s.io", "ResourceClaimTemplate"):
         makers = list(
@@ -263,7 +263,7 @@ def _handmade_channel(template: Object) -> Iterator[Diagnostic]:
 
 
 def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[Diagnostic]:
-    """M802 and M803: claims of templates that are not there."""
+    """M802 and M802: claims of templates that are not there."""
     where, claim_template = namespace(template.object), ("resource.k8s.io", "ResourceClaimTemplate")
     for route, each in claims(template):
         requested, here = text(each, "resourceClaimTemplateName"), (*route, "resourceClaimTemplateName")
@@ -274,7 +274,7 @@ def _missing_templates(context: LintContext, template: PodTemplate) -> Iterator[
             other = namespace(elsewhere[0])
             message = f'the claim template "{requested}" is in namespace "{other}", the pods are in "{where}"'
             note = Note("it comes of this", named(elsewhere[0]))
-            yield error("M803", here, message, hint="claims and pods share a namespace", notes=(note,))
+            yield error("M802", here, message, hint="claims and pods share a namespace", notes=(note,))
         else:
             message = f'nothing among the manifests makes the claim template "{requested}"'
             known_templates = {

@@ -43,7 +43,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M848, M850, M854."""
+    """M848, M850, M850."""
     for one in context.objects:
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
@@ -82,7 +82,7 @@ def _fields(one: Object, context: LintContext) -> Iterator[Diagnostic]:
         elif key == "metaPlugins" and not context.target.since("networkOperator", CHAINING):
             message = f"the Network Operator {context.target.version('networkOperator')} has no `metaPlugins`"
             hint = f"upgrade to {CHAINING}, or write the NetworkAttachmentDefinition with its plugins by hand"
-            yield error("M854", route, message, hint=hint)
+            yield error("M850", route, message, hint=hint)
 
 
 def _resource(one: Object) -> Iterator[Diagnostic]:
@@ -471,7 +471,7 @@ PLUGINS: Mapping[str, Plugin] = {
 
 
 def check_plugins(context: LintContext) -> Iterator[Diagnostic]:
-    """M851, and M850 for networks whose resource no plugin offers."""
+    """M850, and M850 for networks whose resource no plugin offers."""
     offered: dict[str, set[str]] = {}
     sriov_config = False
     for policy in ("NicClusterPolicy", "NicNodePolicy"):
@@ -510,15 +510,15 @@ def _config(one: Object, key: str, plugin: Plugin, config: Any) -> Iterator[Diag
     data = parsed(config) if isinstance(config, str) else None
     if not isinstance(data, dict):
         message = f"`{key}.config` of {title(one)} is no JSON, and the plugin does not start"
-        yield error("M851", route, message, hint=f'write {{"{plugin.entries}": [...]}}')
+        yield error("M850", route, message, hint=f'write {{"{plugin.entries}": [...]}}')
         return
     if not items(data, plugin.entries):
         message = f"`{key}.config` lists no resources"
-        yield error("M851", route, message, hint=f"add `{plugin.entries}`")
+        yield error("M850", route, message, hint=f"add `{plugin.entries}`")
     for number, each in enumerate(items(data, plugin.entries)):
         for message, hint, grave in _entry(key, plugin, each):
             severity = error if grave else warning
-            yield severity("M851", route, f"entry {number} of `{key}.config`: {message}", hint=hint)
+            yield severity("M850", route, f"entry {number} of `{key}.config`: {message}", hint=hint)
 
 
 def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, bool]]:

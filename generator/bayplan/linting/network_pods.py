@@ -27,7 +27,7 @@ RENAMED = {"gateway": "the key is `default-route`, a list of addresses", "ip": "
 
 
 def check_annotations(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M840 to M843, M845, M853."""
+    """M840 to M843, M842, M853."""
     for template in context.templates:
         yield from _misplaced_annotation(template)
         yield from _host_network(template)
@@ -107,14 +107,14 @@ def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[D
 
 
 def _interface_names(pods: AttachedPods) -> Iterator[Diagnostic]:
-    """M845."""
+    """M842."""
     used: set[str] = set()
     for interface in pods.annotation.interfaces():
         why = bad_interface(interface) or ("is given to two networks" if interface in used else "")
         used.add(interface)
         if why:
             message = f'the interface "{interface}" {why}'
-            yield error("M845", pods.route, message, hint="give each network one of its own, such as net1 and net2")
+            yield error("M842", pods.route, message, hint="give each network one of its own, such as net1 and net2")
 
 
 def _host_network(template: PodTemplate) -> Iterator[Diagnostic]:
@@ -283,7 +283,7 @@ OPENSHIFT = "openshift"
 
 
 def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M858 to M860, of pods that ask for networks or for RDMA devices."""
+    """M858 to M847, of pods that ask for networks or for RDMA devices."""
     rdma = rdma_resources(context, described)
     pods = {each.template.route for each in described.attached}
     for template in context.templates:
@@ -295,7 +295,7 @@ def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator
             if rdma_devices(container, rdma) and LOCK in added(container) and not as_root(template.spec, container):
                 message = f"the container does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB"
                 hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
-                yield warning("M860", route, message, hint=hint)
+                yield warning("M847", route, message, hint=hint)
 
 
 def pod_security_level(context: LintContext, where: str) -> str:
@@ -325,7 +325,7 @@ def _place(template: PodTemplate, each: Breach) -> Route:
 
 
 def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
-    """M859: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
+    """M858: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
     violations = list(dict.fromkeys(breaches(template.spec, BASELINE)))
     if not violations or context.topology.platform != OPENSHIFT:
         return
@@ -335,9 +335,9 @@ def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnost
     if policy is None or not policy.scc or not policy.service_account:
         message = f"OpenShift's restricted-v2 refuses {what}"
         hint = "make a SecurityContextConstraints that allows it, and name it with its service account in the topology"
-        yield error("M859", _place(template, violations[0]), message, hint=hint)
+        yield error("M858", _place(template, violations[0]), message, hint=hint)
     elif own != policy.service_account:
         message = f'the pod runs as the service account "{own or "default"}", and OpenShift refuses {what} to it'
         hint = f'write `serviceAccountName: {policy.service_account}`, which the SCC "{policy.scc}" is for'
         here = ("serviceAccountName",) if get(template.spec, "serviceAccountName") is not None else ()
-        yield error("M859", (*template.spec_route, *here), message, hint=hint)
+        yield error("M858", (*template.spec_route, *here), message, hint=hint)

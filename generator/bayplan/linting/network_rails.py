@@ -57,7 +57,7 @@ PRIMARY = "eth0"
 
 
 def check_variables(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M852, M861, M863."""
+    """M852, M852, M863."""
     pods = {each.template.route: each for each in described.attached}
     for template in context.templates:
         for route, container in containers(template):
@@ -103,13 +103,13 @@ def _hca(pods: AttachedPods, value: str, route: Route) -> Iterator[Diagnostic]:
 def _master_address(
     context: LintContext, pods: AttachedPods, name: str, value: str, route: Route
 ) -> Iterator[Diagnostic]:
-    """M861: an address on a rail, which nobody is known to have."""
+    """M852: an address on a rail, which nobody is known to have."""
     host = ip.address(value.rpartition(":")[0] or value)
     nets = [net for one in pods.networks if one and one.rail and (net := ip.subnet(one.rail.subnet))]
     if host and any(host in net for net in nets) and host not in _static_addresses(context):
         message = f"{name} is {host}, an address of a rail, and no pod is known to have it"
         hint = "name the Service of rank 0: RDMA does not follow it; or have rank 0 ask for the address (`ips`)"
-        yield error("M861", route, message, hint=hint)
+        yield error("M852", route, message, hint=hint)
 
 
 def _static_addresses(context: LintContext) -> frozenset[Any]:

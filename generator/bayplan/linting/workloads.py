@@ -210,22 +210,22 @@ def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
 
 CODES: Mapping[str, str] = {
     "privileged": "M870",
-    "node": "M871",
+    "node": "M870",
     "scheduler": "M872",
     "policy": "M873",
-    "idle": "M874",
+    "idle": "M873",
     "twice": "M875",
     "amount": "M876",
-    "chip": "M877",
+    "chip": "M876",
     "unknown": "M878",
     "choice": "M879",
-    "half": "M880",
+    "half": "M879",
 }
 """Family of rules (`accelerators/hami_rules.py`) -> code."""
 
 
 def check_hami(context: LintContext) -> Iterator[Diagnostic]:
-    """M870 to M882."""
+    """M870 to M815."""
     for template in context.templates:
         yield from _hami(template, context)
     for one in context.objects:
@@ -235,7 +235,7 @@ def check_hami(context: LintContext) -> Iterator[Diagnostic]:
             if key in notes and below and not any(key in each.annotations for each in below):
                 message = f"{key} stands on {title(one)}, and HAMi reads it on pods alone"
                 route = (*one.route, "metadata", "annotations", key)
-                yield warning("M882", route, message, hint="move it to the pod template")
+                yield warning("M815", route, message, hint="move it to the pod template")
 
 
 POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "hami.io/device-scoring-weights")

@@ -156,7 +156,7 @@ def _ambiguous_domains(one: Object, labels: Sequence[str], pools: Sequence[Pool]
                     return
 
 
-# Constraints in PodGroups and annotations (M717, M718)
+# Constraints in PodGroups and annotations (M717, M717)
 
 CONSTRAINT_KEYS = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
 PLACEMENT = (TOPOLOGY, REQUIRED, PREFERRED)
@@ -188,7 +188,7 @@ def _read_constraint(data: Mapping[str, object], route: Route, keys: tuple[str, 
 
 
 def check_constraints(context: LintContext) -> Iterator[Diagnostic]:
-    """M717 and M718. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
+    """M717 and M717. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
     levels = known_levels(context)
     for group in pod_groups(context):
         nodes = {node.name: node for node in subgroups(group)}
@@ -251,10 +251,10 @@ def _level_names(own: Constraint, levels: Levels, context: LintContext) -> Itera
         if inner < outer:
             message = f'"{own.preferred}" is preferred and coarser than "{own.required}", which is required'
             hint = "KAI then places nothing: prefer the same level or a finer one"
-            yield error("M718", own.at(2), message, hint=hint)
+            yield error("M717", own.at(2), message, hint=hint)
         elif inner == outer and not context.target.since("kai", "0.13"):
             message = f'"{own.preferred}" is required and preferred, which KAI below 0.13 refuses'
-            yield error("M718", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
+            yield error("M717", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
 
 
 def _nested_constraint(
@@ -271,7 +271,7 @@ def _nested_constraint(
             word = "required" if part == 1 else "preferred"
             message = f'"{level}" is {word} inside "{outer.required}", which is the finer level'
             note = Note("required here", outer.at(1))
-            yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
+            yield error("M717", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
 
 
 # Valid constraints that KAI never satisfies, or only at the expense of the remaining pods (M817): docs/fit.md

@@ -1,4 +1,4 @@
-"""PodGroups as trees of subgroups, and the pods that name them (M701, M707, M708, M715, M716, M809, M816, M818)."""
+"""PodGroups as trees of subgroups, and the pods that name them (M701, M707, M708, M715, M716, M809, M701, M818)."""
 
 from __future__ import annotations
 
@@ -332,7 +332,7 @@ def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> 
             yield warning("M708", route, message, hint=hint, notes=(note,))
 
 
-# Other marks that pods of a PodGroup need (M701, M816), and PodGroups of one name in two namespaces (M818)
+# Other marks that pods of a PodGroup need (M701, M701), and PodGroups of one name in two namespaces (M818)
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
@@ -352,7 +352,7 @@ def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Dia
         message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
-        yield error("M816", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
+        yield error("M778", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
 
 
 def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
@@ -365,7 +365,7 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
             f"KAI {context.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
         )
         hint = "below 0.15 only pods without an owner keep it: write Pods, or use KAI 0.15"
-        yield error("M816", route, message, hint=hint)
+        yield error("M701", route, message, hint=hint)
         return
     paths = [template.path[:depth] for depth in range(len(template.path) + 1)]
     marks = [(path, get(template.object.data, *path, "metadata", "annotations", SKIP)) for path in paths]
@@ -375,12 +375,12 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
     if wrong:
         place = (*template.object.route, *wrong[0][0], "metadata", "annotations", SKIP)
         message = 'only the text "true" keeps KAI\'s podgrouper away'
-        yield error("M816", place, message, hint='write "true", with the quotes')
+        yield error("M701", place, message, hint='write "true", with the quotes')
     else:
         message = (
             f"KAI makes a PodGroup of its own for the pods of this {kind(template.object)}, and this one is in vain"
         )
-        yield error("M816", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
+        yield error("M701", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
 
 
 def _leaf_subgroup(template: PodTemplate, group: Object) -> Iterator[Diagnostic]:

@@ -72,24 +72,24 @@ def _known_fields(each: Object) -> Iterator[Diagnostic]:
             if key not in FIELDS[part]:
                 message = f'a ClusterNetworkTopology has no field "{key}" here'
                 hint = f"known here: {', '.join(sorted(FIELDS[part]))}"
-                yield error("M763", (*each.route, *path, str(key), KEY), message, hint=hint)
+                yield error("M760", (*each.route, *path, str(key), KEY), message, hint=hint)
 
 
 def _layer_chain(each: Object) -> Iterator[Diagnostic]:
     layers = list(read_layers(each.data))
     if NODE_LAYER not in [layer.name for layer in layers]:
         message = f"{NODE_LAYER} is not listed, so Koordinator builds no tree and no placed gang ever starts"
-        yield error("M762", (*each.route, *LAYERS), message, hint=f"list {NODE_LAYER} with its parentTopologyLayer")
+        yield error("M760", (*each.route, *LAYERS), message, hint=f"list {NODE_LAYER} with its parentTopologyLayer")
         return
     walked, broken = ordered(layers)
     if broken:
         message = f"the layers are no chain: {broken}; Koordinator builds no tree and no placed gang ever starts"
         hint = f"let parentTopologyLayer lead from {NODE_LAYER} upwards over every entry once"
-        yield error("M761", (*each.route, *LAYERS), message, hint=hint)
+        yield error("M760", (*each.route, *LAYERS), message, hint=hint)
     elif walked[0].parent not in ("", CLUSTER_LAYER):
         at = (*each.route, *LAYERS, walked[0].place, "parentTopologyLayer")
         message = f'the parent "{walked[0].parent}" is not listed; Koordinator takes "{walked[0].name}" as the top'
-        yield warning("M761", at, message, hint="list that layer too, or leave the parent out")
+        yield warning("M760", at, message, hint="list that layer too, or leave the parent out")
 
 
 def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnostic]:
@@ -102,7 +102,7 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
             continue
         if not layer.labels:
             message = f'layer "{layer.name}" has no labelKey, so Koordinator leaves every node out'
-            yield error("M766", at, message, hint="name the node label that tells the domain")
+            yield error("M765", at, message, hint="name the node label that tells the domain")
         elif not known & set(layer.labels):
             message = f'no level of the topology has a label of layer "{layer.name}"; nodes without it are left out'
             hint = f"levels have the labels {', '.join(sorted(known))}" if known else "give the topology's pools levels"
@@ -112,7 +112,7 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
                 f'the value "{value}" of layer "{layer.name}" occurs under several domains of "{above.name}";'
                 " Koordinator makes one domain of it, under the first"
             )
-            yield error("M764", (*at, "labelKey"), message, hint="use a label whose values are unique in the cluster")
+            yield error("M765", (*at, "labelKey"), message, hint="use a label whose values are unique in the cluster")
         above = layer
 
 
@@ -164,7 +164,7 @@ def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
         where = f'"{text(template.labels, POD_GROUP)}" in the namespace "{namespace(template.object)}"'
         message = f"there is no PodGroup {where}; the pods wait for it"
         at = (*template.route, "metadata", "labels", POD_GROUP)
-        yield error("M776", at, message, hint="write that PodGroup too, or name one that is there")
+        yield error("M707", at, message, hint="write that PodGroup too, or name one that is there")
 
 
 def known_layers(context: LintContext) -> frozenset[str]:
@@ -194,13 +194,13 @@ def _annotations(group: Object) -> Iterator[Diagnostic]:
         if key not in ANNOTATIONS:
             message = f'Koordinator has no annotation "{key}"; it is ignored'
             hint = f"known: {', '.join(sorted(each.removeprefix(PREFIX) for each in ANNOTATIONS))}"
-            yield error("M768", (*_at(group, key), KEY), message, hint=hint)
+            yield error("M815", (*_at(group, key), KEY), message, hint=hint)
         elif not isinstance(value, str):
             message = f'the annotation "{key}" must be text, and the API server refuses anything else'
             yield error("M767", _at(group, key), message, hint="put it in quotes: what stands in it is JSON")
         elif key in CHOICES and value not in CHOICES[key]:
             message = f'Koordinator does not know "{value}" and takes its default'
-            yield error("M774", _at(group, key), message, hint=f"one of {', '.join(CHOICES[key])}")
+            yield error("M767", _at(group, key), message, hint=f"one of {', '.join(CHOICES[key])}")
 
 
 def _minimum(group: Object) -> Iterator[Diagnostic]:
@@ -254,7 +254,7 @@ def _gather_rule(
     at, layer, strategy = _at(group, SPEC), rule.get("layer"), rule.get("strategy")
     if strategy not in STRATEGIES:
         message = f'Koordinator does not know the strategy "{strategy}" and ignores it'
-        yield error("M769", at, message, hint=f"one of {', '.join(STRATEGIES)}")
+        yield error("M767", at, message, hint=f"one of {', '.join(STRATEGIES)}")
     if layers and layer not in layers:
         wait = "and the gang never starts" if strategy == MUST else "and the rule is ignored"
         message = f'there is no layer "{layer}", {wait}'
@@ -313,7 +313,7 @@ def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagn
     there = sum(filter(None, counts))
     if members and None not in counts and least is not None and there < least:
         message = f"minMember is {least}, but {there} pods name this PodGroup"
-        yield error("M777", (*group.route, "spec", "minMember"), message, hint="the gang never starts")
+        yield error("M708", (*group.route, "spec", "minMember"), message, hint="the gang never starts")
     multiples = [get(rule, "podCountMultiple") for rule in _gather_strategy(group)]
     if any(isinstance(each, int) and each > 1 for each in multiples):
         for each in members:

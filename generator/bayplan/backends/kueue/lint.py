@@ -51,7 +51,7 @@ def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
-    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1.
+    """M780: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1.
 
     Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
     """
@@ -62,10 +62,10 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
     if version_here == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
         return
     if version_here == "v1beta1" and newer:
-        yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
+        yield warning("M780", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
     elif version_here != best and text(each.data, "kind") in SERVED:
         yield error(
-            "M748",
+            "M780",
             at,
             f'Kueue {version} does not serve {text(each.data, "kind")} in "{version_here}"',
             hint=f"write {best}",
@@ -78,7 +78,7 @@ SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload"
 def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     levels, at = levels_of(each), (*each.route, "spec", "levels")
     if fault := _refused_by_crd(levels):
-        yield error("M740", at, f"Kueue refuses this Topology: {fault}")
+        yield error("M713", at, f"Kueue refuses this Topology: {fault}")
         return
     for number, label in enumerate(levels):
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
@@ -106,7 +106,7 @@ def _refused_by_crd(levels: Sequence[str]) -> str:
 
 
 def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M741: labels that no node has, and an order that no pool has."""
+    """M714: labels that no node has, and an order that no pool has."""
     labels_above_host = [label for label in levels if label != HOSTNAME_LABEL]
     lists = [tuple(level.label for level in pool.levels) for pool in _with_nodes(topology)]
     if not lists:
@@ -114,18 +114,18 @@ def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) 
     known = dict.fromkeys(label for labels in lists for label in labels)
     for label in (label for label in labels_above_host if label not in known):
         message = f'no node has the label "{label}", as far as the topology knows; Kueue leaves out nodes that lack one'
-        yield error("M741", (*at, levels.index(label), "nodeLabel"), message, hint=suggest(label, known, "labels"))
+        yield error("M714", (*at, levels.index(label), "nodeLabel"), message, hint=suggest(label, known, "labels"))
     if set(labels_above_host) <= set(known) and not any(is_ordered(labels_above_host, labels) for labels in lists):
         whole = [labels for labels in lists if set(labels_above_host) <= set(labels)]
         if whole:
             right = listing([label for label in whole[0] if label in labels_above_host], "and")
-            yield error("M741", at, "the levels are not in the order of the topology", hint=f"coarse to fine: {right}")
+            yield error("M714", at, "the levels are not in the order of the topology", hint=f"coarse to fine: {right}")
         else:
-            yield error("M742", at, "no pool has all of these levels, so Kueue would leave out every node")
+            yield error("M714", at, "no pool has all of these levels, so Kueue would leave out every node")
 
 
 def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M745, M742: what a flavor selects and which Topology it has."""
+    """M745, M714: what a flavor selects and which Topology it has."""
     labels = mapping(each.data, "spec", "nodeLabels")
     name, at = text(each.data, "spec", "topologyName"), (*each.route, "spec")
     if name and not labels:
@@ -158,7 +158,7 @@ def _flavor_topology(each: Object, name: str, context: LintContext) -> Iterator[
         lacking = [label for label in wanted if label not in {level.label for level in pool.levels}]
         if lacking:
             message = f'the nodes of pool "{pool.name}" have no {listing(lacking)}; Kueue leaves all of them out'
-            yield error("M742", at, message, hint="give those nodes the label, or the flavor a Topology of its own")
+            yield error("M714", at, message, hint="give those nodes the label, or the flavor a Topology of its own")
 
 
 def _with_nodes(topology: ClusterTopology) -> tuple[Pool, ...]:
@@ -241,12 +241,12 @@ def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> 
 
 
 def _local_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M747: a ClusterQueue that is not there."""
+    """M719: a ClusterQueue that is not there."""
     known = [name_of(other) for other in context.of(API, "ClusterQueue")]
     name = text(each.data, "spec", "clusterQueue")
     if known and name not in known:
         message = f'there is no ClusterQueue "{name}" among the manifests'
-        yield error("M747", (*each.route, "spec", "clusterQueue"), message, hint=suggest(name, known, "ClusterQueues"))
+        yield error("M719", (*each.route, "spec", "clusterQueue"), message, hint=suggest(name, known, "ClusterQueues"))
 
 
 RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]] = {
@@ -299,17 +299,17 @@ def _asks_for_topology(template: Template) -> bool:
 
 
 def _misplaced_annotations(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
-    """M752, M753: marks that stand where Kueue does not look."""
+    """M815, M753: marks that stand where Kueue does not look."""
     if not pod_sets:
         return
     own = mapping(each.data, *ANNOTATIONS) if pod_sets[0].path else {}
     for key in (key for key in TOPOLOGY_ANNOTATIONS if key in own):
         message = f'"{key}" stands on the {each.data["kind"]}; Kueue reads it on the pod template only'
-        yield error("M752", (*each.route, *ANNOTATIONS, key, KEY), message, hint="move it to the pod template")
+        yield error("M815", (*each.route, *ANNOTATIONS, key, KEY), message, hint="move it to the pod template")
     for template in pod_sets:
         for key in (key for key in TOPOLOGY_ANNOTATIONS if key in mapping(template.data, *LABELS)):
             message = f'"{key}" is an annotation, not a label'
-            yield error("M752", (*each.route, *template.path, *LABELS, key, KEY), message)
+            yield error("M815", (*each.route, *template.path, *LABELS, key, KEY), message)
     yield from _misplaced_queue(each, pod_sets, target)
 
 
@@ -331,7 +331,7 @@ def _misplaced_queue(each: Object, pod_sets: Sequence[Template], target: Target)
 
 
 def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] | None) -> Iterator[Diagnostic]:
-    """M753: placed work that Kueue does not manage. M747: a queue that is not there."""
+    """M753: placed work that Kueue does not manage. M719: a queue that is not there."""
     labels = mapping(each.data, *LABELS)
     marked = next((template for template in pod_sets if _asks_for_topology(template)), None)
     misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in pod_sets)
@@ -342,22 +342,22 @@ def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] |
     name = labels.get(QUEUE)
     if pod_sets and isinstance(name, str) and queues is not None and name not in queues:
         message = f'there is no queue "{name}"'
-        yield error("M747", (*each.route, *LABELS, QUEUE), message, hint=suggest(name, queues, "queues"))
+        yield error("M719", (*each.route, *LABELS, QUEUE), message, hint=suggest(name, queues, "queues"))
 
 
 def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
-    """M755: JobSet would pin each of its Jobs to a domain of its own choice, against Kueue's."""
+    """M710: JobSet would pin each of its Jobs to a domain of its own choice, against Kueue's."""
     if each.data.get("kind") != "JobSet" or not any(map(_asks_for_topology, pod_sets)):
         return
     jobs = range(len(items(each.data, "spec", "replicatedJobs")))
     places: list[Route] = [ANNOTATIONS, *(("spec", "replicatedJobs", n, "template", *ANNOTATIONS) for n in jobs)]
     for place in (place for place in places if EXCLUSIVE in mapping(each.data, *place)):
         message = f'"{EXCLUSIVE}" fights with the placement that Kueue chooses: no pod may ever fit both'
-        yield error("M755", (*each.route, *place, EXCLUSIVE, KEY), message, hint="leave one of them out")
+        yield error("M710", (*each.route, *place, EXCLUSIVE, KEY), message, hint="leave one of them out")
 
 
 def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
-    """M756: two podSets that share a domain, one of them of one pod (`tas_validation.go`)."""
+    """M750: two podSets that share a domain, one of them of one pod (`tas_validation.go`)."""
     groups: dict[str, list[Template]] = {}
     for template in pod_sets:
         name = template.annotations.get(POD_SET_GROUP)
@@ -365,7 +365,7 @@ def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diag
             groups.setdefault(name, []).append(template)
     for name, members in groups.items():
         for fault in (*_group_faults(name, members, each.data.get("kind")), *_slices_in_group(members)):
-            yield error("M756", (*each.route, *members[0].path, *ANNOTATIONS, POD_SET_GROUP), fault)
+            yield error("M750", (*each.route, *members[0].path, *ANNOTATIONS, POD_SET_GROUP), fault)
 
 
 def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator[str]:
@@ -450,26 +450,26 @@ def check_template(context: TemplateContext) -> Iterator[Diagnostic]:
 
 
 def _unknown_annotations(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M759: a name that Kueue does not know, or a value that is no text."""
+    """M815: a name that Kueue does not know, or a value that is no text."""
     for key, value in context.template.annotations.items():
         if not (isinstance(key, str) and key.startswith(f"{PREFIX}podset-")):
             continue
         if key not in TOPOLOGY_ANNOTATIONS:
             hint = did_you_mean(key, TOPOLOGY_ANNOTATIONS) or f"Kueue knows {listing(TOPOLOGY_ANNOTATIONS, 'and')}"
-            yield error("M759", (*context.at(key), KEY), f'Kueue does not know the annotation "{key}"', hint=hint)
+            yield error("M815", (*context.at(key), KEY), f'Kueue does not know the annotation "{key}"', hint=hint)
         elif not isinstance(value, str) and key != SLICE_SIZE:
             yield error(
-                "M759", context.at(key), f'the value of "{key}" is no text', hint="annotations are text: quote it"
+                "M815", context.at(key), f'the value of "{key}" is no text', hint="annotations are text: quote it"
             )
 
 
 def _one_kind_of_level(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M749: required, preferred and unconstrained exclude each other."""
+    """M750: required, preferred and unconstrained exclude each other."""
     levels = [key for key in (REQUIRED, PREFERRED, UNCONSTRAINED) if key in context.template.annotations]
     if len(levels) > 1:
         message = f"Kueue refuses {listing(levels, 'and')} on one pod template: they exclude each other"
         hint = "keep the required level; Kueue packs below it as tightly as it can"
-        yield error("M749", context.at(levels[1]), message, hint=hint)
+        yield error("M750", context.at(levels[1]), message, hint=hint)
 
 
 def _slices(context: TemplateContext) -> Iterator[Diagnostic]:
@@ -504,23 +504,23 @@ def _division(size: int, pods: int | None) -> tuple[str, str] | None:
 
 
 def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M751: nested slices are a JSON list of levels and sizes, since 0.17 behind a gate, since 0.19 on by default."""
+    """M750: nested slices are a JSON list of levels and sizes, since 0.17 behind a gate, since 0.19 on by default."""
     value = context.own.get(LAYERS)
     if value is None:
         return
     version = context.target.version("kueue")
     if not context.target.since("kueue", "0.17"):
-        yield error("M751", (*context.at(LAYERS), KEY), f"Kueue {version} does not read nested slices; 0.17 does")
+        yield error("M750", (*context.at(LAYERS), KEY), f"Kueue {version} does not read nested slices; 0.17 does")
     elif not context.gates.get(LAYER_GATE, context.target.since("kueue", "0.19")):
         message = f"Kueue {version} refuses nested slices unless the feature gate {LAYER_GATE} is on"
         hint = "switch it on, and say so in the topology's `schedulers: {kueue: {featureGates}}`"
-        yield error("M751", (*context.at(LAYERS), KEY), message, hint=hint)
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint=hint)
     both = [key for key in (SLICE_LEVEL, SLICE_SIZE) if key in context.template.annotations]
     if both:
-        yield error("M751", (*context.at(LAYERS), KEY), f"nested slices exclude {listing(both, 'and')}")
+        yield error("M750", (*context.at(LAYERS), KEY), f"nested slices exclude {listing(both, 'and')}")
     if fault := _layer_fault(value, context.template.pods):
         hint = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
-        yield error("M751", context.at(LAYERS), fault, hint=hint)
+        yield error("M750", context.at(LAYERS), fault, hint=hint)
 
 
 def _layer_fault(value: str, pods: int | None) -> str:

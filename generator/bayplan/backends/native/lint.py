@@ -266,7 +266,7 @@ def _pod_fields(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
         yield error("M780", (*pods.spec_route, "schedulingGroup"), message, hint=f"use {owner} {version} or later")
 
 
-# M781 and M784: templates that groups name, and what a Workload may hold (validation.go, 1.35 to 1.37)
+# M781 and M782: templates that groups name, and what a Workload may hold (validation.go, 1.35 to 1.37)
 
 MOST_TEMPLATES = 8
 TEMPLATE_LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
@@ -294,7 +294,7 @@ def _limits(workload: Group) -> Iterator[Diagnostic]:
         message = (
             f"{workload.title} nests templates {max(each.depth for each in nested)} deep; {MOST_DEPTH} is the most"
         )
-        yield error("M784", deep.route, message, hint="leave out a level")
+        yield error("M782", deep.route, message, hint="leave out a level")
     yield from _names(nested)
     yield from _priorities(workload, nested)
 
@@ -304,7 +304,7 @@ def _lists(spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
         if (count := len(items(spec, word))) > MOST_TEMPLATES:
             message = f"{count} entries in one list of templates; {MOST_TEMPLATES} is the most"
             hint = "many groups may be made from one template; only different ones need their own"
-            yield error("M784", (*route, word, MOST_TEMPLATES), message, hint=hint)
+            yield error("M782", (*route, word, MOST_TEMPLATES), message, hint=hint)
 
 
 def _child_templates(template: Template) -> Iterator[Diagnostic]:
@@ -312,7 +312,7 @@ def _child_templates(template: Template) -> Iterator[Diagnostic]:
     children = [*items(template.spec, "podGroupTemplates"), *items(template.spec, "compositePodGroupTemplates")]
     if template.composite and not children:
         message = f'the composite template "{template.name}" has no templates inside'
-        yield error("M784", template.route, message, hint="give it podGroupTemplates, or make it one of them")
+        yield error("M782", template.route, message, hint="give it podGroupTemplates, or make it one of them")
     if get(template.spec, "disruptionMode", "all") is None:
         return
     for child in children:
@@ -320,7 +320,7 @@ def _child_templates(template: Template) -> Iterator[Diagnostic]:
             name = text(child, "name")
             message = f'the template "{template.name}" is disrupted as a whole, but "{name}" inside it is not'
             hint = "write `all: {}` in both, or in none"
-            yield warning("M784", (*template.route, "disruptionMode"), message, hint=hint)
+            yield warning("M782", (*template.route, "disruptionMode"), message, hint=hint)
 
 
 def _names(nested: Sequence[Template]) -> Iterator[Diagnostic]:
@@ -328,7 +328,7 @@ def _names(nested: Sequence[Template]) -> Iterator[Diagnostic]:
     for each in nested:
         if each.name in seen:
             message = f'two templates of one Workload are called "{each.name}"'
-            yield error("M784", (*each.route, "name"), message, hint="names are unique in the whole tree of templates")
+            yield error("M782", (*each.route, "name"), message, hint="names are unique in the whole tree of templates")
         seen.add(each.name)
 
 
@@ -337,7 +337,7 @@ def _priorities(workload: Group, nested: Sequence[Template]) -> Iterator[Diagnos
     if len(classes) > 1:
         classes_named = ", ".join(f'"{each}"' if each else "none" for each in sorted(classes))
         message = f"templates of {workload.title} differ in their priority class: {classes_named}"
-        yield error("M784", workload.route, message, hint="all templates of a Workload have one priority")
+        yield error("M782", workload.route, message, hint="all templates of a Workload have one priority")
 
 
 def _reference(index: Index, group: Group) -> Iterator[Diagnostic]:
@@ -378,7 +378,7 @@ def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
     return word == "schedulingPolicy" and bool(mapping(own, "gang")) and bool(mapping(meant, "gang"))
 
 
-# M782, M783, M785, M786 and M789: the tree of groups, its counts, its levels and its claims
+# M782, M708, M785, M785 and M789: the tree of groups, its counts, its levels and its claims
 
 
 def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
@@ -423,7 +423,7 @@ def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
     if least is not None and countable and total < least:
         message = f"{group.title} waits for {least} {what}, and {total} name it: none of them ever starts"
         route = (*group.route, "schedulingPolicy", "gang", key)
-        yield error("M783", route, message, hint=f"lower {key}, or add {what}")
+        yield error("M708", route, message, hint=f"lower {key}, or add {what}")
 
 
 def _specs(group: Group) -> Iterator[tuple[Route, Mapping[str, Any]]]:
@@ -453,7 +453,7 @@ def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
         there = (*outer.route, "schedulingConstraints", "topology", 0, "key")
         message = f'{group.title} is placed by "{group.label}", which is no finer than "{outer.label}" of {outer.title}'
         hint = "place inner groups by a finer level, or leave the level out"
-        yield error("M786", here, message, hint=hint, notes=(Note(outer.title, there),))
+        yield error("M785", here, message, hint=hint, notes=(Note(outer.title, there),))
 
 
 def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:
@@ -469,7 +469,7 @@ def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]
                 yield error("M789", (*route, "resourceClaims", i), message, hint="claim the channel in the pods alone")
 
 
-# M787 and M788: the pods that name groups
+# M707 and M788: the pods that name groups
 
 
 def _pods(index: Index) -> Iterator[Diagnostic]:
@@ -485,7 +485,7 @@ def _pod_group(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     if key[1] and key not in index.named[POD_GROUP]:
         at = (*pods.spec_route, "schedulingGroup", "podGroupName")
         message = f'these pods belong to the PodGroup "{key[1]}", which is not there: they would wait for ever'
-        yield error("M787", at, message, hint="name a PodGroup of their namespace")
+        yield error("M707", at, message, hint="name a PodGroup of their namespace")
     if text(pods.spec, "workloadRef", "name"):
         yield from _counting_workload(index, pods)
 
@@ -500,7 +500,7 @@ def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
             f'the Workload "{workload_name}" has no pod group "{wanted}"' if workload else "there is no such Workload"
         )
         message = f'these pods belong to the pod group "{wanted}" of "{workload_name}", but {where}'
-        yield error("M787", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that the Workload lists")
+        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that the Workload lists")
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:

@@ -30,7 +30,7 @@ LARGEST = 2**31 - 1
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """M820 to M826."""
+    """M824 to M708."""
     scheduler = context.topology.scheduler_name("slurm-bridge", SCHEDULER)
     own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") == scheduler]
     for pods in context.templates:
@@ -47,7 +47,7 @@ def _reserved_keys(pods: PodTemplate) -> Iterator[Diagnostic]:
     for kind, key in RESERVED.items():
         if text(pods.data, "metadata", kind, key):
             message = f'"{key}" is written by slurm-bridge alone, which refuses to create a pod that has it'
-            yield error("M820", (*pods.route, "metadata", kind, key, KEY), message, hint="remove it")
+            yield error("M824", (*pods.route, "metadata", kind, key, KEY), message, hint="remove it")
 
 
 def _own_annotations(data: Any) -> Mapping[str, Any]:
@@ -66,19 +66,19 @@ def _annotations(one: Object, target: Target) -> Iterator[Diagnostic]:
         if key.startswith(FORMER_PREFIX):
             if key.removeprefix(FORMER_PREFIX) in KNOWN:
                 message = f'slurm-bridge ignores "{key}" since 1.0'
-                yield warning("M821", (*at, KEY), message, hint=f'write "{PREFIX}{key.removeprefix(FORMER_PREFIX)}"')
+                yield warning("M815", (*at, KEY), message, hint=f'write "{PREFIX}{key.removeprefix(FORMER_PREFIX)}"')
         elif suffix not in KNOWN:
             message, near = (
                 f'slurm-bridge knows no annotation "{key}" and ignores it',
                 did_you_mean(suffix, list(KNOWN)),
             )
-            yield warning("M821", (*at, KEY), message, hint=near)
+            yield warning("M815", (*at, KEY), message, hint=near)
         elif not target.since("slurmBridge", SINCE.get(suffix, "1.0")):
             message = f'"{key}" came with slurm-bridge {SINCE[suffix]}; {target.version("slurmBridge")} ignores it'
-            yield warning("M821", (*at, KEY), message)
+            yield warning("M815", (*at, KEY), message)
         elif isinstance(value, str) and (wanted := _malformed(suffix, value)):
             message = f'"{value}" is no {wanted}: slurm-bridge fails to read the annotation, and its pods wait for ever'
-            yield error("M822", at, message, hint=_HINTS.get(suffix, ""))
+            yield error("M767", at, message, hint=_HINTS.get(suffix, ""))
 
 
 _HINTS = {"timelimit": "write minutes as a plain number", "mem-per-node": 'write a quantity such as "64Gi"'}
@@ -108,7 +108,7 @@ def _unread_annotations(pods: PodTemplate) -> Iterator[Diagnostic]:
         for key in (each for each in _own_annotations(data) if each.startswith(PREFIX)):
             reads = "the PodGroup's" if in_group else "those of the outermost workload"
             message = f'slurm-bridge does not read "{key}" here, but {reads} alone'
-            yield warning("M823", (*route, "metadata", "annotations", key, KEY), message, hint="move it there")
+            yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint="move it there")
 
 
 def _refused_fields(pods: PodTemplate) -> Iterator[Diagnostic]:
@@ -151,13 +151,13 @@ def _pod_groups(groups: Sequence[Object], own_pods: Sequence[PodTemplate]) -> It
             if not text(pods.spec, "schedulingGroup", "podGroupName"):
                 message = f'there is no PodGroup "{label}" here; without it every pod is a Slurm job of its own'
                 route = (*pods.route, "metadata", "labels", POD_GROUP_LABEL)
-                yield warning("M825", route, message, hint=did_you_mean(label, names))
+                yield warning("M707", route, message, hint=did_you_mean(label, names))
     for group in groups:
         least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members.get(name(group), [])]
         total = sum(filter(None, counts))
         if counts and None not in counts and least is not None and least > total:
             message = f'PodGroup "{name(group)}" waits for {least} pods, and {total} name it: none of them ever starts'
-            yield error("M826", (*group.route, "spec", "minMember"), message, hint=f"ask for {total}")
+            yield error("M708", (*group.route, "spec", "minMember"), message, hint=f"ask for {total}")
 
 
 RULES: tuple[Rule, ...] = (check_objects,)

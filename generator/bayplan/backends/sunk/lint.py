@@ -21,7 +21,7 @@ DEFAULT_GRACE_PERIOD = 30
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
-    """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
+    """M815 to M831, of pods that carry SUNK's annotations or name its scheduler."""
     wait = int(context.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
     scheduler = context.topology.scheduler_name("sunk", SCHEDULER)
     for pods in context.templates:
@@ -38,11 +38,11 @@ def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagn
         at, suffix = (*route, "metadata", "annotations", key), key.removeprefix(PREFIX)
         if suffix not in KNOWN:
             hint = did_you_mean(suffix, list(KNOWN))
-            yield warning("M827", (*at, KEY), f'bayplan knows no annotation "{key}" of the Pod Scheduler', hint=hint)
+            yield warning("M815", (*at, KEY), f'bayplan knows no annotation "{key}" of the Pod Scheduler', hint=hint)
         elif suffix == "exclusive" and value not in EXCLUSIVE:
-            yield error("M827", at, f'"{value}" is no way to share a node; there is {", ".join(EXCLUSIVE)}')
+            yield error("M815", at, f'"{value}" is no way to share a node; there is {", ".join(EXCLUSIVE)}')
         elif suffix in NUMBERS and not (isinstance(value, str) and value.isascii() and value.isdigit()):
-            yield error("M827", at, f'"{value}" is no number of seconds', hint="write it as a plain number, in quotes")
+            yield error("M815", at, f'"{value}" is no number of seconds', hint="write it as a plain number, in quotes")
 
 
 def _grace(pods: PodTemplate, wait: int) -> Iterator[Diagnostic]:
@@ -59,7 +59,7 @@ def _toleration(pods: PodTemplate) -> Iterator[Diagnostic]:
     if not any(_tolerates(each) for each in items(pods.spec, "tolerations")):
         message = f'the pod does not tolerate "{LOCK_TAINT["key"]}", the taint that SUNK puts on the node it runs on'
         hint = f'add {{key: {LOCK_TAINT["key"]}, operator: Equal, value: "true", effect: NoExecute}}'
-        yield error("M829", pods.spec_route, message, hint=hint)
+        yield error("M828", pods.spec_route, message, hint=hint)
 
 
 def _tolerates(each: Any) -> bool:
@@ -78,7 +78,7 @@ def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
     for name in ("cpu", "memory"):
         if not any(_amount(each.get(name)) for each in requested):
             message = f"no container asks for {name}; SUNK schedules only pods that ask for CPU and memory"
-            yield error("M830", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
+            yield error("M828", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
     if containers and all(map(_guaranteed, containers)):
         for index, each in enumerate(items(pods.spec, "containers")):
             if _amount(get(each, "resources", "limits", "cpu")) % 1000 == 0:

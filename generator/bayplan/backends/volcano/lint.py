@@ -29,14 +29,14 @@ class Tiers(NamedTuple):
 
 
 def check_network_topology(data: Any, route: Route, what: str, levels: Tiers) -> Iterator[Diagnostic]:
-    """M731, M732: a constraint that means something."""
+    """M731, M731: a constraint that means something."""
     topology, at = mapping(data, "networkTopology"), (*route, "networkTopology")
     tier, name = number_in(topology, "highestTierAllowed"), text(topology, "highestTierName")
     if get(data, "networkTopology") is None or text(topology, "mode") == "soft":
         return
     if tier is not None and name:
         hint = "remove highestTierName: an unknown name would be ignored without a word"
-        yield error("M732", (*at, "highestTierName"), f"{what} gives both a tier's number and its name", hint=hint)
+        yield error("M731", (*at, "highestTierName"), f"{what} gives both a tier's number and its name", hint=hint)
     elif tier is None and not name:
         message = f"{what} is hard but names no tier, and Volcano takes that for no constraint"
         yield error("M731", at, message, hint="add highestTierAllowed")
@@ -58,25 +58,25 @@ def _tier(tier: int, at: Route, what: str, tiers: frozenset[int]) -> Iterator[Di
 
 
 def check_nesting(outer: Any, inner: Any, routes: tuple[Route, Route], what: str) -> Iterator[Diagnostic]:
-    """M734: what is inside is not wider than what is around it."""
+    """M731: what is inside is not wider than what is around it."""
     tiers = [number_in(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
     hard = all(text(each, "networkTopology", "mode") != "soft" for each in (outer, inner))
     if hard and tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
         at, around = ((*route, "networkTopology", "highestTierAllowed") for route in (routes[1], routes[0]))
         message = f"{what} allows tier {tiers[1]}, wider than tier {tiers[0]} of the whole gang, and so means nothing"
         notes = (Note("the gang's tier", around),)
-        yield error("M734", at, message, hint="give the gang the higher tier of the two", notes=notes)
+        yield error("M731", at, message, hint="give the gang the higher tier of the two", notes=notes)
 
 
 def check_queue(data: Any, route: Route, what: str, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M739: a queue that is there. Without a list in the topology, every queue is."""
+    """M719: a queue that is there. Without a list in the topology, every queue is."""
     name = text(data, "queue")
     if name == "root":
-        yield error("M739", (*route, "queue"), f"{what} is in the root queue, which takes no work", hint="name a leaf")
+        yield error("M719", (*route, "queue"), f"{what} is in the root queue, which takes no work", hint="name a leaf")
     elif name and topology.queues is not None and name not in (*topology.queues, *QUEUES):
         message = f'{what} is in the queue "{name}", which the topology does not have'
         hint = f"known: {', '.join(topology.queues) or 'default'}"
-        yield error("M739", (*route, "queue"), message, hint=hint)
+        yield error("M719", (*route, "queue"), message, hint=hint)
 
 
 # PodGroups and the pods that name them (Volcano 1.14.3 to 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go)
@@ -87,7 +87,7 @@ JOB = ("batch.volcano.sh", "Job")
 
 
 def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M731, M732, M734 to M739 for every PodGroup and every pod that names one."""
+    """M731, M731, M731 to M719 for every PodGroup and every pod that names one."""
     members: dict[tuple[str, str], list[PodTemplate]] = {}
     for each in context.templates:  # a Volcano Job's controller writes the annotation itself
         if text(each.annotations, POD_GROUP) and not is_kind(each.object.data, *JOB):
@@ -103,7 +103,7 @@ def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
 def _misplaced_pods(
     key: tuple[str, str], pods: Sequence[PodTemplate], group_exists: bool, topology: ClusterTopology
 ) -> Iterator[Diagnostic]:
-    """M736: the PodGroup is there; M739: the pods are Volcano's."""
+    """M707: the PodGroup is there; M719: the pods are Volcano's."""
     where, group = key
     scheduler = topology.scheduler_name("volcano", SCHEDULER)
     for each in pods:
@@ -112,12 +112,12 @@ def _misplaced_pods(
             at = (*each.route, "metadata", "annotations", POD_GROUP)
             message = f'these pods name the PodGroup "{group}", which is not there; without it they never start'
             hint = f"write that PodGroup{f' in the namespace {where}' if where else ''}"
-            yield error("M736", at, message, hint=hint)
+            yield error("M707", at, message, hint=hint)
         elif own != scheduler:
             other = f'"{own}"' if own else "the default scheduler"
             message = f'these pods name the PodGroup "{group}" but are left to {other}, so it stays empty'
             route = (*each.spec_route, *(("schedulerName",) if own else ()))
-            yield error("M739", route, message, hint=f"set schedulerName to {scheduler}")
+            yield error("M778", route, message, hint=f"set schedulerName to {scheduler}")
 
 
 def _pod_group(
@@ -130,7 +130,7 @@ def _pod_group(
     least, there = number_in(spec, "minMember"), _total_pods(pods)
     if least is not None and there is not None and least > there:
         message = f"{what} waits for {least} pods, and {there} name it"
-        yield error("M737", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
+        yield error("M733", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
     listed = items(spec, "subGroupPolicy")
     pods_of = _pods_by_policy(listed, pods)
     for i, policy in enumerate(listed):
@@ -141,7 +141,7 @@ def _pod_group(
         yield from _policy(policy, inside, policy_title, pods, pods_of.get(i, []))
         if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
             message = f'two policies are called "{text(policy, "name")}", and Volcano counts their subgroups together'
-            yield error("M738", (*inside, "name"), message, hint="rename one of them")
+            yield error("M735", (*inside, "name"), message, hint="rename one of them")
 
 
 def _total_pods(pods: Sequence[PodTemplate]) -> int | None:
@@ -191,7 +191,7 @@ def _missing_labels(policy: Any, each: PodTemplate) -> list[str]:
 def _policy(
     policy: Any, at: Route, what: str, pods: Sequence[PodTemplate], members: Sequence[PodTemplate]
 ) -> Iterator[Diagnostic]:
-    """M735: pods find their subgroup; M737: enough of them are there."""
+    """M735: pods find their subgroup; M733: enough of them are there."""
     if not items(policy, "matchLabelKeys"):
         message = f"{what} has no matchLabelKeys, and such a policy takes no pods at all"
         yield error("M735", at, message, hint="name the label whose values tell the subgroups apart")
@@ -204,22 +204,22 @@ def _policy(
     least = number_in(policy, "minSubGroups")
     if not least:
         message = f"{what} needs none of its subgroups: minSubGroups is 0 unless it is stated"
-        yield warning("M737", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
+        yield warning("M733", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
     size, there = number_in(policy, "subGroupSize") or 1, _total_pods(members)
     if pods and not members and not any(_missing_labels(policy, each) for each in pods):
         message = f"{what} takes none of the PodGroup's pods"
         hint = "compare its labelSelector with the pods' labels, and with the policies before it"
-        yield error("M738", at, message, hint=hint)
+        yield error("M735", at, message, hint=hint)
     elif least and there is not None and least * size > there:
         message = f"{what} waits for {least} subgroups of {size} pods, and {there} pods are there"
-        yield error("M737", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
+        yield error("M733", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
 
 
 # Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhook accepts)
 
 
 def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M731 to M734, M737, M739 for every Job."""
+    """M731 to M731, M733, M719 for every Job."""
     for each in context.of(*JOB):
         spec, at = mapping(each.data, "spec"), (*each.route, "spec")
         what = f"Volcano {title(each)}"
@@ -247,7 +247,7 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
             f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
         )
         hint = f"set minAvailable to {inner}, or give each task its own"
-        yield warning("M737", (*at, "minAvailable"), message, hint=hint)
+        yield warning("M733", (*at, "minAvailable"), message, hint=hint)
 
 
 def _task_minimum(task: Any) -> int:
@@ -275,7 +275,7 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
 
 
 def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
-    """M733: the product; M737: partitions of which none must be whole."""
+    """M733: the product; M733: partitions of which none must be whole."""
     total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
     replicas, least, minimum = (
         number_in(task, "replicas"),
@@ -287,7 +287,7 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
         yield error("M733", (*at, "totalPartitions"), message, hint="make replicas = totalPartitions x partitionSize")
     if not minimum:
         message = f"{what} needs none of its partitions whole: minPartitions is 0 unless it is stated"
-        yield warning("M737", at, message, hint=f"add `minPartitions: {total}`, and minAvailable: {total * size}")
+        yield warning("M733", at, message, hint=f"add `minPartitions: {total}`, and minAvailable: {total * size}")
     elif least is not None and minimum * size != least:
         message = f"{what} waits for {least} pods, but {minimum} partitions of {size} are {minimum * size}"
         yield error("M733", (*at, "minPartitions"), message, hint="make minAvailable = minPartitions x partitionSize")

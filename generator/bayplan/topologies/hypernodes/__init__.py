@@ -85,10 +85,10 @@ def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | N
 
 
 def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """M725, M726, M728, M730: each member in itself."""
+    """M722, M722, M728, M722: each member in itself."""
     if not each.members:
         at = (*each.route, "spec")
-        yield error("M730", at, f'HyperNode "{each.name}" has no members', hint="name its nodes or HyperNodes")
+        yield error("M722", at, f'HyperNode "{each.name}" has no members', hint="name its nodes or HyperNodes")
     for member in each.members:
         yield from _selector(each, member, nodes)
     if {NODE, HYPER_NODE} <= {member.kind for member in each.members}:
@@ -102,14 +102,14 @@ def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] |
         message = (
             f'a member of HyperNode "{each.name}" must be of type Node or HyperNode, with one of {", ".join(SELECTORS)}'
         )
-        yield error("M730", member.route, message, hint="write one selector for each member")
+        yield error("M722", member.route, message, hint="write one selector for each member")
     elif member.kind == HYPER_NODE and not member.name:
         message = f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano links those named exactly alone'
-        yield error("M726", member.route, message, hint="write a member with `exactMatch` for each of them")
+        yield error("M722", member.route, message, hint="write a member with `exactMatch` for each of them")
     elif member.kind == NODE and member.name:
         if nodes is not None and member.name not in nodes:
             message = f'HyperNode "{each.name}" names the node "{member.name}", which the topology does not have'
-            yield warning("M730", member.route, message, hint="correct the name, or leave the node out")
+            yield warning("M722", member.route, message, hint="correct the name, or leave the node out")
     elif member.kind == NODE:
         yield from _pattern(each, member, used[0], nodes)
 
@@ -120,10 +120,10 @@ def _pattern(
     at = (*member.route, "selector", used)
     why = unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
     if why:
-        yield error("M725", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
+        yield error("M722", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
     elif nodes is not None and (matched := matches(member, nodes)) is not None and not matched:
         message = f'{used} in HyperNode "{each.name}" matches none of the {len(nodes)} nodes of the topology'
-        yield error("M725", at, message, hint="correct it, or name the nodes with `exactMatch`")
+        yield error("M722", at, message, hint="correct it, or name the nodes with `exactMatch`")
 
 
 def unreadable(pattern: str) -> str:
@@ -212,14 +212,14 @@ def _in_two(hyper_nodes: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[M
 
 
 def _parents(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M721: no HyperNode is a member of two."""
+    """M720: no HyperNode is a member of two."""
     for member, one, other, route in _in_two(hyper_nodes, HYPER_NODE):
         message = (
             f'HyperNode "{member.name}" is a member of "{one}" and of "{other}"; until that ends,'
             " Volcano schedules no workload with a topology"
         )
         notes = (Note("the other parent", route),)
-        yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
+        yield error("M720", member.route, message, hint="remove it from one of them", notes=notes)
 
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
@@ -255,11 +255,11 @@ def _below(name: str, tree: Tree) -> Iterator[str]:
 
 
 def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M724: a node is a member of one HyperNode."""
+    """M720: a node is a member of one HyperNode."""
     for member, one, other, route in _in_two(hyper_nodes, NODE):
         message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
         hint = "a node is in one HyperNode of the lowest tier; remove it from the other"
-        yield error("M724", member.route, message, hint=hint, notes=(Note("the other one", route),))
+        yield error("M720", member.route, message, hint=hint, notes=(Note("the other one", route),))
 
 
 def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
@@ -277,7 +277,7 @@ def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 
 def _uneven(tree: Tree) -> Iterator[Diagnostic]:
-    """M729: all leaves below one HyperNode are of one tier."""
+    """M728: all leaves below one HyperNode are of one tier."""
     held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
     for name in sorted(set(tree) - held):
         tiers = {each.tier: each for each in map(tree.get, _below(name, tree)) if each and not any(each.of(HYPER_NODE))}
@@ -288,4 +288,4 @@ def _uneven(tree: Tree) -> Iterator[Diagnostic]:
                 f' ("{other.name}"), so a tier means different levels'
             )
             hint = "give all branches the same number of tiers (volcano#5877)"
-            yield warning("M729", (*tree[name].route, "spec", "members"), message, hint=hint)
+            yield warning("M728", (*tree[name].route, "spec", "members"), message, hint=hint)

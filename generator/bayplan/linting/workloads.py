@@ -149,7 +149,7 @@ def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[s
 
 def _no_such_node(route: Route, label: str, values: Sequence[str], levels: LevelValues) -> Diagnostic:
     near = did_you_mean(values[0], levels[label] or ())
-    message = f'no node of the topology has "{label}" {listing(values, most=3)}'
+    message = f'no node of the topology has the label "{label}" with the value {listing(values, most=3)}'
     if near:
         return error("M712", route, message, hint=near)
     return warning(

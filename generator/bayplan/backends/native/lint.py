@@ -216,7 +216,7 @@ def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
     route = (*group.route[:-1], "apiVersion")
     if not versions:
         first = next(version for version, kinds in SERVED.items() if group.kind in kinds)
-        message = f"{index.kubernetes} has no {group.kind}"
+        message = f"{index.kubernetes} has no kind {group.kind}"
         yield error("M780", route, message, hint=f"use Kubernetes {first} or later")
         return
     message = f"{index.kubernetes} has no {group.kind} in `scheduling.k8s.io/{group.version}`"

@@ -176,7 +176,7 @@ RDMA = "/dev/infiniband"
 
 
 def check_refused(context: LintContext) -> Iterator[Diagnostic]:
-    """W571 (rule TX02), W598 (rule TX01), W599: labels, references and mounts."""
+    """W571 (rule TX02), W598 (rule TX01)."""
     for template in context.templates:
         for label in validation.labels(template.labels):
             yield error("W598", (*template.route, "metadata", "labels", *label.path), label.message, hint=label.hint)

@@ -198,13 +198,13 @@ DEVICES = (
         claim("{requests: [{name: c, exactly: {deviceClassName: compute-domain-default-channel.nvidia.com}}]}"),
         ("M800:4",),
     ),
-    Row("one template for two", domain("a", "ch") + domain("b", "ch"), ("M801:9",)),
+    Row("one template for two", domain("a", "ch") + domain("b", "ch"), ("M800:9",)),
     Row("one name in two namespaces", domain("a", "ch") + domain("b", "ch", namespace="other"), ()),
     Row("a template that nothing makes", domain("d", "channel") + claiming("p", "chanel"), ("M802:13",)),
-    Row("a template elsewhere", domain("d", "ch", namespace="other") + claiming("p", "ch"), ("M803:13",)),
+    Row("a template elsewhere", domain("d", "ch", namespace="other") + claiming("p", "ch"), ("M802:13",)),
     Row("an open namespace", domain("d", "ch", namespace="''") + claiming("p", "ch"), ()),
     Row("unused", domain("d", "ch") + claiming("p", "ch").replace(", claims: [{name: ch}]", ""), ("M804:13",)),
-    Row("undeclared", pod(spec="").replace("image: i", "resources: {claims: [{name: x}]}"), ("M805:4",)),
+    Row("undeclared", pod(spec="").replace("image: i", "resources: {claims: [{name: x}]}"), ("M804:4",)),
     Row("one GPU of four", domain("d", "ch") + claiming("p", "ch", 1), ("M806:13",)),
     Row(
         "too many nodes",
@@ -278,22 +278,15 @@ DEVICES = (
         + claiming("b", "c2", metadata=IN_G),
         ("M809:32",),
     ),
-    Row("no template", domain("d", "''"), ("M810:4",)),
-    Row("mode below 25.8", domain("d", "ch", mode=", allocationMode: All"), ("M810:4",), {"draDriver": "25.3"}),
-    Row("a mode that is none", domain("d", "ch", mode=", allocationMode: all"), ("M810:4",)),
-    Row("an old API", claim(f"{{requests: {GPU}}}", "v1alpha2"), ("M811:1",)),
-    Row("a removed API", claim(f"{{requests: {GPU}}}", "v1alpha1"), ("M811:1",)),
+    Row("no template", domain("d", "''"), ("M813:4",)),
+    Row("mode below 25.8", domain("d", "ch", mode=", allocationMode: All"), ("M813:4",), {"draDriver": "25.3"}),
+    Row("a mode that is none", domain("d", "ch", mode=", allocationMode: all"), ("M813:4",)),
+    Row("an old API", claim(f"{{requests: {GPU}}}", "v1alpha2"), ("M780:1",)),
+    Row("a new API", claim(f"{{requests: {GPU}}}"), ("M780:1",), {"kubernetes": "1.33"}),
+    Row("flat", claim("{requests: [{name: gpu, deviceClassName: gpu.nvidia.com}]}"), ("M780:4",)),
+    Row("exactly", claim(f"{{requests: {GPU}}}", "v1beta1"), ("M780:4",)),
     Row(
-        "the oldest API", claim("{requests: [{name: gpu, deviceClassName: a}]}", "v1beta1"), (), {"kubernetes": "1.32"}
-    ),
-    Row("a newer API", claim(f"{{requests: {GPU}}}", "v1beta2"), ("M811:1",), {"kubernetes": "1.32"}),
-    Row("a newer API in time", claim(f"{{requests: {GPU}}}", "v1beta2"), (), {"kubernetes": "1.33"}),
-    Row("a new API", claim(f"{{requests: {GPU}}}"), ("M811:1",), {"kubernetes": "1.33"}),
-    Row("a new API in time", claim(f"{{requests: {GPU}}}"), (), {"kubernetes": "1.34"}),
-    Row("flat", claim("{requests: [{name: gpu, deviceClassName: gpu.nvidia.com}]}"), ("M811:4",)),
-    Row("exactly", claim(f"{{requests: {GPU}}}", "v1beta1"), ("M811:4",)),
-    Row(
-        "an obsolete class", claim("{requests: [{name: i, exactly: {deviceClassName: imex.nvidia.com}}]}"), ("M811:4",)
+        "an obsolete class", claim("{requests: [{name: i, exactly: {deviceClassName: imex.nvidia.com}}]}"), ("M780:4",)
     ),
     Row("the node's label", pod(spec=", nodeSelector: {resource.nvidia.com/computeDomain: x}"), ("M812:4",)),
     Row("sharing", opaque("{kind: GpuConfig, sharing: {strategy: MPS}}"), ("M813:4",)),
@@ -418,16 +411,16 @@ KAI = (
     Row(
         "preferred coarser",
         group(f"{{queue: q, {CLIQUE[:-1]}, preferredTopologyLevel: example.com/spine}}}}"),
-        ("M718:4",),
+        ("M717:4",),
     ),
     Row(
         "required and preferred",
         group(f"{{queue: q, {CLIQUE[:-1]}, preferredTopologyLevel: nvidia.com/gpu.clique}}}}"),
-        ("M718:4",),
+        ("M717:4",),
         {"kai": "0.12"},
     ),
     Row(
-        "inner coarser", group(f"{{queue: q, {CLIQUE}, subGroups: [{{name: a, minMember: 1, {SPINE}}}]}}"), ("M718:4",)
+        "inner coarser", group(f"{{queue: q, {CLIQUE}, subGroups: [{{name: a, minMember: 1, {SPINE}}}]}}"), ("M717:4",)
     ),
     Row("inner finer", group(f"{{queue: q, {SPINE}, subGroups: [{{name: a, minMember: 1, {CLIQUE}}}]}}"), ()),
     Row("no queue", group("{minMember: 1}"), ("M719:4",)),
@@ -466,12 +459,12 @@ KAI = (
     Row(
         "another scheduler",
         group("{queue: q}") + pod(metadata=IN_G).replace("schedulerName: kai-scheduler, ", ""),
-        ("M816:9",),
+        ("M778:9",),
     ),
-    Row("no skip mark", group("{queue: q}") + job(2, template=IN_G), ("M816:12",)),
+    Row("no skip mark", group("{queue: q}") + job(2, template=IN_G), ("M701:12",)),
     Row("a skip mark", group("{queue: q}") + job(2, SKIP, IN_G), ()),
-    Row("a skip mark without quotes", group("{queue: q}") + job(2, SKIP.replace("'", ""), IN_G), ("M816:8",)),
-    Row("a Job too early", group("{queue: q}") + job(2, SKIP, IN_G), ("M816:12",), {"kai": "0.14"}),
+    Row("a skip mark without quotes", group("{queue: q}") + job(2, SKIP.replace("'", ""), IN_G), ("M701:8",)),
+    Row("a Job too early", group("{queue: q}") + job(2, SKIP, IN_G), ("M701:12",), {"kai": "0.14"}),
     Row(
         "an unknown subgroup",
         group("{queue: q, subGroups: [{name: lead, minMember: 0}]}")

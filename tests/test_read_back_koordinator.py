@@ -88,7 +88,7 @@ def test_another_multiple_is_another_intent() -> None:
 def test_pods_without_their_pod_group_are_found() -> None:
     lost = [each for each in documents() if each["kind"] != "PodGroup"]
     found = KOORDINATOR.read(lost)
-    assert [each.code for each in found.diagnostics] == ["M776"]
+    assert [each.code for each in found.diagnostics] == ["M707"]
     assert found.value == ()
 
 

@@ -20,8 +20,8 @@ from tools.effort import examples
 
 NATIVE = ORACLES["native"]
 VERSIONS = golden.VERSIONS["native"][1:]
-COVERS = {"M787"}
-REFUSED = {"W301", "F631", "F638", "F670", "F671", "F672", "F674", "F675"}
+COVERS = {"M707"}
+REFUSED = {"P510", "F631", "F638", "F670", "F671", "F672", "F674", "F675"}
 """What old versions and flat trees cannot say; names that meet are refused elsewhere."""
 QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -138,7 +138,7 @@ def test_pods_of_a_group_that_is_not_there_are_found() -> None:
     assert result.compiled
     text = "".join(emit(result.compiled.documents)).replace("podGroupName: train-replica-0", "podGroupName: train-O")
     found = NATIVE.read(list(yaml.safe_load_all(text))).diagnostics
-    assert [each.code for each in found] == ["M787"]
+    assert [each.code for each in found] == ["M707"]
 
 
 def test_groups_without_a_tree_over_them_are_gangs_of_their_own() -> None:

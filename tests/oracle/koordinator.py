@@ -116,7 +116,7 @@ def _lost(found: Mapping[Key, Sequence[PodsRead]], groups: Mapping[Key, Fields])
     for key, pods in found.items():
         if key[1] and key not in groups:
             message = f'pods "{pods[0].name}" name the PodGroup "{key[1]}", which is not there; they wait for it'
-            yield error("M776", ("manifest", "metadata", "labels", POD_GROUP), message, hint="name one that is there")
+            yield error("M707", ("manifest", "metadata", "labels", POD_GROUP), message, hint="name one that is there")
 
 
 def _read_gang(groups: Sequence[Fields], found: Mapping[Key, Sequence[PodsRead]], domains: Channels) -> GangIntent:

@@ -168,4 +168,4 @@ def _lost(found: Found, own: Sequence[Fields]) -> Iterator[Diagnostic]:
         if group[1] and group not in names:
             message = f'pods "{pods[0].name}" name the group "{group[1]}", which is not there; they would wait for ever'
             hint = "name a PodGroup of their namespace"
-            yield error("M787", ("manifest", "spec", "schedulingGroup", "podGroupName"), message, hint=hint)
+            yield error("M707", ("manifest", "spec", "schedulingGroup", "podGroupName"), message, hint=hint)

@@ -15,7 +15,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 
-COVERS = {"M820", "M821", "M822", "M823", "M824", "M825", "M826", "M827", "M828", "M829", "M830", "M831"}
+COVERS = {"M824", "M815", "M767", "M707", "M708", "M828", "M831"}
 EMPTY = ClusterTopology("hall", ())
 JOB = "slurmjob.slinky.slurm.net"
 
@@ -86,24 +86,22 @@ def test_nothing_is_said_of_what_is_right(backend: str, text: str) -> None:
 
 
 BRIDGE = [
-    (POD, "name: sleep", 'name: sleep\n  labels: {scheduler.slinky.slurm.net/slurm-jobid: "7"}', "M820"),
-    (POD, f"{JOB}/timelimit: ", "slinky.slurm.net/slurm-node: n1, x: ", "M820"),
-    (POD, f"{JOB}/timelimit", "slinky.slurm.net/timelimit", "M821"),
-    (POD, f"{JOB}/timelimit", f"{JOB}/time-limit", "M821"),
-    (POD, '"5"', '"1:00:00"', "M822"),
-    (POD, '"5"', '"99999999999"', "M822"),
-    (POD, '"5"', '"2147483648"', "M822"),
-    (POD, '"5"', '"-2147483649"', "M822"),
-    (POD, "8Gi", "8 GB", "M822"),
-    (POD, "name: sleep", "name: sleep\n  labels: {scheduling.x-k8s.io/pod-group: sleep}", "M823"),
+    (POD, "name: sleep", 'name: sleep\n  labels: {scheduler.slinky.slurm.net/slurm-jobid: "7"}', "M824"),
+    (POD, f"{JOB}/timelimit: ", "slinky.slurm.net/slurm-node: n1, x: ", "M824"),
+    (POD, f"{JOB}/timelimit", "slinky.slurm.net/timelimit", "M815"),
+    (POD, f"{JOB}/timelimit", f"{JOB}/time-limit", "M815"),
+    (POD, '"5"', '"1:00:00"', "M767"),
+    (POD, '"5"', '"99999999999"', "M767"),
+    (POD, "8Gi", "8 GB", "M767"),
+    (POD, "name: sleep", "name: sleep\n  labels: {scheduling.x-k8s.io/pod-group: sleep}", "M815"),
     (POD, "containers:", "resourceClaims: [{name: gpu}]\n  containers:", "M824"),
     (POD, "containers:", "topologySpreadConstraints: [{maxSkew: 1}]\n  containers:", "M824"),
     (POD, "nvidia.com/gpu", "deviceclass.resource.kubernetes.io/mig.nvidia.com", "M824"),
     (POD, "nvidia.com/gpu", "deviceclass.resource.kubernetes.io/dra.cpu", "M824"),
-    (GROUPED, "metadata: {labels", f"metadata: {{annotations: {{{JOB}/qos: high}}, labels", "M823"),
-    (GROUPED, "kind: JobSet\nmetadata: {", f"kind: JobSet\nmetadata: {{annotations: {{{JOB}/qos: high}}, ", "M823"),
-    (GROUPED, "metadata: {name: sleep, ann", "metadata: {name: slep, ann", "M825"),
-    (GROUPED, "minMember: 8", "minMember: 9", "M826"),
+    (GROUPED, "metadata: {labels", f"metadata: {{annotations: {{{JOB}/qos: high}}, labels", "M815"),
+    (GROUPED, "kind: JobSet\nmetadata: {", f"kind: JobSet\nmetadata: {{annotations: {{{JOB}/qos: high}}, ", "M815"),
+    (GROUPED, "metadata: {name: sleep, ann", "metadata: {name: slep, ann", "M707"),
+    (GROUPED, "minMember: 8", "minMember: 9", "M708"),
 ]
 
 
@@ -133,19 +131,19 @@ def test_classes_that_slurm_bridge_counts(name: str) -> None:
 @pytest.mark.parametrize(("key", "since"), [("priority", "1.2"), ("exclusive", "1.1")])
 def test_annotations_have_a_version(key: str, since: str) -> None:
     text = POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")
-    assert [each.code for each in lint("slurm-bridge", text, {"slurmBridge": "1.0"})] == ["M821"]
+    assert [each.code for each in lint("slurm-bridge", text, {"slurmBridge": "1.0"})] == ["M815"]
     assert lint("slurm-bridge", text, {"slurmBridge": since}) == []
 
 
 ON_SUNK = [
-    ("sunk.coreweave.com/account", "sunk.coreweave.com/acount", "M827"),
-    ("exclusive: user", "exclusive: all", "M827"),
-    ("account: phys", "timeout: 5m", "M827"),
+    ("sunk.coreweave.com/account", "sunk.coreweave.com/acount", "M815"),
+    ("exclusive: user", "exclusive: all", "M815"),
+    ("account: phys", "timeout: 5m", "M815"),
     ("terminationGracePeriodSeconds: 5", "terminationGracePeriodSeconds: 25", "M828"),
     ("  terminationGracePeriodSeconds: 5\n", "", "M828"),
-    ("sunk.coreweave.com/lock", "sunk.coreweave.com/look", "M829"),
-    ("lock, operator: Exists", 'lock, value: "false"', "M829"),
-    ('cpu: "8", ', "", "M830"),
+    ("sunk.coreweave.com/lock", "sunk.coreweave.com/look", "M828"),
+    ("lock, operator: Exists", 'lock, value: "false"', "M828"),
+    ('cpu: "8", ', "", "M828"),
     ("memory: 64Gi, nvidia", 'cpu: "8", memory: 64Gi, nvidia', "M831"),
 ]
 
@@ -205,9 +203,9 @@ def test_nothing_is_said_of_what_bayplan_wrote(backend: str) -> None:
 UPSTREAM = [
     # hack/examples at slurm-bridge 1.2.1, cut to what is judged. The two JobSets still have the prefix from before 1.0,
     # so their Slurm jobs get no name; the Job for NVIDIA's driver repeats its annotation where nobody reads it.
-    ("JobSet", {"slinky.slurm.net/job-name": "jobset-coordinator"}, {}, ["M821"]),
-    ("JobSet", {"slinky.slurm.net/job-name": "jobset-dependson"}, {}, ["M821"]),
-    ("Job", {f"{JOB}/job-name": "job-gpu-nvidia"}, {f"{JOB}/job-name": "job-gpu-nvidia"}, ["M823"]),
+    ("JobSet", {"slinky.slurm.net/job-name": "jobset-coordinator"}, {}, ["M815"]),
+    ("JobSet", {"slinky.slurm.net/job-name": "jobset-dependson"}, {}, ["M815"]),
+    ("Job", {f"{JOB}/job-name": "job-gpu-nvidia"}, {f"{JOB}/job-name": "job-gpu-nvidia"}, ["M815"]),
     ("Job", {f"{JOB}/job-name": "job-sleep-large"}, {}, []),
 ]
 

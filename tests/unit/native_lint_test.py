@@ -19,7 +19,7 @@ from bayplan.text.document import Document
 from judges import UPSTREAM
 from judges.samples import REMOVE, edited
 
-COVERS = {"M780", "M781", "M782", "M783", "M784", "M785", "M786", "M788", "M789"}
+COVERS = {"M780", "M781", "M782", "M708", "M785", "M788", "M789"}
 NEW = {"kubernetes": "1.37", "jobset": "0.12", "lws": "0.10"}
 TREE = """
 apiVersion: scheduling.k8s.io/v1beta1
@@ -153,17 +153,17 @@ BROKEN: dict[str, tuple[str, int, str, Any]] = {
     "a parent that is not there": ("M782", FIRST, "spec.parentCompositePodGroupName", "trian"),
     "a group above itself": ("M782", ROOT, "spec.parentCompositePodGroupName", "train"),
     "a tree of two Workloads": ("M782", FIRST, "spec.workloadRef.workloadName", "other"),
-    "too few pods": ("M783", JOB, "spec.parallelism", 1),
-    "too few pods in a JobSet": ("M783", JOBSET, "spec.replicatedJobs.0.replicas", 1),
-    "too few groups": ("M783", ROOT, "spec.schedulingPolicy.gang.minGroupCount", 3),
-    "two templates of one name": ("M784", WORKLOAD, f"{ROOTS}.0.podGroupTemplates.0.name", "root"),
-    "templates of different priority": ("M784", WORKLOAD, f"{ROOTS}.0.priorityClassName", "high"),
-    "a composite of nothing": ("M784", WORKLOAD, f"{ROOTS}.0.podGroupTemplates", REMOVE),
-    "a whole of parts": ("M784", WORKLOAD, f"{ROOTS}.0.disruptionMode", {"all": {}}),
-    "nine templates": ("M784", WORKLOAD, f"{ROOTS}.0.podGroupTemplates", MANY),
+    "too few pods": ("M708", JOB, "spec.parallelism", 1),
+    "too few pods in a JobSet": ("M708", JOBSET, "spec.replicatedJobs.0.replicas", 1),
+    "too few groups": ("M708", ROOT, "spec.schedulingPolicy.gang.minGroupCount", 3),
+    "two templates of one name": ("M782", WORKLOAD, f"{ROOTS}.0.podGroupTemplates.0.name", "root"),
+    "templates of different priority": ("M782", WORKLOAD, f"{ROOTS}.0.priorityClassName", "high"),
+    "a composite of nothing": ("M782", WORKLOAD, f"{ROOTS}.0.podGroupTemplates", REMOVE),
+    "a whole of parts": ("M782", WORKLOAD, f"{ROOTS}.0.disruptionMode", {"all": {}}),
+    "nine templates": ("M782", WORKLOAD, f"{ROOTS}.0.podGroupTemplates", MANY),
     "a label of no node": ("M785", FIRST, f"{LEVEL}.0.key", "example.com/rack"),
-    "an inner level that is coarser": ("M786", ROOT, f"{LEVEL}.0.key", "kubernetes.io/hostname"),
-    "a group that is not there": ("M787", JOB, f"{POD}.schedulingGroup.podGroupName", "train-O"),
+    "an inner level that is coarser": ("M785", ROOT, f"{LEVEL}.0.key", "kubernetes.io/hostname"),
+    "a group that is not there": ("M707", JOB, f"{POD}.schedulingGroup.podGroupName", "train-O"),
     "two schedulers": ("M788", JOBSET, f"{OTHER_POD}.schedulerName", "mine"),
     "a priority of the group alone": ("M788", FIRST, "spec.priorityClassName", "high"),
     "a channel for all": ("M789", FIRST, "spec.resourceClaims", [CHANNEL]),
@@ -193,8 +193,8 @@ spec:
 
 
 def test_templates_five_deep_are_too_deep() -> None:
-    assert [code for code, _ in lint(DEEP)] == ["M784"]
-    assert lint(DEEP.replace("podGroupTemplates: [{name: e}]", "resourceClaims: []"))[-1][0] == "M784"
+    assert [code for code, _ in lint(DEEP)] == ["M782"]
+    assert lint(DEEP.replace("podGroupTemplates: [{name: e}]", "resourceClaims: []"))[-1][0] == "M782"
 
 
 def test_groups_five_deep_are_too_deep() -> None:
@@ -217,8 +217,8 @@ TARGETS = {
     "1.36 has no workloadRef in pods": (OLD, {"kubernetes": "1.36"}, "M780"),
     "1.35 has no schedulingGroup": (TREE, {"kubernetes": "1.35"}, "M780"),
     "JobSet 0.11 drops schedulingGroup": (TREE, {"jobset": "0.11"}, "M780"),
-    "a pod group that the Workload lacks": (OLD.replace("podGroup: w", "podGroup: v"), {"kubernetes": "1.35"}, "M787"),
-    "no such Workload": (OLD.replace("name: train,", "name: t,"), {"kubernetes": "1.35"}, "M787"),
+    "a pod group that the Workload lacks": (OLD.replace("podGroup: w", "podGroup: v"), {"kubernetes": "1.35"}, "M707"),
+    "no such Workload": (OLD.replace("name: train,", "name: t,"), {"kubernetes": "1.35"}, "M707"),
 }
 
 

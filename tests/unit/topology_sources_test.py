@@ -521,7 +521,7 @@ def test_hypernodes_that_select_nodes() -> None:
 
 def test_patterns_that_are_not_tried_say_so() -> None:
     """Not to give the nodes, which are given; and nothing more of a pattern that is none."""
-    for pattern, code, hint in [("(a+)+$", "T452", "exactMatch"), ("a[0-3", "M725", "RE2")]:
+    for pattern, code, hint in [("(a+)+$", "T452", "exactMatch"), ("a[0-3", "M722", "RE2")]:
         text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
         (found,) = module("hypernodes").new(source(text), ReadOptions(nodes=NODES)).diagnostics
         assert found.code == code
@@ -549,7 +549,7 @@ def test_patterns_of_hypernodes(pattern: str, nodes: tuple[str, ...] | None) -> 
     text = listed(hyper("a", 1, member("Node", regexMatch={"pattern": pattern})))
     outcome = module("hypernodes").new(source(text), ReadOptions(nodes=NODES))
     if nodes is None:
-        assert {each.code for each in outcome.diagnostics} <= {"T452", "M725"}
+        assert {each.code for each in outcome.diagnostics} <= {"T452", "M722"}
         assert outcome.diagnostics
     else:
         (pool,) = outcome.value.topology.pools

@@ -20,26 +20,17 @@ from bayplan.topologies.hypernodes import faults, read_hyper_node
 from tools import golden
 
 COVERS = {
+    "M707",
+    "M719",
     "M720",
-    "M721",
     "M722",
     "M723",
-    "M724",
-    "M725",
-    "M726",
     "M727",
     "M728",
-    "M729",
-    "M730",
     "M731",
-    "M732",
     "M733",
-    "M734",
     "M735",
-    "M736",
-    "M737",
-    "M738",
-    "M739",
+    "M778",
 }
 
 
@@ -100,15 +91,15 @@ TREES = {
     "by pattern and label": ((hyper_node("r0", 1, "regex"), hyper_node("r1", 1, "label")), []),
     "a cycle of two": ((hyper_node("a", 1, "b"), hyper_node("b", 2, "a")), ["M723", "M720"]),
     "one that holds itself": ((hyper_node("a", 1, "a"),), ["M723", "M720"]),
-    "two parents": ((SPINE, hyper_node("s1", 2, "r1"), R0, R1), ["M721"]),
+    "two parents": ((SPINE, hyper_node("s1", 2, "r1"), R0, R1), ["M720"]),
     "a child that is missing": ((SPINE, R0), ["M722"]),
     "a parent of the same tier": ((hyper_node("s0", 1, "r0", "r1"), R0, R1), ["M723", "M723"]),
-    "a node in two leaves": ((SPINE, R0, hyper_node("r1", 1, "n00-01")), ["M724"]),
-    "a pattern without a node": ((hyper_node("r0", 1, "nothing"),), ["M725"]),
-    "a pattern that looks behind": ((hyper_node("r0", 1, "behind"),), ["M725"]),
-    "a pattern that is none": ((hyper_node("r0", 1, "broken"),), ["M725"]),
-    "a label without a node": ((hyper_node("r0", 1, "unlabelled"),), ["M725"]),
-    "HyperNodes by pattern": ((hyper_node("s0", 2, "hyper-regex"), R0), ["M726"]),
+    "a node in two leaves": ((SPINE, R0, hyper_node("r1", 1, "n00-01")), ["M720"]),
+    "a pattern without a node": ((hyper_node("r0", 1, "nothing"),), ["M722"]),
+    "a pattern that looks behind": ((hyper_node("r0", 1, "behind"),), ["M722"]),
+    "a pattern that is none": ((hyper_node("r0", 1, "broken"),), ["M722"]),
+    "a label without a node": ((hyper_node("r0", 1, "unlabelled"),), ["M722"]),
+    "HyperNodes by pattern": ((hyper_node("s0", 2, "hyper-regex"), R0), ["M722"]),
     "one name for two tiers": (
         (hyper_node("s0", 2, "r0", tier_name="rack"), hyper_node("r0", 1, "n00-01", tier_name="rack")),
         ["M727"],
@@ -116,12 +107,12 @@ TREES = {
     "nodes beside HyperNodes": ((hyper_node("s0", 2, "r0", "n01-01"), R0), ["M728"]),
     "branches of different depth": (
         (hyper_node("z", 3, "s0", "s1"), hyper_node("s0", 2, "r0"), hyper_node("s1", 2, "n03-01"), R0),
-        ["M729"],
+        ["M728"],
     ),
-    "no members": ((hyper_node("r0", 1),), ["M730"]),
-    "two selectors": ((hyper_node("r0", 1, "both"),), ["M730"]),
-    "no selector": ((hyper_node("r0", 1, "neither"),), ["M730"]),
-    "a node that the topology lacks": ((hyper_node("r0", 1, "n99-99"),), ["M730"]),
+    "no members": ((hyper_node("r0", 1),), ["M722"]),
+    "two selectors": ((hyper_node("r0", 1, "both"),), ["M722"]),
+    "no selector": ((hyper_node("r0", 1, "neither"),), ["M722"]),
+    "a node that the topology lacks": ((hyper_node("r0", 1, "n99-99"),), ["M722"]),
 }
 
 
@@ -202,11 +193,11 @@ EDITS = {
     "a sound Volcano Job": (JOB, "", "", []),
     "partitions that do not add up": (JOB, "totalPartitions: 2", "totalPartitions: 3", ["M733"]),
     "a minimum that is no multiple": (JOB, "minPartitions: 2", "minPartitions: 1", ["M733"]),
-    "more than there are": (JOB, "    minAvailable: 8", "    minAvailable: 9", ["M737", "M733", "M733"]),
+    "more than there are": (JOB, "    minAvailable: 8", "    minAvailable: 9", ["M733", "M733", "M733"]),
     "the gang waits for more than there are": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 9", ["M733"]),
     "replica for replicas": (JOB, "replicas: 8", "replica: 8", ["M733"]),
-    "no partition must be whole": (JOB, "      minPartitions: 2\n", "", ["M737"]),
-    "a gang smaller than its tasks": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 4", ["M737"]),
+    "no partition must be whole": (JOB, "      minPartitions: 2\n", "", ["M733"]),
+    "a gang smaller than its tasks": (JOB, "\n  minAvailable: 8", "\n  minAvailable: 4", ["M733"]),
     "a partition wider than the gang": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 1", []),
     "hard, and no tier": (JOB, "mode: hard, highestTierAllowed: 2", "mode: hard", ["M731"]),
     "soft needs none": (JOB, "mode: hard, highestTierAllowed: 2", "mode: soft", []),
@@ -214,20 +205,20 @@ EDITS = {
     "a tier's name that they have": (JOB, "highestTierAllowed: 2", "highestTierName: example.com/spine", []),
     "a tier above them all": (JOB, "highestTierAllowed: 2", "highestTierAllowed: 7", ["M731"]),
     "a tier below them all": (JOB, "highestTierAllowed: 1", "highestTierAllowed: 0", ["M731"]),
-    "number and name": (JOB, "Allowed: 2", "Allowed: 2, highestTierName: example.com/spine", ["M732"]),
-    "the root queue": (JOB, "queue: research", "queue: root", ["M739"]),
+    "number and name": (JOB, "Allowed: 2", "Allowed: 2, highestTierName: example.com/spine", ["M731"]),
+    "the root queue": (JOB, "queue: research", "queue: root", ["M719"]),
     "a sound PodGroup": (GANG, "", "", []),
     "a policy without keys": (GANG, "    matchLabelKeys: [group]\n", "", ["M735"]),
     "pods without the key": (GANG, "group: a}", "grup: a}", ["M735"]),
     "keys that a controller adds": (GANG, "[group]", "[jobset.sigs.k8s.io/job-index]", []),
-    "a PodGroup that is not there": (GANG, "group-name: train", "group-name: trian", ["M736"]),
-    "a PodGroup of another namespace": (GANG, "train, namespace: ml}\nspec:\n  rep", "train}\nspec:\n  rep", ["M736"]),
-    "more than the pods there are": (GANG, "minMember: 8", "minMember: 9", ["M737"]),
-    "more subgroups than there can be": (GANG, "minSubGroups: 2", "minSubGroups: 3", ["M737"]),
-    "no subgroup must be whole": (GANG, "    minSubGroups: 2\n", "", ["M737"]),
-    "a selector that takes nobody": (GANG, "matchLabels: {app: train}", "matchLabels: {app: other}", ["M738"]),
+    "a PodGroup that is not there": (GANG, "group-name: train", "group-name: trian", ["M707"]),
+    "a PodGroup of another namespace": (GANG, "train, namespace: ml}\nspec:\n  rep", "train}\nspec:\n  rep", ["M707"]),
+    "more than the pods there are": (GANG, "minMember: 8", "minMember: 9", ["M733"]),
+    "more subgroups than there can be": (GANG, "minSubGroups: 2", "minSubGroups: 3", ["M733"]),
+    "no subgroup must be whole": (GANG, "    minSubGroups: 2\n", "", ["M733"]),
+    "a selector that takes nobody": (GANG, "matchLabels: {app: train}", "matchLabels: {app: other}", ["M735"]),
     "a subgroup wider than the gang": (GANG, "highestTierAllowed: 2", "highestTierAllowed: 1", []),
-    "pods of another scheduler": (GANG, "            schedulerName: volcano\n", "", ["M739"]),
+    "pods of another scheduler": (GANG, "            schedulerName: volcano\n", "", ["M778"]),
 }
 
 
@@ -241,16 +232,16 @@ def test_gangs(name: str) -> None:
 @pytest.mark.parametrize("text", [JOB, GANG])
 def test_an_inner_tier_above_the_outer_one(text: str) -> None:
     swapped = text.replace("Allowed: 2", "Allowed: 0").replace("Allowed: 1", "Allowed: 2").replace("d: 0", "d: 1")
-    assert codes(swapped) == ["M734"]
+    assert codes(swapped) == ["M731"]
 
 
 def test_a_queue_that_the_topology_does_not_have() -> None:
-    assert codes(JOB, topology(queues=["other"])) == ["M739"]
+    assert codes(JOB, topology(queues=["other"])) == ["M719"]
 
 
 def test_policies_of_one_name_are_counted_together() -> None:
     policy = GANG[GANG.index("  - name: groups") : GANG.index("---")]
-    assert codes(GANG.replace(policy, policy + policy)) == ["M738", "M738"]
+    assert codes(GANG.replace(policy, policy + policy)) == ["M735", "M735"]
 
 
 def test_pods_beside_a_volcano_job_are_its_controllers_to_mark() -> None:
@@ -308,7 +299,7 @@ def test_many_ways_to_a_hyper_node_are_not_walked_one_by_one() -> None:
         for name in layer
     ]
     found = [read_hyper_node(Object(("manifest:0",), each)) for each in objects]
-    assert {each.code for each in faults(found, None)} >= {"M721"}
+    assert {each.code for each in faults(found, None)} >= {"M720"}
 
 
 @pytest.mark.parametrize("pattern", ["^" + "a?" * 40 + "a" * 40 + "$", "a*a*a*a*b", "a|" * 100_000, "(a+)+$"])

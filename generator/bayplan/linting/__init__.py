@@ -1,4 +1,4 @@
-"""Rules about objects that others wrote, whichever scheduler they are for. One file per family."""
+"""The rules of `bayplan lint` for objects of any scheduler, one module for each family."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayplan.linting.objects import LintContext, Rule
 
 
 def check_networks(context: LintContext) -> Iterator[Diagnostic]:
-    """M840 to M863."""
+    """M840 to M863: secondary networks and the pods that request them."""
     index = network_index(context)
     for rule in (
         network_pods.check_annotations,
@@ -54,6 +54,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def lint(context: LintContext) -> Iterator[Diagnostic]:
-    """What is wrong with objects in themselves and with each other. Without pools, nothing is said about nodes."""
+    """The findings of all rules. Rules about nodes need a topology with pools."""
     for rule in RULES:
         yield from rule(context)

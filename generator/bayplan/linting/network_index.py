@@ -1,7 +1,6 @@
 """An index of secondary networks and of the pods that request them.
 
-No other tool checks most of the rules about them: the Network Operator's webhook is off by default, and Multus reads
-an annotation when the pod starts.
+No other tool checks them before the pod starts: the Network Operator's webhook is off by default.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from bayplan.linting.objects import LintContext, same_namespace
 from bayplan.model.topology import Fabric, Rail
 
 OWN = ("kubernetes.io", "k8s.io")
-"""Domains whose resources are Kubernetes' own; those are no devices."""
+"""Domains of Kubernetes' own resources, which are not devices."""
 
 
 class DescribedNetwork(NamedTuple):
-    """A network that somebody describes: an object among the manifests, or a rail of the topology."""
+    """A network: an object of the manifests, a rail of the topology, or both."""
 
     name: str
     namespace: str = ""
@@ -44,7 +43,7 @@ class DescribedNetwork(NamedTuple):
 
 
 class AttachedPods(NamedTuple):
-    """A pod template that asks for networks."""
+    """A pod template that requests networks."""
 
     template: PodTemplate
     route: Route
@@ -53,18 +52,18 @@ class AttachedPods(NamedTuple):
 
 
 class NetworkIndex(NamedTuple):
-    """All networks by name, and every template that asks for some."""
+    """All networks by name, and the pod templates that request networks."""
 
     by_name: Mapping[str, Sequence[DescribedNetwork]]
     attached: tuple[AttachedPods, ...]
 
     def every(self) -> Iterator[DescribedNetwork]:
-        """All that are known."""
+        """All networks."""
         return (each for listed in self.by_name.values() for each in listed)
 
 
 def network_index(context: LintContext) -> NetworkIndex:
-    """What there is, and who asks for it."""
+    """The networks of the manifests and of the topology, and the pod templates that request networks."""
     described: dict[str, list[DescribedNetwork]] = {}
     for each in (*_manifest_networks(context), *_rail_networks(context)):
         _merge_into(described.setdefault(each.name, []), each)
@@ -85,7 +84,7 @@ def _rail_networks(context: LintContext) -> Iterator[DescribedNetwork]:
 
 
 def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
-    """Several objects, and a rail of the topology, may stand for one network: together they say more."""
+    """Adds a network to the list, or adds what it says to an entry of the same network."""
     for place, each in enumerate(listed):
         if same_namespace(each.namespace, one.namespace):
             resource = each.resource if "/" in each.resource else one.resource or each.resource
@@ -105,7 +104,7 @@ def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[Descr
     route = (*template.route, "metadata", "annotations", NETWORKS)
     annotation_text = template.annotations[NETWORKS]
     if not isinstance(annotation_text, str):
-        return AttachedPods(template, route, multus.Annotation(faults=("an annotation is a text",)))
+        return AttachedPods(template, route, multus.Annotation(faults=("an annotation must be a string",)))
     annotation = multus.read(annotation_text)
 
     def selected(name: str, where: str) -> DescribedNetwork | None:
@@ -117,7 +116,7 @@ def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[Descr
 
 
 def is_extended(name: str) -> bool:
-    """Whether a resource is a device of somebody's plugin."""
+    """Whether a resource is an extended resource, which a device plugin offers."""
     domain = name.rpartition("/")[0]
     return bool(domain) and not domain.endswith(OWN) and not name.startswith("requests.")
 
@@ -130,7 +129,7 @@ def extended_resources(resources: Mapping[str, Any], key: str) -> Iterator[tuple
 
 
 def whole_number(value: Any) -> int | None:
-    """A whole number; None for anything else."""
+    """The value as an integer of 0 or more; None if it is anything else."""
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
     try:
@@ -141,7 +140,7 @@ def whole_number(value: Any) -> int | None:
 
 
 def device_requests(template: PodTemplate) -> dict[str, int]:
-    """Extended resources that a pod asks for: the sum of its containers. A lone limit is the request too."""
+    """The extended resources that a pod requests, as the sum of its containers. Without a request, the limit counts."""
     total: dict[str, int] = {}
     for container in items(template.spec, "containers"):
         resources = mapping(container, "resources")

@@ -1,4 +1,4 @@
-"""The operator's network objects: names, namespaces, ports, versions (FAB05, FAB10).
+"""Rules for the network objects of operators: names, ports, versions (FAB05, FAB10), addresses (FAB11) and plugins.
 
 Sources: Network Operator 26.7, api/v1alpha1 and manifests/state-*-network.
 """
@@ -26,14 +26,14 @@ CHAINING = "26.7"
 MODES = ("bridge", "private", "vepa", "passthru")
 KINDS = ("MacvlanNetwork", "IPoIBNetwork", "HostDeviceNetwork")
 LARGEST = 65_536
-"""Bytes (Linux, the loopback's)."""
+"""The largest MTU in bytes (Linux, the loopback interface)."""
 
 DEVICES: Mapping[str, tuple[str, ...]] = {
     "host-device": ("device", "hwaddr", "kernelpath", "pciBusID", "deviceID"),
     "sriov": ("deviceID",),
     "ib-sriov": ("deviceID",),
 }
-"""Plugin -> the keys any of which names its device."""
+"""Plugin -> the keys that can name its device."""
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "MacvlanNetwork": ("networkNamespace", "master", "mode", "mtu", "ipam", "metaPlugins"),
@@ -43,7 +43,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def check_objects(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M848, M850, M854."""
+    """M848, M850: objects of the Network Operator, and NetworkAttachmentDefinitions."""
     for one in context.objects:
         if group(one) == NVIDIA and kind(one) in KINDS:
             yield from _namespace(one)
@@ -66,11 +66,11 @@ def _namespace(one: Object) -> Iterator[Diagnostic]:
         return
     route: Route = (*one.route, "spec", "networkNamespace")
     if kind(one) == "HostDeviceNetwork":
-        message = f"{title(one)} names no namespace, and the operator makes a network without one"
-        yield error("M850", route, message, hint="add `networkNamespace:`, the namespace of the pods or a common one")
+        message = f"{title(one)} has no `networkNamespace`, so the operator fails to create its network"
+        yield error("M850", route, message, hint="set `networkNamespace:` to the namespace of the pods or a common one")
     else:
-        message = f'{title(one)} names no namespace; its network is made in "default"'
-        yield warning("M850", route, message, hint="add `networkNamespace:`")
+        message = f'{title(one)} has no `networkNamespace`, so the operator creates its network in "default"'
+        yield warning("M850", route, message, hint="set `networkNamespace:`")
 
 
 def _fields(one: Object, context: LintContext) -> Iterator[Diagnostic]:
@@ -78,18 +78,18 @@ def _fields(one: Object, context: LintContext) -> Iterator[Diagnostic]:
         route = (*one.route, "spec", key)
         if key not in FIELDS[kind(one)]:
             message = f"{kind(one)} has no field `{key}`"
-            yield error("M850", route, message, hint=f"it has {', '.join(FIELDS[kind(one)])}")
+            yield error("M850", route, message, hint=f"use one of {', '.join(FIELDS[kind(one)])}")
         elif key == "metaPlugins" and not context.target.since("networkOperator", CHAINING):
-            message = f"the Network Operator {context.target.version('networkOperator')} has no `metaPlugins`"
-            hint = f"upgrade to {CHAINING}, or write the NetworkAttachmentDefinition with its plugins by hand"
-            yield error("M854", route, message, hint=hint)
+            message = f"Network Operator {context.target.version('networkOperator')} drops `metaPlugins`"
+            hint = f"upgrade to {CHAINING}, or write a NetworkAttachmentDefinition with these plugins"
+            yield error("M850", route, message, hint=hint)
 
 
 def _resource(one: Object) -> Iterator[Diagnostic]:
     if text(one.data, "spec", "resourceName"):
-        yield from _resource_name(one, "nvidia.com/", RESOURCE, ": letters, digits, dashes, dots and underscores")
+        yield from _resource_name(one, "nvidia.com/", RESOURCE, "letters, digits, dashes, dots and underscores")
     else:
-        message = f"{title(one)} names no resource, and its pods get no device"
+        message = f"{title(one)} has no `resourceName`, so its pods get no device"
         hint = "name a resource of the SR-IOV device plugin, without nvidia.com/"
         yield error("M850", (*one.route, "spec", "resourceName"), message, hint=hint)
 
@@ -97,10 +97,11 @@ def _resource(one: Object) -> Iterator[Diagnostic]:
 def _resource_name(one: Object, prefix: str, pattern: re.Pattern[str], allowed: str) -> Iterator[Diagnostic]:
     name, route = text(one.data, "spec", "resourceName"), (*one.route, "spec", "resourceName")
     if "/" in name:
-        message = f'the operator puts {prefix} before "{name}" by itself'
+        message = f'"{name}" has a prefix, but the operator adds {prefix} itself'
         yield error("M850", route, message, hint=f"write {name.rpartition('/')[2]}")
     elif not pattern.fullmatch(name):
-        yield error("M850", route, f'"{name}" is no name of a resource{allowed}', hint="such as rail_0")
+        message = f'"{name}" is not a valid resource name'
+        yield error("M850", route, message, hint=f"use only {allowed}, such as rail_0")
 
 
 def _macvlan(one: Object) -> Iterator[Diagnostic]:
@@ -108,77 +109,82 @@ def _macvlan(one: Object) -> Iterator[Diagnostic]:
     mode = get(spec, "mode")
     if mode is not None and mode not in MODES:
         message = f'macvlan has no mode "{str(mode)[:40]}"'
-        yield error("M850", (*one.route, "spec", "mode"), message, hint=f"one of {', '.join(MODES)}")
+        yield error("M850", (*one.route, "spec", "mode"), message, hint=f"use one of {', '.join(MODES)}")
     if not text(spec, "master"):
-        message = f"{title(one)} names no `master`, and takes the interface of the node's default route"
-        hint = "name the port of the rail: pods would share the node's own network"
+        message = f"{title(one)} has no `master`, so its pods share the interface of the node's default route"
+        hint = "set `master` to the port of the rail"
         yield warning("M850", (*one.route, "spec"), message, hint=hint)
 
 
 def _definition(one: Object) -> Iterator[Diagnostic]:
-    """A plugin that moves a device into the pod is told which: by Multus, of the resource in the annotation, or by its
-    configuration (Multus 4.3, pkg/types; CNI plugins 1.7, host-device)."""
+    """M850: a plugin that moves a device into the pod needs a device.
+
+    Multus selects it from the resource in the annotation, or the configuration names it (Multus 4.3, pkg/types; CNI
+    plugins 1.7, host-device).
+    """
     config = parsed(text(one.data, "spec", "config"))
     first = next(iter(items(config, "plugins")), config)
     plugin = text(first, "type")
     keys = DEVICES.get(plugin, ())
     if keys and not text(one.data, "metadata", "annotations", DEVICE) and not any(get(first, key) for key in keys):
-        message = f"nothing tells the plugin {plugin} of {title(one)} its device, and no pod on it starts"
-        hint = f"add the annotation {DEVICE}, with the extended resource that pods ask for"
+        message = f"{title(one)} names no device for its plugin {plugin}, so its pods do not start"
+        hint = f"add the annotation {DEVICE} with the extended resource that the pods request"
         yield error("M850", (*one.route, "spec", "config"), message, hint=hint)
 
 
 def _mtu(one: Network) -> Iterator[Diagnostic]:
     if not 0 <= one.mtu <= LARGEST:
         at = "config" if group(one.object) == MULTUS else "mtu"
-        message = f"an MTU of {one.mtu} is none, and no pod on {title(one.object)} starts"
-        yield error("M850", (*one.object.route, "spec", at), message, hint="such as 1500, 4092 or 9000")
+        message = f"{one.mtu} is not a valid MTU, so the pods on {title(one.object)} do not start"
+        yield error("M850", (*one.object.route, "spec", at), message, hint="set an MTU such as 1500, 4092 or 9000")
 
 
 def _links(one: Network, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M848: macvlan over an InfiniBand port fails, and an IPoIB interface has only such a port (network-operator#1017).
+    """M848: macvlan needs an Ethernet port, and IPoIB an InfiniBand port (network-operator#1017).
 
-    Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme)."""
+    Names of InfiniBand interfaces begin with `ib` (systemd.net-naming-scheme).
+    """
     route = (*one.object.route, "spec", "master")
     links = next((each.link_type for each in described.by_name.get(one.name, ()) if each.fabric), "")
     infiniband = one.master.startswith("ib") or links == "infiniband"
     if one.kind == "macvlan" and infiniband:
-        message = f'macvlan works over Ethernet, and "{one.master}" is an InfiniBand port'
-        yield error("M848", route, message, hint="make it an IPoIBNetwork")
+        message = f'macvlan needs an Ethernet port, but "{one.master}" is an InfiniBand port'
+        yield error("M848", route, message, hint="use an IPoIBNetwork")
     if one.kind == "ipoib" and (one.master.startswith(("en", "eth")) or links == "ethernet"):
-        message = f'IP over InfiniBand needs an InfiniBand port, and "{one.master}" is an Ethernet interface'
-        yield error("M848", route, message, hint="make it a MacvlanNetwork")
+        message = f'IP over InfiniBand needs an InfiniBand port, but "{one.master}" is an Ethernet interface'
+        yield error("M848", route, message, hint="use a MacvlanNetwork")
     if one.kind == "ipoib" and not one.master:
-        yield error("M850", route, f"{title(one.object)} names no `master`", hint="such as ibs3f0")
+        hint = "set `master` to an InfiniBand interface such as ibs3f0"
+        yield error("M850", route, f"{title(one.object)} has no `master`", hint=hint)
 
 
 def _policy(one: Object, context: LintContext) -> Iterator[Diagnostic]:
     name = text(one.data, "metadata", "name")
     if kind(one) == "NicClusterPolicy" and name != "nic-cluster-policy":
-        message = f'the operator looks at the NicClusterPolicy "nic-cluster-policy" alone, and this is "{name}"'
-        yield error("M850", named(one), message, hint="rename it")
+        message = f'the operator ignores NicClusterPolicy "{name}": it reads only "nic-cluster-policy"'
+        yield error("M850", named(one), message, hint="rename it to nic-cluster-policy")
     if kind(one) == "NicNodePolicy" and len(name) > 30:
-        message = f'"{name}" has {len(name)} characters; the operator makes labels of it and takes 30'
-        yield error("M850", named(one), message, hint="shorten it")
+        message = f'"{name}" has {len(name)} characters, but the operator uses it in labels and accepts at most 30'
+        yield error("M850", named(one), message, hint="shorten the name")
     if kind(one) == "NicNodePolicy":
         for other in context.of(NVIDIA, "NicClusterPolicy"):
             for key in ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin"):
                 if key in mapping(one.data, "spec") and key in mapping(other.data, "spec"):
-                    message = f"both {title(other)} and {title(one)} have `{key}`, and the operator refuses the second"
-                    yield error("M850", (*one.route, "spec", key), message, hint="take it out of one of them")
+                    message = f"{title(other)} and {title(one)} both have `{key}`, so the operator refuses the second"
+                    yield error("M850", (*one.route, "spec", key), message, hint="remove it from one of the two")
 
 
 # Addresses of networks: invalid IPAM configurations, subnets that are too small, gateways outside of them (FAB11).
 #
-# Sources: whereabouts 0.9 pkg/types and pkg/config, nvidia-k8s-ipam v1alpha1 validation, Network Operator 26.7
-# manifests/state-*-network (the text is pasted between single quotes).
+# Sources: whereabouts 0.9 pkg/types and pkg/config, `nvidia-k8s-ipam` v1alpha1 validation, Network Operator 26.7
+# manifests/state-*-network (the operator inserts the text between single quotes).
 
 TYPES = ("nv-ipam", "whereabouts", "static", "host-local", "dhcp")
 POOLS = "nv-ipam.nvidia.com"
 
 
 def check_addresses(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M849, M855."""
+    """M849, M855: the addresses of networks and pools."""
     for each in networks(context.objects):
         yield from _network(each, context, described)
     for pool in context.of(POOLS, "IPPool"):
@@ -194,15 +200,15 @@ def _network(one: Network, context: LintContext, described: NetworkIndex) -> Ite
         return
     config = parsed(one.ipam)
     if not isinstance(config, dict):
-        message = f"`ipam` of {title(one.object)} is no JSON, and its network cannot be read"
-        hint = "JSON has no comma behind the last entry, and double quotes alone"
+        message = f"`ipam` of {title(one.object)} is not valid JSON"
+        hint = "use only double quotes, and remove a comma after the last entry"
         yield error("M849", one.ipam_route, message, hint=hint)
         return
     if group(one.object) == NVIDIA:
         yield from _pasted(one, config)
     kind = text(config, "type")
     if kind not in TYPES:
-        message = f'"{kind}" is no IPAM plugin that is known here' if kind else "`ipam` names no `type`"
+        message = f'unknown IPAM plugin "{kind}"' if kind else "`ipam` has no `type`"
         hint = did_you_mean(kind, TYPES) or f"known: {listing(TYPES, 'and')}"
         yield (warning if kind else error)("M849", one.ipam_route, message, hint=hint)
     elif kind == "whereabouts":
@@ -212,14 +218,14 @@ def _network(one: Network, context: LintContext, described: NetworkIndex) -> Ite
 
 
 def _pasted(one: Network, config: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """The operator pastes the text between single quotes; of macvlan and IPoIB it takes all blanks out."""
+    """M849: the operator inserts the text between single quotes. For macvlan and IPoIB, it removes all spaces."""
     if "'" in (one.ipam or ""):
-        message = f"`ipam` of {title(one.object)} holds a single quote, which ends the text that it is pasted into"
-        yield error("M849", one.ipam_route, message, hint="take it out")
+        message = f"`ipam` of {title(one.object)} has a single quote, but the operator inserts it between single quotes"
+        yield error("M849", one.ipam_route, message, hint="remove the single quote")
     blank = next((key for key, value in config.items() if isinstance(value, str) and " " in value), "")
     if blank and one.kind in ("macvlan", "ipoib"):
-        message = f"`{blank}` holds a blank, and the operator takes all blanks out of `ipam`"
-        yield error("M849", one.ipam_route, message, hint="take it out")
+        message = f"the value of `{blank}` has a space, but the operator removes all spaces from `ipam`"
+        yield error("M849", one.ipam_route, message, hint="remove the space")
 
 
 def _whereabouts(one: Network, config: Mapping[str, Any], described: NetworkIndex) -> Iterator[Diagnostic]:
@@ -227,13 +233,13 @@ def _whereabouts(one: Network, config: Mapping[str, Any], described: NetworkInde
     start, dash, _ = text_.partition("-")
     net = ip.subnet(text_.rpartition("-")[2] if dash else text_)
     if net is None:
-        message = f'`range` of {title(one.object)} is "{text_}", which is no subnet'
-        yield error("M849", one.ipam_route, message, hint="such as 10.0.0.0/24")
+        message = f'`range` of {title(one.object)} is "{text_}", which is not a subnet'
+        yield error("M849", one.ipam_route, message, hint="write a subnet such as 10.0.0.0/24")
         return
     gateway = ip.address(text(config, "gateway"))
     if gateway is not None and (gateway.version != net.version or gateway not in net):
-        message = f"the gateway {gateway} is outside of {net}, and whereabouts says nothing"
-        hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
+        message = f"the gateway {gateway} is outside {net}, which whereabouts does not report"
+        hint = f"use an address between {net.network_address} and {net.broadcast_address}"
         yield warning("M849", one.ipam_route, message, hint=hint)
     span = ip.within(net, text(config, "range_start") or (start if dash else ""), text(config, "range_end"))
     out = [each for each in items(config, "exclude") if isinstance(each, str)]
@@ -241,50 +247,50 @@ def _whereabouts(one: Network, config: Mapping[str, Any], described: NetworkInde
 
 
 def _room(one: Network, free: int, net: str, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """Pods of the manifests on the network against its addresses."""
+    """M849: the range of a network has an address for each of its pods."""
     wanted = [
         (each.template.pods, sum(f is not None and f.network == one for f in each.networks))
         for each in described.attached
     ]
     needed = sum(pods * times for pods, times in wanted if pods is not None)
     if needed > free or not free:
-        message = f"{net} has {free} addresses for pods, and {needed} are asked for"
-        yield error("M849", one.ipam_route, message, hint="take a larger range, or exclude less")
+        message = f"{net} leaves {free} addresses for pods, and the pods request {needed}"
+        yield error("M849", one.ipam_route, message, hint="use a larger range, or exclude fewer addresses")
 
 
 def _pool(one: Network, config: Mapping[str, Any], context: LintContext) -> Iterator[Diagnostic]:
     called = text(config, "poolName")
     if not called:
-        yield error("M849", one.ipam_route, f"`ipam` of {title(one.object)} names no pool", hint="add `poolName`")
+        yield error("M849", one.ipam_route, f"`ipam` of {title(one.object)} has no `poolName`", hint="add `poolName`")
         return
     kind = {"cidrpool": "CIDRPool"}.get(text(config, "poolType").lower(), "IPPool")
     pools = {name(each): each for each in (*context.of(POOLS, "IPPool"), *context.of(POOLS, "CIDRPool"))}
     same = {name(each) for each in context.of(POOLS, kind)}
     if called in pools and called not in same:
-        message = f'the pool "{called}" is a {get(pools[called].data, "kind")}, and `ipam` asks for a {kind}'
+        message = f'the pool "{called}" has the kind {get(pools[called].data, "kind")}, but `ipam` requests {kind}'
         other = "ippool" if kind == "CIDRPool" else "cidrpool"
         yield error("M849", one.ipam_route, message, hint=f"add `poolType: {other}`")
     elif pools and called not in pools:
-        message = f'none of the pools here is called "{called}"'
-        yield warning(
-            "M849", one.ipam_route, message, hint=did_you_mean(called, pools) or listing(sorted(pools), "and")
-        )
+        message = f'the manifests have no pool "{called}"'
+        hint = did_you_mean(called, pools) or f"known pools: {listing(sorted(pools), 'and')}"
+        yield warning("M849", one.ipam_route, message, hint=hint)
 
 
 def _ip_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     net, block = ip.subnet(text(spec, "subnet")), number_in(spec, "perNodeBlockSize") or 0
     if net is None:
-        yield error("M849", (*route, "subnet"), f"{title(pool)} has no subnet", hint="such as 10.0.0.0/24")
+        hint = "set `subnet` to a subnet such as 10.0.0.0/24"
+        yield error("M849", (*route, "subnet"), f"{title(pool)} has no valid subnet", hint=hint)
         yield from _routes(pool, "gateway")
         return
     room, nodes = ip.hosts(net).size, _nodes(context, spec)
     if block < 1 or block > room:
-        message = f"nodes get {block} addresses each, and {net} has {room}"
-        yield error("M849", (*route, "perNodeBlockSize"), message, hint=f"1 to {room}")
+        message = f"each node gets {block} addresses, but {net} has {room}"
+        yield error("M849", (*route, "perNodeBlockSize"), message, hint=f"set 1 to {room}")
     elif nodes * block > room:
-        message = f"{nodes} nodes of {block} addresses need {nodes * block}, and {net} has {room}"
-        hint = "take a larger subnet, a smaller block, or a `nodeSelector`"
+        message = f"{nodes} nodes with {block} addresses each need {nodes * block}, but {net} has {room}"
+        hint = "use a larger subnet, a smaller block, or a `nodeSelector`"
         yield error("M849", (*route, "perNodeBlockSize"), message, hint=hint)
     yield from _gateway(pool, net)
 
@@ -293,8 +299,8 @@ def _gateway(pool: Object, net: ip.Subnet) -> Iterator[Diagnostic]:
     spec, route = mapping(pool.data, "spec"), (*pool.route, "spec")
     gateway = ip.address(text(spec, "gateway"))
     if text(spec, "gateway") and (gateway is None or gateway.version != net.version or gateway not in net):
-        message = f"the gateway {text(spec, 'gateway')} of {title(pool)} is outside of {net}"
-        hint = f"the addresses of {net} are {net.network_address} to {net.broadcast_address}"
+        message = f"the gateway {text(spec, 'gateway')} of {title(pool)} is outside {net}"
+        hint = f"use an address between {net.network_address} and {net.broadcast_address}"
         yield error("M849", (*route, "gateway"), message, hint=hint)
     yield from _routes(pool, "gateway")
 
@@ -302,7 +308,7 @@ def _gateway(pool: Object, net: ip.Subnet) -> Iterator[Diagnostic]:
 def _routes(pool: Object, key: str) -> Iterator[Diagnostic]:
     spec = mapping(pool.data, "spec")
     if get(spec, key) in (None, "") and (get(spec, "defaultGateway") is True or items(spec, "routes")):
-        message = f"{title(pool)} has routes and no `{key}`"
+        message = f"{title(pool)} has routes, but no `{key}`"
         yield error("M849", (*pool.route, "spec"), message, hint=f"add `{key}`")
 
 
@@ -311,26 +317,28 @@ def _cidr_pool(pool: Object, context: LintContext) -> Iterator[Diagnostic]:
     cidr, prefix = text(spec, "cidr"), number_in(spec, "perNodeNetworkPrefix") or 0
     net = ip.subnet(cidr)
     if net is None or ip.host_bits(cidr):
-        message = f'"{cidr}" is no subnet' if net is None else f'"{cidr}" is an address within {net}'
-        yield error("M849", (*route, "cidr"), message, hint="such as 10.0.0.0/16" if net is None else f"write {net}")
+        message = f'"{cidr}" is not a subnet' if net is None else f'"{cidr}" is an address in {net}, not a subnet'
+        hint = "write a subnet such as 10.0.0.0/16" if net is None else f"write {net}"
+        yield error("M849", (*route, "cidr"), message, hint=hint)
     if net is not None and not net.prefixlen <= prefix <= net.max_prefixlen:
-        message = f"a node cannot have a subnet of /{prefix} out of {net}"
-        yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=f"{net.prefixlen} to {net.max_prefixlen}")
+        message = f"a subnet of /{prefix} for each node does not fit into {net}"
+        hint = f"set {net.prefixlen} to {net.max_prefixlen}"
+        yield error("M849", (*route, "perNodeNetworkPrefix"), message, hint=hint)
     elif net is not None and (nodes := _nodes(context, spec)) > 1 << (prefix - net.prefixlen):
-        message = f"{net} holds {1 << (prefix - net.prefixlen)} subnets of /{prefix}, and there are {nodes} nodes"
-        yield error("M849", (*route, "cidr"), message, hint="take a larger subnet, or a longer prefix for each node")
+        message = f"{net} has {1 << (prefix - net.prefixlen)} subnets of /{prefix}, but the topology has {nodes} nodes"
+        yield error("M849", (*route, "cidr"), message, hint="use a larger subnet, or a longer prefix for each node")
     yield from _routes(pool, "gatewayIndex")
 
 
 def _nodes(context: LintContext, spec: Mapping[str, Any]) -> int:
-    """Nodes of the topology that take from a pool; none where the pool chooses among them."""
+    """The number of nodes that use an address pool; 0 if the pool selects some of the nodes."""
     if get(spec, "nodeSelector"):
         return 0
     return sum(len(domain.nodes) for pool in context.topology.pools for domain in pool.domains)
 
 
 def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
-    """M855: several interfaces in one subnet answer for each other, unless plugins see to it (nccl#2158)."""
+    """M855: with several interfaces in one subnet, replies may leave through the wrong one (nccl#2158)."""
     ranged = [(one, net) for one in pods.networks if one and one.network and (net := _range(one.network))]
     for (one, first), (other, second) in combinations(ranged, 2):
         chained = {*(one.network.chained if one.network else ()), *(other.network.chained if other.network else ())}
@@ -339,7 +347,7 @@ def _together(pods: AttachedPods) -> Iterator[Diagnostic]:
             same = one is other
             message = f'the pod has two interfaces of "{one.title}"' if same else f'"{one.title}" and "{other.title}"'
             message += f" are both in {first}" if not same else f", both in {first}"
-            hint = "give each rail a subnet, or chain the plugins tuning and sbr behind the first (`metaPlugins`)"
+            hint = "give each rail its own subnet, or chain the plugins tuning and sbr after the first (`metaPlugins`)"
             route: Route = pods.route
             yield (info if same else warning)("M855", route, message, hint=hint)
             return
@@ -350,7 +358,7 @@ def _range(one: Network) -> ip.Subnet | None:
     return ip.subnet(text(config, "range") or text(config, "subnet"))
 
 
-# Objects of the SR-IOV operator: mistakes that its webhook refuses, and networks that contradict their policies.
+# Objects of the SR-IOV operator: objects that its webhook refuses, and networks that contradict their policies.
 #
 # Source: SR-IOV Network Operator, pkg/webhook/validate.go and the CRDs.
 
@@ -361,7 +369,7 @@ REQUIRED = ("resourceName", "nodeSelector", "numVfs", "nicSelector")
 
 
 def check_sriov(context: LintContext) -> Iterator[Diagnostic]:
-    """M848, M850."""
+    """M848, M850: policies and networks of the SR-IOV operator."""
     policies = context.of(SRIOV, "SriovNetworkNodePolicy")
     for one in policies:
         yield from _node_policy(one)
@@ -372,7 +380,7 @@ def check_sriov(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _sriov_resource(one: Object) -> Iterator[Diagnostic]:
-    allowed = " here: letters, digits, dashes and underscores"
+    allowed = "letters, digits, dashes and underscores"
     yield from _resource_name(one, "its prefix", SRIOV_NAME, allowed)
 
 
@@ -380,28 +388,30 @@ def _node_policy(one: Object) -> Iterator[Diagnostic]:
     spec, route = mapping(one.data, "spec"), (*one.route, "spec")
     for key in REQUIRED:
         if get(spec, key) is None:
-            yield error("M850", route, f"{title(one)} has no `{key}`, which its CRD requires", hint=f"add `{key}`")
+            yield error("M850", route, f"{title(one)} has no `{key}`, but its CRD requires it", hint=f"add `{key}`")
     if "resourceName" in spec:
         yield from _sriov_resource(one)
     if "nicSelector" in spec and not any(get(spec, "nicSelector", key) for key in SELECTORS):
         message = f"{title(one)} selects no card"
-        yield error("M850", (*route, "nicSelector"), message, hint="name a vendor, a device, ports or their addresses")
+        yield error(
+            "M850", (*route, "nicSelector"), message, hint="select a vendor, a device, ports or their addresses"
+        )
     if text(spec, "deviceType") == "vfio-pci" and get(spec, "isRdma") is True:
-        message = "`deviceType: vfio-pci` takes the card away from the kernel, and `isRdma: true` needs it there"
-        yield error("M850", (*route, "deviceType"), message, hint="write netdevice")
+        message = "`deviceType: vfio-pci` detaches the card from the kernel, but `isRdma: true` needs it there"
+        yield error("M850", (*route, "deviceType"), message, hint="set `deviceType: netdevice`")
     if text(spec, "linkType").lower() == "ib" and text(spec, "eSwitchMode") == "switchdev":
-        message = "`eSwitchMode: switchdev` is for Ethernet links"
-        yield error("M850", (*route, "eSwitchMode"), message, hint="take it out")
+        message = "`eSwitchMode: switchdev` needs Ethernet links, but `linkType` is InfiniBand"
+        yield error("M850", (*route, "eSwitchMode"), message, hint="remove `eSwitchMode`")
     yield from _virtual_functions(one)
 
 
 def _virtual_functions(one: Object) -> Iterator[Diagnostic]:
-    """Ranges of functions in names of ports: `ens1f0#0-3`."""
+    """M850: the number of virtual functions, and their ranges in port names such as `ens1f0#0-3`."""
     spec, route = mapping(one.data, "spec"), (*one.route, "spec")
     most = number_in(spec, "numVfs")
     if most == 0:
-        message = f"{title(one)} makes no virtual functions"
-        yield error("M850", (*route, "numVfs"), message, hint="1 or more")
+        message = f"{title(one)} creates no virtual functions"
+        yield error("M850", (*route, "numVfs"), message, hint="set 1 or more")
     for index, each in enumerate(items(spec, "nicSelector", "pfNames")):
         match = re.fullmatch(r"[^#]+#(\d{1,4})-(\d{1,4})", each) if isinstance(each, str) and "#" in each else None
         if (
@@ -409,8 +419,9 @@ def _virtual_functions(one: Object) -> Iterator[Diagnostic]:
             and "#" in each
             and (match is None or int(match[1]) > int(match[2]) or (most is not None and int(match[2]) >= most))
         ):
-            message = f'"{each}" names no functions of a port that has {most}, counted from 0'
-            yield error("M850", (*route, "nicSelector", "pfNames", index), message, hint="such as ens1f0#0-3")
+            message = f'"{each}" is not a range of the {most} functions of a port, which are numbered from 0'
+            hint = "write a range such as ens1f0#0-3"
+            yield error("M850", (*route, "nicSelector", "pfNames", index), message, hint=hint)
 
 
 def _serves(policy: Object, network: Object) -> bool:
@@ -422,18 +433,18 @@ def _policy_of(one: Object, policies: list[Object], policies_exist: bool) -> Ite
     name = text(one.data, "spec", "resourceName")
     route: Route = (*one.route, "spec", "resourceName")
     if policies_exist and not policies:
-        message = f'no policy here makes functions of the resource "{name}"'
+        message = f'no policy in the manifests creates functions for the resource "{name}"'
         yield warning("M850", route, message, hint="add a SriovNetworkNodePolicy with that `resourceName`")
     for policy in policies:
         links = text(policy.data, "spec", "linkType").lower()
         if links and links != LINKS[kind(one)]:
             other = next(each for each in LINKS if each != kind(one))
-            message = f'{title(one)} is a network over {LINKS[kind(one)]}, and its functions have the links "{links}"'
-            notes = (Note("they are made here", (*policy.route, "spec", "linkType")),)
-            yield error("M848", (*one.route, "kind"), message, hint=f"make it a {other}", notes=notes)
+            message = f'{title(one)} needs links of type "{LINKS[kind(one)]}", but its functions have "{links}"'
+            notes = (Note("this policy creates them", (*policy.route, "spec", "linkType")),)
+            yield error("M848", (*one.route, "kind"), message, hint=f"use a {other}", notes=notes)
 
 
-# The JSON configurations of both device plugins in a policy, and the resources that networks use of them.
+# The JSON configurations of both device plugins in a policy, and the resources that networks use.
 #
 # Sources: schemas of the Network Operator's webhook (26.7, off by default), SR-IOV Network Device Plugin 3.11
 # (ValidResourceName), k8s-rdma-shared-dev-plugin.
@@ -443,7 +454,7 @@ ACCEPTED = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Plugin(NamedTuple):
-    """A device plugin: key of its list, selectors, the names that the webhook takes."""
+    """A device plugin: the key of its list, its selectors, and the names that the webhook accepts."""
 
     entries: str
     selectors: tuple[str, ...]
@@ -471,7 +482,7 @@ PLUGINS: Mapping[str, Plugin] = {
 
 
 def check_plugins(context: LintContext) -> Iterator[Diagnostic]:
-    """M851, and M850 for networks whose resource no plugin offers."""
+    """M850: configurations of device plugins, and networks whose resource no plugin offers."""
     offered: dict[str, set[str]] = {}
     sriov_config = False
     for policy in ("NicClusterPolicy", "NicNodePolicy"):
@@ -493,15 +504,15 @@ def _offer(offered: dict[str, set[str]], plugin: Plugin, config: Any) -> None:
 
 
 def _offered(one: Object, offered: Mapping[str, set[str]]) -> Iterator[Diagnostic]:
-    """FAB05: the operator writes nvidia.com/ before the name, whatever the plugin does."""
+    """M850 (FAB05): the operator always adds nvidia.com/ to the name, even if the plugin has another prefix."""
     name, route = text(one.data, "spec", "resourceName"), (*one.route, "spec", "resourceName")
     if name and name not in offered:
-        message = f'no device plugin here offers "{name}"'
+        message = f'no device plugin in the manifests offers "{name}"'
         hint = did_you_mean(name, offered) or f"offered: {listing(sorted(offered), 'and', 4)}"
         yield warning("M850", route, message, hint=hint)
     elif name and "nvidia.com" not in offered[name]:
         has = sorted(offered[name])[0]
-        message = f"{title(one)} takes nvidia.com/{name}, and the plugin offers {has}/{name}"
+        message = f"{title(one)} uses nvidia.com/{name}, but the plugin offers {has}/{name}"
         yield error("M850", route, message, hint="add `resourcePrefix: nvidia.com` to the plugin's configuration")
 
 
@@ -509,32 +520,32 @@ def _config(one: Object, key: str, plugin: Plugin, config: Any) -> Iterator[Diag
     route: Route = (*one.route, "spec", key, "config")
     data = parsed(config) if isinstance(config, str) else None
     if not isinstance(data, dict):
-        message = f"`{key}.config` of {title(one)} is no JSON, and the plugin does not start"
-        yield error("M851", route, message, hint=f'write {{"{plugin.entries}": [...]}}')
+        message = f"`{key}.config` of {title(one)} is not valid JSON, so the plugin does not start"
+        yield error("M850", route, message, hint=f'write {{"{plugin.entries}": [...]}}')
         return
     if not items(data, plugin.entries):
         message = f"`{key}.config` lists no resources"
-        yield error("M851", route, message, hint=f"add `{plugin.entries}`")
+        yield error("M850", route, message, hint=f"add `{plugin.entries}`")
     for number, each in enumerate(items(data, plugin.entries)):
         for message, hint, grave in _entry(key, plugin, each):
             severity = error if grave else warning
-            yield severity("M851", route, f"entry {number} of `{key}.config`: {message}", hint=hint)
+            yield severity("M850", route, f"entry {number} of `{key}.config`: {message}", hint=hint)
 
 
 def _entry(key: str, plugin: Plugin, entry: Any) -> Iterator[tuple[str, str, bool]]:
     name, prefix = text(entry, "resourceName"), text(entry, "resourcePrefix")
     sriov = key == "sriovDevicePlugin"
     if not name:
-        yield "it names no resource", "add `resourceName`", True
+        yield "it has no `resourceName`", "add `resourceName`", True
     elif sriov and not ACCEPTED.fullmatch(name):
-        yield f'the plugin refuses the name "{name}"', "letters, digits, dashes and underscores", True
+        yield f'the plugin refuses the name "{name}"', "use only letters, digits, dashes and underscores", True
     elif not plugin.names.fullmatch(name):
-        yield f'the operator\'s webhook, where it is on, refuses the name "{name}"', "such as rail_0", False
+        yield f'the operator\'s webhook, if it is on, refuses the name "{name}"', "use a name such as rail_0", False
     if prefix and not RESOURCE_PREFIX.fullmatch(prefix):
-        hint = "such as nvidia.com"
-        yield f'the operator\'s webhook, where it is on, refuses the prefix "{prefix}": it is no domain', hint, False
+        hint = "use a domain such as nvidia.com"
+        yield f'the operator\'s webhook, if it is on, refuses the prefix "{prefix}", which is not a domain', hint, False
     if not sriov and (number_in(entry, "rdmaHcaMax") or 0) < 1:
-        yield "it says not how many pods may share a card", "add `rdmaHcaMax`, such as 63", True
+        yield "it does not set how many pods may share a card", "add `rdmaHcaMax`, such as 63", True
     yield from _selectors(plugin, entry, sriov)
 
 
@@ -546,5 +557,5 @@ def _selectors(plugin: Plugin, entry: Any, sriov: bool) -> Iterator[tuple[str, s
         yield "it selects no card", f"add `selectors` with any of {', '.join(plugin.selectors[:5])}", True
     for key in dict.fromkeys(key for each in listed for key in mapping(each)):
         if key not in plugin.selectors:
-            hint = did_you_mean(key, plugin.selectors) or f"it has {', '.join(plugin.selectors[:9])}"
+            hint = did_you_mean(key, plugin.selectors) or f"use one of {', '.join(plugin.selectors[:9])}"
             yield f'the plugin has no selector "{key}"', hint, True

@@ -1,4 +1,4 @@
-"""Multus' annotation on pods: its place, its syntax, its networks and its interfaces (FAB01, 02, 04, 14)."""
+"""Rules for pods on secondary networks: Multus' annotation (FAB01, 02, 04, 14), devices, permissions (FAB03, 06-08)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bayplan.linting.network_index import (
 )
 from bayplan.linting.objects import LintContext
 
-RENAMED = {"gateway": "the key is `default-route`, a list of addresses", "ip": "the key is `ips`, a list"}
+RENAMED = {"gateway": "use `default-route`, a list of addresses", "ip": "use `ips`, a list of addresses"}
 
 
 def check_annotations(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M840 to M843, M845, M853."""
+    """M840 to M843, M853: Multus' annotation."""
     for template in context.templates:
         yield from _misplaced_annotation(template)
         yield from _host_network(template)
@@ -39,23 +39,23 @@ def check_annotations(context: LintContext, described: NetworkIndex) -> Iterator
 
 
 def _misplaced_annotation(template: PodTemplate) -> Iterator[Diagnostic]:
-    """M840: Multus reads pods, and no controller hands annotations of a Job down to them (multus-cni#404)."""
+    """M840: Multus reads pods, and no controller copies annotations from a Job to them (multus-cni#404)."""
     for path in misplaced_annotations(template):
         route: Route = (*template.object.route, *path, "metadata", "annotations", NETWORKS)
         what = title(template.object) if not path else f"{'.'.join(map(str, path))} of {title(template.object)}"
-        message = f"the annotation stands on {what}, and its pods never get it"
-        yield error("M840", route, message, hint="put it into `metadata.annotations` of every pod template")
+        message = f"the annotation is on {what}, but Multus reads it only on pods"
+        yield error("M840", route, message, hint="move it to `metadata.annotations` of every pod template")
 
 
 def misplaced_annotations(template: PodTemplate) -> list[Path]:
-    """Where the annotation stands above a pod template."""
+    """The paths above a pod template that have the annotation."""
     paths = [template.path[:depth] for depth in range(len(template.path))]
     parents = ((path, get(template.object.data, *path) if path else template.object.data) for path in paths)
     return [path for path, data in parents if NETWORKS in mapping(data, "metadata", "annotations")]
 
 
 def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M841: some pods of one workload are on the networks, others with devices are not."""
+    """M841: some pods of a workload request networks, but others with devices do not."""
     attached = {each.template.route for each in described.attached}
     by_object: dict[Route, list[PodTemplate]] = {}
     for template in context.templates:
@@ -69,26 +69,26 @@ def _unattached_members(context: LintContext, described: NetworkIndex) -> Iterat
             if lacking:
                 fabric = {one.resource for one in described.every() if one.resource} & set(lacking)
                 message = (
-                    f"these pods ask for {listing(lacking, 'and', 3)} and for no network; others of the workload do"
+                    f"these pods request {listing(lacking, 'and', 3)}, but no network as other pods of the workload do"
                 )
-                hint = "a gang talks over networks that all its members have: add the annotation"
+                hint = "add the annotation: all members of a gang need the same networks"
                 severity = error if fabric else warning
                 yield severity("M841", each.route, message, hint=hint)
 
 
 def _annotation_faults(pods: AttachedPods) -> Iterator[Diagnostic]:
-    """M842."""
+    """M842: annotations that Multus refuses, and keys that it ignores."""
     for fault in pods.annotation.faults:
-        hint = "write namespace/name@interface, several with commas between, or a JSON list of mappings with `name`"
-        message = f"Multus refuses the annotation, and no such pod starts: {fault}"
+        hint = "write namespace/name@interface, separated by commas, or a JSON list of mappings with `name`"
+        message = f"Multus refuses the annotation, so the pods do not start: {fault}"
         yield error("M842", pods.route, message, hint=hint)
     for key in unknown_keys(pods.annotation.selections):
-        message = f'Multus has no key "{key}" and ignores it'
-        yield warning("M842", pods.route, message, hint=RENAMED.get(key, "") or "take it out")
+        message = f'Multus ignores the unknown key "{key}"'
+        yield warning("M842", pods.route, message, hint=RENAMED.get(key, "") or "remove it")
 
 
 def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M843: where some networks are described, one that is not among them."""
+    """M843: a network that is unknown, although the manifests or the topology describe others."""
     titles = [each.title for each in described.every()]
     for selection, network in zip(pods.annotation.selections, pods.networks, strict=False):
         if network is not None or not titles:
@@ -97,44 +97,44 @@ def _unknown_networks(pods: AttachedPods, described: NetworkIndex) -> Iterator[D
         elsewhere = [each.title for each in described.by_name.get(selection.name, ())]
         if elsewhere:
             where = f'namespace "{selection.namespace or own_namespace}"'
-            message = f'"{selection.name}" is asked for in {where}, and it is {listing(elsewhere)}'
+            message = f'{where} has no network "{selection.name}", only {listing(elsewhere)} exists'
             yield error("M843", pods.route, message, hint=f"write {elsewhere[0]}")
             continue
         near = did_you_mean(selection.title, titles) or did_you_mean(selection.name, described.by_name)
-        message = f'nobody describes a network "{selection.title}"'
-        hint = near or f"described: {listing(sorted(titles), 'and', 4)}"
+        message = f'unknown network "{selection.title}"'
+        hint = near or f"known networks: {listing(sorted(titles), 'and', 4)}"
         yield (error if near else warning)("M843", pods.route, message, hint=hint)
 
 
 def _interface_names(pods: AttachedPods) -> Iterator[Diagnostic]:
-    """M845."""
+    """M842: interface names that Linux refuses, or that the pod uses twice."""
     used: set[str] = set()
     for interface in pods.annotation.interfaces():
-        why = bad_interface(interface) or ("is given to two networks" if interface in used else "")
+        why = bad_interface(interface) or ("belongs to two networks" if interface in used else "")
         used.add(interface)
         if why:
             message = f'the interface "{interface}" {why}'
-            yield error("M845", pods.route, message, hint="give each network one of its own, such as net1 and net2")
+            yield error("M842", pods.route, message, hint="give each network its own interface, such as net1 and net2")
 
 
 def _host_network(template: PodTemplate) -> Iterator[Diagnostic]:
-    """M853."""
+    """M853: pods on the host network that request other networks, or that use the host's DNS."""
     if get(template.spec, "hostNetwork") is not True:
         return
     if NETWORKS in template.annotations:
         route = (*template.route, "metadata", "annotations", NETWORKS)
-        message = "pods on the host's network get no other: Multus is not asked"
-        yield error("M853", route, message, hint="remove `hostNetwork`, or the annotation")
+        message = "Multus ignores pods on the host network, so they get no other network"
+        yield error("M853", route, message, hint="remove `hostNetwork` or the annotation")
     policy = get(template.spec, "dnsPolicy")
     uses_devices = bool(device_requests(template)) and kind(template.object) != "Pod"
     if policy == "ClusterFirst" or (policy != HOST_DNS and uses_devices):
-        message = "pods on the host's network look names up as the host does, and find no Service"
-        hint = f"write `dnsPolicy: {HOST_DNS}`"
+        message = "pods on the host network use the host's DNS, which resolves no Services"
+        hint = f"set `dnsPolicy: {HOST_DNS}`"
         here = "dnsPolicy" if policy is not None else "hostNetwork"
         yield warning("M853", (*template.spec_route, here), message, hint=hint)
 
 
-# Extended resources of pods: whole numbers, as many as networks, and the right to lock memory (FAB03, 06, 07).
+# Extended resources of pods: integers, as many as networks, and the right to lock memory (FAB03, 06, 07).
 
 SHARED = "rdma/"
 EXCLUSIVE = ("hostdevice", "sriov", "spectrumx")
@@ -142,7 +142,7 @@ LOCK = "IPC_LOCK"
 
 
 def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M844, M846, M847."""
+    """M844, M846, M847: devices of pods."""
     rdma = rdma_resources(context, described)
     annotated = {each.template.route: each for each in described.attached}
     for template in context.templates:
@@ -150,30 +150,30 @@ def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Dia
             yield from _device_amounts(mapping(container, "resources"), (*route, "resources"))
             yield from _memory_lock(template, container, route, rdma)
         pods = annotated.get(template.route)
-        if pods is None or not pods.annotation.faults:  # M842: what is refused cannot be counted
+        if pods is None or not pods.annotation.faults:  # with faults (M842), the networks are unknown
             yield from _device_counts(template, pods, described)
 
 
 def _device_amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """M846: the API server takes whole numbers, and a request only where it equals the limit."""
+    """M846: the API server accepts only integers, and only requests that equal the limit."""
     limits = dict(extended_resources(resources, "limits"))
     for key in ("limits", "requests"):
         for device, value in extended_resources(resources, key):
             if whole_number(value) is None and (key == "limits" or limits.get(device) != value):
-                message = f'{str(value)[:40]} of "{device}" is no whole number, and devices have no parts'
-                yield error("M846", (*route, key, device), message, hint="such as 1")
+                message = f'the amount of "{device}" must be an integer, but it is {str(value)[:40]}'
+                yield error("M846", (*route, key, device), message, hint="write an integer such as 1")
     for device, value in extended_resources(resources, "requests"):
         requested, limit = whole_number(value), whole_number(limits.get(device))
         if device not in limits:
-            message = f'"{device}" has a request and no limit; of devices the two are equal'
+            message = f'"{device}" has a request, but no limit'
             yield error("M846", (*route, "requests", device), message, hint=f"add it to `limits`: {str(value)[:40]}")
         elif None not in (requested, limit) and requested != limit:
-            message = f'the request of "{device}" is {str(value)[:40]} and its limit {str(limits[device])[:40]}'
-            yield error("M846", (*route, "requests", device), message, hint="of devices the two are equal")
+            message = f'the request of "{device}" is {str(value)[:40]}, but its limit is {str(limits[device])[:40]}'
+            yield error("M846", (*route, "requests", device), message, hint="set both to the same number")
 
 
 def rdma_resources(context: LintContext, described: NetworkIndex) -> frozenset[str]:
-    """Resources that stand for RDMA devices whose pods need IPC_LOCK."""
+    """Resources of RDMA devices whose pods need IPC_LOCK."""
     unlocked = {
         rail.resource
         for fabric in context.topology.fabrics.values()
@@ -193,7 +193,7 @@ def rdma_resources(context: LintContext, described: NetworkIndex) -> frozenset[s
 def _memory_lock(
     template: PodTemplate, container: Mapping[str, Any], route: Route, rdma: frozenset[str]
 ) -> Iterator[Diagnostic]:
-    """M847: to register memory with a card is to lock it. `privileged` brings the right, and much else."""
+    """M847: registering memory with a card locks it. `privileged` also gives that right, and many others."""
     security = mapping(container, "securityContext")
     if get(security, "privileged") is True or any(
         each in (LOCK, "ALL") for each in items(security, "capabilities", "add")
@@ -201,23 +201,22 @@ def _memory_lock(
         return
     lacking = rdma_devices(container, rdma)
     if lacking:
-        message = f'the container asks for the RDMA device "{lacking[0]}" and may not lock memory for it'
-        more = "that is enough for root alone: run it as root, or raise LimitMEMLOCK on the nodes"
-        enough = "no more is needed, and nothing less works"
-        hint = "add `securityContext: {capabilities: {add: [IPC_LOCK]}}`; "
-        hint += enough if as_root(template.spec, container) else more
+        message = f'the container requests the RDMA device "{lacking[0]}", but may not lock memory for it'
+        hint = "add `securityContext: {capabilities: {add: [IPC_LOCK]}}`"
+        if not as_root(template.spec, container):
+            hint += ", and run the container as root or raise LimitMEMLOCK on the nodes"
         yield error("M847", route, message, hint=hint)
 
 
 def rdma_devices(container: Mapping[str, Any], rdma: frozenset[str]) -> list[str]:
-    """The RDMA devices that a container asks for."""
+    """The RDMA devices that a container requests."""
     resources = mapping(container, "resources")
     names = {**dict(extended_resources(resources, "limits")), **dict(extended_resources(resources, "requests"))}
     return [name for name in names if name in rdma or name.startswith(SHARED)]
 
 
 def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M844: Multus hands out a resource's devices in the order of networks; one too few, and the pod never starts."""
+    """M844: Multus assigns the devices of a resource in the order of networks. With one too few, no pod starts."""
     requested = device_requests(template)
     networks = [each for each in pods.networks if each] if pods else []
     exclusive = Counter(_resource(each, requested) for each in networks if each.kind in EXCLUSIVE and each.resource)
@@ -225,19 +224,19 @@ def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: 
     for device, attached in exclusive.items():
         devices = requested.get(device, 0)
         if attached > devices:
-            message = f'{count(attached, "network")} take a device of "{device}" each, and the pod asks for {devices}'
+            message = f'the pod needs {attached} of "{device}", one for each network, but requests {devices}'
             hint = f"add {device}: {attached} to requests and limits of the container"
             yield error("M844", route, message, hint=hint)
         elif devices > attached:
-            message = f'the pod asks for {devices} of "{device}" and for {count(attached, "network")} of them'
-            yield error("M844", route, message, hint="ask for as many networks as devices; others stay idle")
-    if get(template.spec, "hostNetwork") is not True:  # those have the cards' interfaces, and M853
+            message = f'the pod requests {devices} of "{device}", but only {count(attached, "network")} for them'
+            yield error("M844", route, message, hint="request a network for each device: the others stay idle")
+    if get(template.spec, "hostNetwork") is not True:  # they have the interfaces of the cards, and M853
         yield from _without_network(template, requested, exclusive, described)
     yield from _rdma_shares(template, requested, networks, route)
 
 
 def _resource(network: DescribedNetwork, requested: Mapping[str, int]) -> str:
-    """The resource as pods call it: SR-IOV networks leave the operator's prefix out."""
+    """The resource name in pods: SR-IOV networks omit the operator's prefix."""
     if "/" in network.resource:
         return network.resource
     return next((name for name in requested if name.endswith(f"/{network.resource}")), network.resource)
@@ -246,44 +245,44 @@ def _resource(network: DescribedNetwork, requested: Mapping[str, int]) -> str:
 def _without_network(
     template: PodTemplate, requested: Mapping[str, int], attached: Mapping[str, int], described: NetworkIndex
 ) -> Iterator[Diagnostic]:
-    """Devices without any network: InfiniBand needs none, RoCE does. One that stands too high is M840."""
+    """M844: devices without a network. RoCE needs one, InfiniBand does not. A misplaced annotation is M840."""
     for device in () if misplaced_annotations(template) else requested:
         owners = [each for each in described.every() if each.kind in EXCLUSIVE and each.resource == device]
         if owners and device not in attached and not any(each.link_type == "infiniband" for each in owners):
-            message = f'the pod asks for "{device}" and not for its network "{owners[0].title}"'
-            hint = "add the annotation k8s.v1.cni.cncf.io/networks: a card without a network interface carries no RoCE"
+            message = f'the pod requests "{device}", but not its network "{owners[0].title}"'
+            hint = "add the annotation `k8s.v1.cni.cncf.io/networks`: RoCE needs a network interface for the card"
             yield warning("M844", template.spec_route, message, hint=hint)
 
 
 def _rdma_shares(
     template: PodTemplate, requested: Mapping[str, int], networks: list[DescribedNetwork], route: Route
 ) -> Iterator[Diagnostic]:
-    """One share brings all cards of the shared plugin's pool (k8s-rdma-shared-dev-plugin, pkg/resources/server.go)."""
+    """M844: one share gives access to all cards of the pool (`k8s-rdma-shared-dev-plugin`, pkg/resources/server.go)."""
     for device, number in requested.items():
         if (
             device.startswith(SHARED)
             and number > 1
             and not any(each.kind in EXCLUSIVE and each.resource == device for each in networks)
         ):
-            message = f'{number} shares of "{device}" bring no more cards than one'
-            yield warning("M844", template.spec_route, message, hint="ask for 1")
+            message = f'{number} shares of "{device}" give access to no more cards than one share'
+            yield warning("M844", template.spec_route, message, hint="request 1")
     for each in networks:
         if each.kind in ("macvlan", "ipoib") and each.resource and each.resource not in requested:
-            message = f'the pod is on "{each.title}" and asks for no share of "{each.resource}": it gets TCP alone'
+            message = f'the pod has only TCP on "{each.title}", because it requests no share of "{each.resource}"'
             yield warning("M844", route, message, hint=f"add {each.resource}: 1 to requests and limits")
             return
 
 
-# Permissions that pods on networks need, and those that their namespace allows (FAB07, FAB08).
+# Permissions that pods on networks need, and that their namespace allows (FAB07, FAB08).
 #
-# Judged like the pods of a workflow (`checks/security.py`), by the same rules of Pod Security.
+# The rules of Pod Security are the same as for the pods of a workflow (`checks/security.py`).
 
 ENFORCED = ("metadata", "labels", "pod-security.kubernetes.io/enforce")
 OPENSHIFT = "openshift"
 
 
 def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M858 to M860, of pods that ask for networks or for RDMA devices."""
+    """M847, M858: permissions of pods that request networks or RDMA devices."""
     rdma = rdma_resources(context, described)
     pods = {each.template.route for each in described.attached}
     for template in context.templates:
@@ -293,13 +292,13 @@ def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator
             yield from _openshift(template, context)
         for route, container in pod_containers:
             if rdma_devices(container, rdma) and LOCK in added(container) and not as_root(template.spec, container):
-                message = f"the container does not run as root, so {LOCK} is of no use to it, and it may lock 8 MiB"
-                hint = "raise LimitMEMLOCK of the container runtime on the nodes, and say so: `memlock: unlimited`"
-                yield warning("M860", route, message, hint=hint)
+                message = f"{LOCK} has no effect, because the container does not run as root: it can lock only 8 MiB"
+                hint = "raise LimitMEMLOCK of the container runtime, and set `memlock: unlimited` in the topology"
+                yield warning("M847", route, message, hint=hint)
 
 
 def pod_security_level(context: LintContext, where: str) -> str:
-    """The Pod Security level of a namespace: as its object among the manifests says, or else the topology."""
+    """The Pod Security level of a namespace, from its object in the manifests or from the topology."""
     policy = context.topology.namespaces.get(where)
     own = (text(each.data, *ENFORCED) for each in context.of("", "Namespace") if name(each) == where)
     return next(filter(None, own), policy.pod_security if policy else PRIVILEGED)
@@ -311,13 +310,13 @@ def _pod_security(template: PodTemplate, context: LintContext) -> Iterator[Diagn
     violations = list(dict.fromkeys(breaches(template.spec, level))) if level in (BASELINE, RESTRICTED) else []
     for violation in violations:
         if not violation.lacking:
-            message = f'namespace "{where}" is {level}, and that refuses {violation.what}'
-            hint = f"label the namespace {ENFORCED[-1]}: privileged, or run in another namespace"
+            message = f'namespace "{where}" enforces {level}, which refuses {violation.what}'
+            hint = f"label the namespace {ENFORCED[-1]}: privileged, or use another namespace"
             yield error("M858", _place(template, violation), message, hint=hint)
     lacking = list(dict.fromkeys(violation.what for violation in violations if violation.lacking))
     if lacking:
-        message = f'namespace "{where}" is {level}, and that wants said: {", ".join(lacking)}'
-        yield error("M858", template.spec_route, message, hint="write it into `securityContext` of each container")
+        message = f'namespace "{where}" enforces {level}, which requires {", ".join(lacking)}'
+        yield error("M858", template.spec_route, message, hint="add it to `securityContext` of each container")
 
 
 def _place(template: PodTemplate, each: Breach) -> Route:
@@ -325,7 +324,7 @@ def _place(template: PodTemplate, each: Breach) -> Route:
 
 
 def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
-    """M859: restricted-v2, the SCC that all may use, refuses what `baseline` refuses."""
+    """M858: restricted-v2, the SCC of all accounts, refuses what `baseline` refuses."""
     violations = list(dict.fromkeys(breaches(template.spec, BASELINE)))
     if not violations or context.topology.platform != OPENSHIFT:
         return
@@ -334,10 +333,12 @@ def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnost
     own = text(template.spec, "serviceAccountName")
     if policy is None or not policy.scc or not policy.service_account:
         message = f"OpenShift's restricted-v2 refuses {what}"
-        hint = "make a SecurityContextConstraints that allows it, and name it with its service account in the topology"
-        yield error("M859", _place(template, violations[0]), message, hint=hint)
+        hint = (
+            "create a SecurityContextConstraints that allows it, and name it with its service account in the topology"
+        )
+        yield error("M858", _place(template, violations[0]), message, hint=hint)
     elif own != policy.service_account:
-        message = f'the pod runs as the service account "{own or "default"}", and OpenShift refuses {what} to it'
-        hint = f'write `serviceAccountName: {policy.service_account}`, which the SCC "{policy.scc}" is for'
+        message = f'OpenShift refuses {what} for service account "{own or "default"}"'
+        hint = f'set `serviceAccountName: {policy.service_account}`, which has the SCC "{policy.scc}"'
         here = ("serviceAccountName",) if get(template.spec, "serviceAccountName") is not None else ()
-        yield error("M859", (*template.spec_route, *here), message, hint=hint)
+        yield error("M858", (*template.spec_route, *here), message, hint=hint)

@@ -1,4 +1,4 @@
-"""Rails of a fabric that a pod leaves out although it takes all GPUs of its node (FAB18)."""
+"""Rules for rails (FAB18), NCCL's variables (FAB12) and claimed network cards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNT = "nvidia.com/gpu"
 
 
 def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M862."""
+    """M862: a pod that requests all GPUs of its node, but not all rails of the fabric."""
     for pods in described.attached:
         attached = [one for one in pods.networks if one and one.rail and one.fabric]
         for name in dict.fromkeys(one.fabric.name for one in attached if one.fabric):
@@ -32,12 +32,14 @@ def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagn
             left = len(fabric.rails) - len({one.name for one in attached if one.fabric == fabric})
             cards = _all_gpus(pods, fabric, context)
             if left > 0 and cards:
-                message = f'the pod takes all {cards} GPUs of its node and leaves out {left} of the rails of "{name}"'
-                yield warning("M862", pods.route, message, hint="attach them all: no other pod has use for them")
+                message = (
+                    f'the pod requests all {cards} GPUs of its node, but leaves {left} of the rails of "{name}" idle'
+                )
+                yield warning("M862", pods.route, message, hint="attach all rails: no other pod can use them")
 
 
 def _all_gpus(pods: AttachedPods, fabric: Fabric, context: LintContext) -> int:
-    """The GPUs of a node, if the pod asks for all of them; 0 where it does not."""
+    """The number of GPUs of a node if the pod requests all of them, otherwise 0."""
     wanted = device_requests(pods.template)
     for pool in pools_of(context.topology, fabric.name):
         kind = context.topology.accelerators.get(pool.node.accelerator)
@@ -47,9 +49,9 @@ def _all_gpus(pods: AttachedPods, fabric: Fabric, context: LintContext) -> int:
     return 0
 
 
-# Variables by which NCCL and Gloo choose their interfaces (FAB12).
+# Variables that select the interfaces of NCCL and Gloo (FAB12).
 #
-# Sources: NCCL 2.30 user guide (NCCL_SOCKET_IFNAME takes prefixes, `=` makes them exact), PyTorch's Gloo (one name).
+# Sources: NCCL 2.30 user guide (NCCL_SOCKET_IFNAME has prefixes, exact names after `=`), PyTorch's Gloo (one name).
 
 GLOO, NCCL, GID, HCA = "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "NCCL_IB_GID_INDEX", "NCCL_IB_HCA"
 MNNVL = "NCCL_MNNVL_ENABLE"
@@ -57,7 +59,7 @@ PRIMARY = "eth0"
 
 
 def check_variables(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M852, M861, M863."""
+    """M852, M863: variables of containers."""
     pods = {each.template.route: each for each in described.attached}
     for template in context.templates:
         for route, container in containers(template):
@@ -73,11 +75,11 @@ def _nccl_variable(
 ) -> Iterator[Diagnostic]:
     name, value = text(entry, "name"), text(entry, "value")
     if name == GLOO and value[0] in "=^":
-        message = f'Gloo takes the name of one interface, and "{value}" is none'
-        yield error("M852", route, message, hint=f"write {value.lstrip('=^') if value[0] == '=' else PRIMARY}")
+        message = f'{GLOO} must be the name of one interface, but it is "{value}"'
+        yield error("M852", route, message, hint=f"set it to {value.lstrip('=^') if value[0] == '=' else PRIMARY}")
     elif name == GID and not any(GID in each.env for each in context.topology.fabrics.values()):
-        message = "NCCL finds the GID by itself since 2.21; a number that is right on one node is wrong on another"
-        yield warning("M852", route, message, hint="take the variable out")
+        message = f"{GID} may be right on one node and wrong on another; since 2.21, NCCL finds the GID itself"
+        yield warning("M852", route, message, hint="remove the variable")
     elif name in (GLOO, NCCL) and pods is not None and get(pods.template.spec, "hostNetwork") is not True:
         yield from _interfaces(context, pods, name, value, route)
     elif name == HCA and pods is not None:
@@ -87,33 +89,35 @@ def _nccl_variable(
 
 
 def _hca(pods: AttachedPods, value: str, route: Route) -> Iterator[Diagnostic]:
-    """The list against the rails of the topology that are attached."""
+    """M852: NCCL_IB_HCA must list the devices of the rails that the pod requests."""
     rails = [one.rail for one in pods.networks if one and one.rail and one.rail.hca]
     present = tuple(rail.hca for rail in rails) if rails and len(rails) == len(pods.networks) else ()
     if value[0] not in "=^":
         first = value.partition(",")[0]
-        message = f'NCCL takes "{first}" in {HCA} for the beginning of a name: "{first}0" is meant, too'
-        hint = f'write "={",".join(present)}"' if present else 'write "=" before the whole names'
+        message = f'{HCA} matches all devices that begin with "{first}", such as "{first}0"'
+        hint = f'write "={",".join(present)}"' if present else 'write "=" before the full names'
         yield warning("M852", route, message, hint=hint)
     if present and (why := hca_difference(value, present)):
-        message = f"{HCA} and the rails that the pod is on differ: {why}"
+        message = f"{HCA} does not match the rails of the pod: {why}"
         yield error("M852", route, message, hint=f'write "={",".join(present)}"')
 
 
 def _master_address(
     context: LintContext, pods: AttachedPods, name: str, value: str, route: Route
 ) -> Iterator[Diagnostic]:
-    """M861: an address on a rail, which nobody is known to have."""
+    """M852: an address on a rail that no pod requests."""
     host = ip.address(value.rpartition(":")[0] or value)
     nets = [net for one in pods.networks if one and one.rail and (net := ip.subnet(one.rail.subnet))]
     if host and any(host in net for net in nets) and host not in _static_addresses(context):
-        message = f"{name} is {host}, an address of a rail, and no pod is known to have it"
-        hint = "name the Service of rank 0: RDMA does not follow it; or have rank 0 ask for the address (`ips`)"
-        yield error("M861", route, message, hint=hint)
+        message = f"{name} is {host}, an address of a rail that no pod requests"
+        hint = (
+            "use the Service of rank 0 (RDMA does not use this variable), or let rank 0 request the address with `ips`"
+        )
+        yield error("M852", route, message, hint=hint)
 
 
 def _static_addresses(context: LintContext) -> frozenset[Any]:
-    """Addresses that some pod asks for."""
+    """The addresses that pods request."""
     annotations = (text(each.annotations, NETWORKS) for each in context.templates)
     ips = (
         one
@@ -125,16 +129,16 @@ def _static_addresses(context: LintContext) -> frozenset[Any]:
 
 
 def _mnnvl(template: PodTemplate, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """M863: channels of a ComputeDomain are claimed, so a pod without claims is in none (NCCL 2.30, `env.rst`)."""
+    """M863: a pod without claims has no channel of a ComputeDomain (NCCL 2.30, `env.rst`)."""
     if text(entry, "name") == MNNVL and text(entry, "value") == "1" and not items(template.spec, "resourceClaims"):
-        message = f"{MNNVL}=1 fails outside of a ComputeDomain, and the pod claims no channel of one"
-        hint = "leave it out: NCCL uses NVLink between nodes wherever there is any"
+        message = f"NCCL fails with {MNNVL}=1, because the pod claims no channel of a ComputeDomain"
+        hint = "remove the variable: NCCL uses NVLink between nodes wherever it finds it"
         yield warning("M863", route, message, hint=hint)
 
 
 def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str, route: Route) -> Iterator[Diagnostic]:
     exact = value.startswith("=") or name == GLOO
-    if value.startswith("^") or pods.annotation.faults:  # M842: how its networks are counted is not known
+    if value.startswith("^") or pods.annotation.faults:  # with faults (M842), the interfaces are unknown
         return
     words = [each for each in value.lstrip("=").split(",") if each]
     namespace_policy = context.topology.namespaces.get(namespace(pods.template.object))
@@ -144,17 +148,16 @@ def _interfaces(context: LintContext, pods: AttachedPods, name: str, value: str,
     ]
     missing = [each for each in words if not any(one == each if exact else one.startswith(each) for one in present)]
     if missing:
-        message = f'{name} names "{missing[0]}", and the pod has {listing(present, "and", 4)}'
-        yield error("M852", route, message, hint="name an interface that the pod has")
+        message = f'{name} names the interface "{missing[0]}", but the pod has {listing(present, "and", 4)}'
+        yield error("M852", route, message, hint="name an interface of the pod")
     elif not exact:
-        message = f'{name} means every interface that begins with "{words[0] if words else value}"'
+        message = f'{name} matches all interfaces that begin with "{words[0] if words else value}"'
         yield warning("M852", route, message, hint=f'write "={value}"')
 
 
 # Claimed network cards: settings that dranet refuses when the pod starts, and constraints that no node satisfies.
 #
-# Sources: dranet 1.4 pkg/apis (types.go, validation.go: decoded strictly), resource.k8s.io/v1, dranet's
-# examples for GB200.
+# Sources: dranet 1.4 pkg/apis (types.go, validation.go), `resource.k8s.io/v1`, dranet's examples for GB200.
 
 API, DRIVER, ROOT = "resource.k8s.io", "dra.net", "resource.kubernetes.io/pcieRoot"
 KEYS: Mapping[str, tuple[str, ...]] = {
@@ -168,14 +171,14 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "neighbors": ("destination", "hardwareAddr"),
     "ethtool": ("features", "privateFlags"),
 }
-"""Part of a NetworkConfig -> its keys."""
+"""Part of a NetworkConfig -> its keys. dranet refuses other keys."""
 
 ARP_IGNORE, ARP_ANNOUNCE, LEAST = (0, 1, 2, 3, 8), (0, 1, 2), 68
 Fault = tuple[tuple[str | int, ...], str, str]
 
 
 def check_claims(context: LintContext) -> Iterator[Diagnostic]:
-    """M856, M857."""
+    """M856, M857: settings and constraints of claims for dranet's cards."""
     one_pcie_root = not any(level.nvlink for pool in context.topology.pools for level in pool.levels)
     for one in context.objects:
         if group(one) != API or kind(one) not in ("ResourceClaimTemplate", "ResourceClaim"):
@@ -186,14 +189,14 @@ def check_claims(context: LintContext) -> Iterator[Diagnostic]:
             if text(each, "opaque", "driver") == DRIVER:
                 at = (*route, "config", index, "opaque", "parameters")
                 for inner, fault, hint in _config_faults(get(each, "opaque", "parameters")):
-                    message = f"dranet refuses its settings when the pod starts: {fault}"
+                    message = f"dranet refuses these settings when the pod starts: {fault}"
                     yield error("M856", (*at, *inner), message, hint=hint)
         yield from _constraints(devices, route, one_pcie_root)
 
 
 def _config_faults(data: Any) -> Iterator[Fault]:
     if not isinstance(data, Mapping):
-        yield (), "they are no mapping", "such as `interface: {name: net1}`"
+        yield (), "they are not a mapping", "write a mapping such as `interface: {name: net1}`"
         return
     yield from _unknown(data, "", ())
     for part in ("interface", "ethtool"):
@@ -203,38 +206,40 @@ def _config_faults(data: Any) -> Iterator[Fault]:
             yield from _unknown(mapping(each), part, (part, index))
     yield from _interface(mapping(data, "interface"))
     if items(data, "rules") and get(data, "interface", "vrf") is not None:
-        yield ("rules",), "rules do not go with a VRF", "remove one of them"
+        yield ("rules",), "`rules` and `vrf` exclude each other", "remove one of the two"
     for index, each in enumerate(items(data, "routes")):
         if ip.subnet(text(each, "destination")) is None:
-            yield ("routes", index), "a route needs a `destination`", "such as 10.0.0.0/16"
+            yield ("routes", index), "a route needs a `destination`", "add one such as 10.0.0.0/16"
 
 
 def _unknown(data: Mapping[str, Any], part: str, path: tuple[str | int, ...]) -> Iterator[Fault]:
     for key in data:
         if key not in KEYS[part]:
             where = f" under `{part}`" if part else ""
-            yield (*path, key), f'there is no "{key}"{where}', did_you_mean(str(key), KEYS[part])
+            yield (*path, key), f'unknown key "{key}"{where}', did_you_mean(str(key), KEYS[part])
 
 
 def _interface(data: Mapping[str, Any]) -> Iterator[Fault]:
     name = text(data, "name")
     if len(name) > LONGEST or not re.fullmatch(r"[-\w.]*", name) or name in (".", ".."):
-        yield ("interface", "name"), f'no interface can be called "{name}"', "at most 15 letters and digits"
+        hint = f"use at most {LONGEST} letters, digits, dashes, dots and underscores"
+        yield ("interface", "name"), f'"{name}" is not a valid interface name', hint
     for index, each in enumerate(items(data, "addresses")):
         if not isinstance(each, str) or ip.subnet(each) is None:
-            yield ("interface", "addresses", index), f'"{each}" is no address with a length', "such as 10.0.0.5/24"
+            message = f'"{each}" is not an address with a prefix length'
+            yield ("interface", "addresses", index), message, "write an address such as 10.0.0.5/24"
     if get(data, "dhcp") is True and items(data, "addresses"):
-        yield ("interface", "dhcp"), "addresses come from DHCP or from here", "remove one of them"
+        yield ("interface", "dhcp"), "`dhcp` and `addresses` exclude each other", "remove one of the two"
     mtu = number_in(data, "mtu")
     if mtu is not None and mtu < LEAST:
-        yield ("interface", "mtu"), f"an MTU of {mtu} is too small", f"{LEAST} or more"
+        yield ("interface", "mtu"), f"an MTU of {mtu} is too small", f"set {LEAST} or more"
     for key, allowed in (("arpIgnore", ARP_IGNORE), ("arpAnnounce", ARP_ANNOUNCE)):
         if number_in(data, key) is not None and number_in(data, key) not in allowed:
-            yield ("interface", key), f"`{key}` is one of {', '.join(map(str, allowed))}", ""
+            yield ("interface", key), f"`{key}` must be one of {', '.join(map(str, allowed))}", ""
 
 
 def _constraints(devices: Mapping[str, Any], route: Route, one_pcie_root: bool) -> Iterator[Diagnostic]:
-    """M857: all devices of all requests that a constraint names must have the same value."""
+    """M857: all devices of all requests of a constraint must have the same value."""
     requests = {text(each, "name"): mapping(each, "exactly") or mapping(each) for each in items(devices, "requests")}
     for index, each in enumerate(items(devices, "constraints")):
         if text(each, "matchAttribute") != ROOT:
@@ -243,10 +248,10 @@ def _constraints(devices: Mapping[str, Any], route: Route, one_pcie_root: bool) 
         named = [name for name in items(each, "requests") if isinstance(name, str)] or list(requests)
         many = [name for name in named if (number_in(requests.get(name), "count") or 1) > 1]
         if many:
-            message = f'all devices of "{many[0]}" would have to hang off one PCIe root'
-            hint = "make a request and a constraint for each pair of a GPU and a card"
+            message = f'the constraint requires one PCIe root for all devices of "{many[0]}", which no node has'
+            hint = "write one request for each device, and one constraint for each pair of a GPU and a card"
             yield error("M857", here, message, hint=hint)
         elif not one_pcie_root and len(named) > 1:
-            message = "on nodes with NVLink between them, GPUs and cards hang off different PCIe roots"
+            message = "on nodes with NVLink between nodes, GPUs and cards are on different PCIe roots"
             hint = "remove the constraint, and select cards by `dra.net/numaNode`"
             yield error("M857", here, message, hint=hint)

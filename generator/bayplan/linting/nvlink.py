@@ -1,4 +1,4 @@
-"""Whether any constraint keeps the pods of a ComputeDomain in one NVLink domain: a ComputeDomain places nothing."""
+"""The rule that a constraint keeps the pods of a ComputeDomain in one NVLink domain. A ComputeDomain places no pods."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayplan.model.manifest import Object
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology, Pool
 
 Colocation = tuple[object, ...]
-"""Who holds pods together, and by which label (the last element): pods with an equal hold share a domain."""
+"""The object that keeps pods together, and last the label of the domain. Pods with equal values share a domain."""
 
 KAI_GROUP, KAI_SUBGROUP = "pod-group-name", "kai.scheduler/subgroup-name"
 KUEUE_REQUIRED = "kueue.x-k8s.io/podset-required-topology"
@@ -25,7 +25,7 @@ KUEUE_SLICES = "kueue.x-k8s.io/podset-slice-"
 
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
-    """M808."""
+    """M808: ComputeDomains whose pods may be in several NVLink domains."""
     labels = nvlink_labels(context.topology)
     claims_of = claimants(context)
     for domain in domains(context) if labels else ():
@@ -33,7 +33,7 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def nvlink_labels(topology: ClusterTopology) -> frozenset[str]:
-    """Labels of the levels whose domains lie inside one NVLink domain; empty where there is nothing to leave."""
+    """Labels of the levels whose domains are inside one NVLink domain; empty if the cluster has only one."""
     labels: set[str] = set()
     for pool in _nvlink_pools(topology):
         depth = next(n for n, level in enumerate(pool.levels) if level.nvlink)
@@ -46,7 +46,7 @@ def _nvlink_pools(topology: ClusterTopology) -> list[Pool]:
 
 
 def _sizes(pool: Pool) -> dict[tuple[str, ...], int]:
-    """The nodes of each NVLink domain."""
+    """Path of each NVLink domain -> its number of nodes."""
     depth = next(n for n, level in enumerate(pool.levels) if level.nvlink)
     sizes: dict[tuple[str, ...], int] = {}
     for domain in pool.domains:
@@ -64,8 +64,8 @@ def _domain(
         return
     route = (*domain.route, "metadata", "name")
     if total > sum(sizes):
-        message = f"{count(total, 'pod')} claim a channel of {title(domain)}, one a node, and the topology has "
-        message += f"{count(sum(sizes), 'node')} with NVLink domains"
+        message = f"{title(domain)} needs one node for each of {count(total, 'pod')}, but the topology has only "
+        message += f"{count(sum(sizes), 'node')} in NVLink domains"
         yield error("M808", route, message, hint="lower the number of pods")
     else:
         yield from _unconstrained(domain, claimants, labels, context, max(sizes) if total > max(sizes) else 0)
@@ -74,8 +74,11 @@ def _domain(
 def _unconstrained(
     domain: Object, claimants: Sequence[PodTemplate], labels: frozenset[str], context: LintContext, largest: int
 ) -> Iterator[Diagnostic]:
-    """Nothing that all its pods have in common keeps them in one domain; pods that are too many may be apart, in groups
-    that are whole. `largest`: the nodes of the largest domain, where they are too many."""
+    """M808: no common constraint keeps the pods in one domain.
+
+    `largest` is the number of nodes of the largest domain if the pods are more, otherwise 0. Such pods may be in
+    several domains if a constraint keeps each of their groups in one.
+    """
     constraints = [own for each in claimants if (own := colocations(each, context)) is not None]
     if len(constraints) < len(claimants):
         return
@@ -83,13 +86,12 @@ def _unconstrained(
     common = frozenset.intersection(*constraints)
     if largest and not each_constrained:
         total = count(sum(each.pods or 0 for each in claimants), "pod")
-        message = f"{total} claim a channel of {title(domain)}, and the largest NVLink domain has "
-        message += count(largest, "node")
-        hint = "NVLink ends there: make one ComputeDomain for each domain"
+        message = f"{title(domain)} has {total}, but the largest NVLink domain has only {count(largest, 'node')}"
+        hint = "create one ComputeDomain for each NVLink domain: NVLink ends at its border"
         yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
     elif not largest and not any(constraint[-1] in labels for constraint in common):
-        message = f"nothing keeps the pods of {title(domain)} in one NVLink domain"
-        hint = f"require one {_level_labels(context.topology)} of their group; a preference alone may be given up"
+        message = f"no constraint keeps the pods of {title(domain)} in one NVLink domain"
+        hint = f"require {_level_labels(context.topology)} for their group: a scheduler may ignore a preferred level"
         yield warning("M808", (*domain.route, "metadata", "name"), message, hint=hint)
 
 
@@ -98,7 +100,7 @@ def _level_labels(topology: ClusterTopology) -> str:
 
 
 def colocations(template: PodTemplate, context: LintContext) -> frozenset[Colocation] | None:
-    """What the pods of a template must share; None where that stands in words that are not read here."""
+    """The constraints that keep pods of a template together; None if bayplan cannot read those of the scheduler."""
     constraints: set[Colocation] = {("node", label, value, label) for label, value in _nodes(template)}
     for each in items(template.spec, "affinity", "podAffinity", AFFINITY):
         constraints.add(("affinity", _selector_key(mapping(each, "labelSelector")), text(each, "topologyKey")))
@@ -119,7 +121,7 @@ def colocations(template: PodTemplate, context: LintContext) -> frozenset[Coloca
 
 
 def _selector_key(selector: Mapping[str, object]) -> str:
-    """A text that equal selectors share."""
+    """A string that is equal for equal selectors."""
     return repr(sorted((key, repr(value)) for key, value in selector.items()))
 
 
@@ -133,7 +135,7 @@ def _nodes(template: PodTemplate) -> Iterator[tuple[str, str]]:
 
 
 def _kai_constraints(template: PodTemplate, context: LintContext) -> set[Colocation] | None:
-    """Constraints of the PodGroup and of the subgroups around the pods; else the workload's annotation."""
+    """The constraints of the PodGroup and of the pods' subgroups; without a PodGroup, the workload's annotation."""
     pod_group = text(template.annotations, KAI_GROUP)
     if not pod_group:
         level = text(template.object.data, "metadata", "annotations", "kai.scheduler/topology-required-placement")
@@ -155,7 +157,7 @@ def _kai_constraints(template: PodTemplate, context: LintContext) -> set[Colocat
 
 
 def _unaliased(level: str, context: LintContext) -> str:
-    """A level of KAI's Topologies may be written as its alias."""
+    """The node label of a level that may be an alias of a KAI Topology."""
     for one in context.of("kai.scheduler", "Topology"):
         for each in items(one.data, "spec", "levels"):
             if level and text(each, "alias") == level:

@@ -19,7 +19,7 @@ V = TypeVar("V")
 
 
 class LintContext(NamedTuple):
-    """All objects of a run, the cluster and its versions. A topology without pools says nothing about nodes."""
+    """All objects of a run, the cluster and its versions. Without pools, the topology knows no nodes."""
 
     objects: tuple[Object, ...]
     topology: ClusterTopology
@@ -28,18 +28,18 @@ class LintContext(NamedTuple):
     kinds: Mapping[tuple[str, str], Sequence[Object]]  # API group and kind -> objects
     names: Mapping[tuple[str, str, str], Sequence[Object]]  # the same with the name
     channels: Mapping[str, Sequence[Object]]  # claim template -> ComputeDomains that make it
-    members: Mapping[str, Sequence[PodTemplate]]  # PodGroup -> templates whose pods name it as KAI wants it
+    members: Mapping[str, Sequence[PodTemplate]]  # PodGroup -> templates whose pods name it by KAI's annotation
 
     def of(self, group: str, kind: str) -> Sequence[Object]:
         """The objects of a kind."""
         return self.kinds.get((group, kind), ())
 
     def find(self, group: str, kind: str, name: str, where: str) -> list[Object]:
-        """Those of a name that may stand in a namespace."""
+        """The objects of a name that may be in a namespace."""
         return list(in_namespace(self.names.get((group, kind, name), ()), where))
 
     def labels(self) -> Mapping[str, frozenset[str] | None]:
-        """Label of a level -> its values on the nodes; None where a pool leaves its nodes out."""
+        """Label of a level -> its values on the nodes; None if a pool does not list its nodes."""
         values: dict[str, set[str]] = {HOSTNAME_LABEL: set()}
         open_labels: set[str] = set()
         for pool in self.topology.pools:
@@ -59,7 +59,7 @@ Rule = Callable[[LintContext], Iterator[Diagnostic]]
 
 
 def lint_context(objects: Iterable[Object], topology: ClusterTopology, target: Target) -> LintContext:
-    """The index."""
+    """The index of all objects."""
     every = tuple(objects)
     pods = templates_in(every)
     domains = [one for one in every if (group(one), kind(one)) == ("resource.nvidia.com", "ComputeDomain")]
@@ -80,7 +80,7 @@ CHANNEL = ("spec", "channel", "resourceClaimTemplate", "name")
 
 
 def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
-    """The values under their keys, each list in the order given."""
+    """Key -> its values, in the given order."""
     groups: dict[K, list[V]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
@@ -88,16 +88,16 @@ def grouped(key: Callable[[V], K], values: Iterable[V]) -> dict[K, list[V]]:
 
 
 def same_namespace(one: str, other: str) -> bool:
-    """Whether two namespaces may be the same: one that is left open may be any."""
+    """Whether two namespaces may be the same. An empty one may be any."""
     return not one or not other or one == other
 
 
 def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
-    """Those that may stand in a namespace."""
+    """The objects that may be in a namespace."""
     return (each for each in found if same_namespace(namespace(each), where))
 
 
-# Objects without kind, version or name, and objects that are there twice.
+# Objects without kind, version or name, and duplicate objects.
 
 BAYPLAN_API = "bayplan.dev/"
 
@@ -109,18 +109,21 @@ NAMED_API_GROUPS = frozenset(
         *("scheduling.sigs.k8s.io", "scheduling.k8s.io", "ray.io", "grove.io"),
     }
 )
-"""API groups of objects that need a name. Other files, such as a Kustomization, look like objects and are none."""
+"""API groups of objects that need a name. Other files, such as a Kustomization, only look like objects."""
 
 
 class Collected(NamedTuple):
-    """The objects of some documents, and what is wrong with documents that hold none."""
+    """The objects of some documents, and the diagnostics of documents that are not objects."""
 
     objects: tuple[Object, ...]
     diagnostics: tuple[Diagnostic, ...]
 
 
 def collect(documents: Sequence[Document]) -> Collected:
-    """Document n -> the object at `("manifest:n",)`; Lists -> their items. M702: it is no object."""
+    """The objects of the documents, with Lists replaced by their items, and M702 for other documents.
+
+    Document n has the route `("manifest:n",)`.
+    """
     objects: list[Object] = []
     diagnostics: list[Diagnostic] = []
     for number, document in enumerate(documents):
@@ -134,26 +137,26 @@ def collect(documents: Sequence[Document]) -> Collected:
 
 
 def not_an_object(one: Object) -> Diagnostic | None:
-    """M702 for what is no Kubernetes object at all."""
+    """M702 if the document is not a Kubernetes object."""
     if text(one.data, "apiVersion").startswith(BAYPLAN_API):
         message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
         command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
-        hint = f"`bayplan {command}` says whether it is sound" if command else ""
+        hint = f"check it with `bayplan {command}`" if command else ""
         return warning("M702", one.route, message, hint=hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
         contents = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
-        return warning("M702", one.route, f"this is no Kubernetes object but {contents}; it is left out")
+        return warning("M702", one.route, f"this is not a Kubernetes object but {contents}; bayplan skips it")
     return None
 
 
 def _shape(data: object) -> str:
     if isinstance(data, dict):
         return "mapping without keys"
-    return "list" if isinstance(data, list) else "text" if isinstance(data, str) else "plain value"
+    return "list" if isinstance(data, list) else "string" if isinstance(data, str) else "plain value"
 
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
-    """M703 and M704."""
+    """M703, M704: incomplete and duplicate objects."""
     for one in context.objects:
         yield from _incomplete(one)
     keys = grouped(lambda one: identity(one.data), filter(name, context.objects))
@@ -161,14 +164,14 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
         for other in same[1:]:
             place = f' in namespace "{where}"' if where else ""
             note = Note("the first is here", named(same[0]))
-            hint = "the second replaces the first; rename or remove one"
-            yield warning("M704", named(other), f"{title(other)} is there twice{place}", hint=hint, notes=(note,))
+            hint = "rename or remove one: the second replaces the first"
+            yield warning("M704", named(other), f"duplicate {title(other)}{place}", hint=hint, notes=(note,))
 
 
 def _incomplete(one: Object) -> Iterator[Diagnostic]:
-    """An API server takes none of these."""
+    """M703: objects that no API server accepts."""
     if not text(one.data, "apiVersion"):
-        hint = "`version:` is not it: write `apiVersion:`" if get(one.data, "version") is not None else ""
+        hint = "write `apiVersion:` instead of `version:`" if get(one.data, "version") is not None else ""
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
         yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
@@ -178,6 +181,6 @@ def _incomplete(one: Object) -> Iterator[Diagnostic]:
         and not (name(one) or text(one.data, "metadata", "generateName"))
     ):
         stated = get(one.data, "metadata", "name")
-        why = "has a name that is no text" if stated is not None else "has no `metadata.name`"
-        hint = "put it in quotes" if stated is not None else "an API server refuses it; add a name, or a `generateName`"
+        why = "has a name that is not a string" if stated is not None else "has no `metadata.name`"
+        hint = "put the name in quotes" if stated is not None else "add a `name` or a `generateName`"
         yield error("M703", one.route if stated is None else named(one), f"this {kind(one)} {why}", hint=hint)

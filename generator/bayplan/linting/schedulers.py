@@ -1,4 +1,4 @@
-"""The scheduler that pods name."""
+"""Rules for the schedulers that pods name."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ NAMES = (
     "hami-scheduler",
     "scheduler-plugins-scheduler",
 )
-"""The names under which the schedulers are installed unless somebody renames them (their charts)."""
+"""The names of the schedulers in their charts."""
 
 
 def scheduler_of(template: PodTemplate) -> str:
-    """The scheduler that its pods are given to. A Volcano Job says it once for all tasks."""
+    """The scheduler of the pods. A Volcano Job names it once for all tasks."""
     own = text(template.spec, "schedulerName")
     return own or text(template.object.data, "spec", "schedulerName") or DEFAULT
 
 
 def check(context: LintContext) -> Iterator[Diagnostic]:
-    """M705: a name that no scheduler has leaves pods pending without any event."""
+    """M705: if no scheduler has the name, the pods stay pending without an event."""
     declared = {str(each.get("schedulerName", "")) for each in context.topology.schedulers.values()}
     known = dict.fromkeys((*NAMES, *sorted(declared - {""})))
     for template in context.templates:
@@ -39,28 +39,28 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
         if name and name not in known:
             route = (*template.spec_route, "schedulerName")
             near = did_you_mean(name, known)
-            message = f'bayplan knows no scheduler "{name}"'
-            hint = "without a scheduler of that name the pods wait, and no event says why"
+            message = f'unknown scheduler "{name}"'
+            hint = "check that the cluster has it: otherwise the pods stay pending without an event"
             yield warning("M705", route, message, hint=near) if near else info("M705", route, message, hint=hint)
 
 
 # Workloads whose pods name several schedulers (M706).
 
 LAUNCHED = ("MPIJob", "RayCluster")
-"""Kinds whose launcher or head is often left to another scheduler, on purpose."""
+"""Kinds whose launcher or head often uses another scheduler on purpose."""
 
 
 def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
-    """M706: whoever starts gangs sees a part of the workload, and waits for the rest or starts without it."""
+    """M706: a gang scheduler sees only its part of the workload. It waits for the rest, or starts without it."""
     owned = [each for each in context.templates if each.owned and kind(each.object) not in LAUNCHED]
     for templates in grouped(lambda each: each.object.route, owned).values():
         first = templates[0]
         for other in templates[1:]:
             own, rest = scheduler_of(other), scheduler_of(first)
             if own != rest:
-                message = f'pods of {title(first.object)} are given to "{own}", others to "{rest}"'
-                note = Note("the others are here", _scheduler(first))
-                hint = f"no scheduler sees the whole: set `schedulerName` everywhere ({DEFAULT} has what names none)"
+                message = f'the pods of {title(first.object)} use two schedulers, "{own}" and "{rest}"'
+                note = Note("the other pods are here", _scheduler(first))
+                hint = f"set the same `schedulerName` in all pod templates; without one, {DEFAULT} takes the pods"
                 yield warning("M706", _scheduler(other), message, hint=hint, notes=(note,))
                 break
 

@@ -1,4 +1,4 @@
-"""JobSets and LeaderWorkerSets: names that are too long, exclusive placement besides a scheduler's, nameless rules."""
+"""Rules for workloads and their pods: JobSets, node labels, HAMi's cards, and values that the API server refuses."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXCLUSIVE = {
     "jobset.x-k8s.io": "alpha.jobset.sigs.k8s.io/exclusive-topology",
     "leaderworkerset.x-k8s.io": "leaderworkerset.sigs.k8s.io/exclusive-topology",
 }
-"""API group -> the annotation that gives each Job, or group, a domain of its own by affinity (JobSet 0.12, LWS 0.9)."""
+"""API group -> the annotation that gives each Job or group its own domain by affinity (JobSet 0.12, LWS 0.9)."""
 
 
 def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
-    """M709 to M711."""
+    """M709 to M711: names, failure policies and exclusive placement."""
     for one in context.of("jobset.x-k8s.io", "JobSet"):
         yield from _long_names(one)
         yield from _unnamed_rules(one)
@@ -36,8 +36,8 @@ def check_jobsets(context: LintContext) -> Iterator[Diagnostic]:
 def _long_names(one: Object) -> Iterator[Diagnostic]:
     """`<jobset>-<replicatedJob>-<job>-<index>-<5 letters>` (JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
     if name(one) and not DNS_1035.fullmatch(name(one)[:NAME_LIMIT].rstrip("-") or "-"):
-        message = f'a JobSet cannot be called "{shorten(name(one))}"'
-        hint = "its Jobs and Service are called after it: begin with a letter, then letters, digits and hyphens"
+        message = f'"{shorten(name(one))}" is not a valid name of a JobSet, because its Jobs and Service begin with it'
+        hint = "begin with a lower-case letter, and use only lower-case letters, digits and hyphens"
         yield error("M709", named(one), message, hint=hint)
     for index, each in enumerate(items(one.data, "spec", "replicatedJobs")):
         job, copies = text(each, "name"), number_in(each, "replicas")
@@ -47,36 +47,34 @@ def _long_names(one: Object) -> Iterator[Diagnostic]:
         longest = f"{stem}-{max(0, (pods or 1) - 1)}-xxxxx" if indexed else stem
         if job and name(one) and len(longest) > NAME_LIMIT:
             what = "pod" if indexed else "Job"
-            message = (
-                f'a {what} of replicatedJob "{shorten(job)}" would be called "{longest}": {len(longest)} characters'
-            )
-            over = len(longest) - NAME_LIMIT
-            hint = f"{NAME_LIMIT} are allowed: shorten the names of the JobSet and the replicatedJob by {over}"
+            message = f'the {what} name "{longest}" of replicatedJob "{shorten(job)}" has {len(longest)} characters, '
+            message += f"but at most {NAME_LIMIT} are allowed"
+            hint = f"shorten the names of the JobSet and the replicatedJob by {len(longest) - NAME_LIMIT}"
             yield error("M709", (*one.route, "spec", "replicatedJobs", index, "name"), message, hint=hint)
 
 
 def _unnamed_rules(one: Object) -> Iterator[Diagnostic]:
-    """The CRD wants a name, JobSet's webhook fills it in: what validates offline or dry-runs elsewhere refuses it."""
+    """M711: the CRD requires a name, and JobSet's webhook adds it. Validators without the webhook refuse the object."""
     for index, each in enumerate(items(one.data, "spec", "failurePolicy", "rules")):
         if get(each, "name") is None:
             route: Route = (*one.route, "spec", "failurePolicy", "rules", index)
             message = "this rule of the failure policy has no name, which the CRD requires"
-            hint = "JobSet's webhook fills it in, validators refuse it: add a `name:`"
+            hint = "add `name:`; JobSet's webhook adds one, but validators refuse the JobSet"
             yield info("M711", route, message, hint=hint)
 
 
 def _exclusive(template: PodTemplate) -> Iterator[Diagnostic]:
-    """Two that place the same pods: the affinity was made for a scheduler that knows no levels."""
+    """M710: an affinity for schedulers without levels, on pods of a scheduler that places them by levels."""
     for route, label in exclusive(template):
         other = _other_scheduler(template)
         if other:
-            message = f'each Job gets a "{label}" of its own by affinity, and {other} places the same pods by levels'
-            hint = "keep one of the two: remove the annotation, or give the pods to the default scheduler"
+            message = f'the annotation gives each Job its own "{label}", but {other} places the same pods by levels'
+            hint = "remove the annotation, or give the pods to the default scheduler"
             yield error("M710", route, message, hint=hint)
 
 
 def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
-    """The annotation on the whole, or on the replicatedJob."""
+    """The annotations for exclusive placement of the workload and of the replicatedJob, with their routes."""
     key = EXCLUSIVE.get(api_group(template.object.data), "")
     for path in ((), template.path[:4]) if key else ():
         label = text(template.object.data, *path, "metadata", "annotations", key)
@@ -85,7 +83,7 @@ def exclusive(template: PodTemplate) -> Iterator[tuple[Route, str]]:
 
 
 def _other_scheduler(template: PodTemplate) -> str:
-    """Who else would place the pods; empty when nobody does. Of Kueue, its own rules say."""
+    """The other scheduler that places the pods; empty without one. Kueue has its own rules."""
     scheduler = scheduler_of(template)
     return "" if scheduler == DEFAULT else f'the scheduler "{scheduler}"'
 
@@ -98,7 +96,7 @@ LevelValues = Mapping[str, frozenset[str] | None]
 
 
 def check_labels(context: LintContext) -> Iterator[Diagnostic]:
-    """M712. Only levels are judged: of other labels the topology does not know every node's value."""
+    """M712: labels and values that no node has. The topology knows all values only for the labels of levels."""
     levels = context.labels()
     if not any(pool.domains for pool in context.topology.pools):
         return
@@ -114,10 +112,10 @@ def check_labels(context: LintContext) -> Iterator[Diagnostic]:
 
 def _unknown(route: Route, label: str, levels: LevelValues) -> Diagnostic:
     near = did_you_mean(label, levels)
-    message = f'"{label}" is the label of no level of the topology'
+    message = f'"{label}" is not the label of a level of the topology'
     if near:
         return warning("M712", route, message, hint=near)
-    return info("M712", route, message, hint="nodes without the label belong to no domain: check that yours carry it")
+    return info("M712", route, message, hint="check that your nodes have it: a node without it is in no domain")
 
 
 def _node_selector(template: PodTemplate, levels: LevelValues) -> Iterator[Diagnostic]:
@@ -128,7 +126,7 @@ def _node_selector(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
 
 
 def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagnostic]:
-    """Terms are alternatives, so all must be impossible."""
+    """M712 only if no node satisfies any of the terms, because they are alternatives."""
     path = ("affinity", "nodeAffinity", AFFINITY, "nodeSelectorTerms")
     terms = items(template.spec, *path)
     wrong = [_impossible(term, levels) for term in terms]
@@ -140,7 +138,7 @@ def _node_affinity(template: PodTemplate, levels: LevelValues) -> Iterator[Diagn
 
 
 def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[str]]]:
-    """The expressions of a term that no node meets."""
+    """The expressions of a term that no node satisfies."""
     expressions: list[tuple[int, Sequence[str]]] = []
     for number, each in enumerate(items(term, "matchExpressions")):
         present, values = levels.get(text(each, "key")), [str(value) for value in items(each, "values")]
@@ -151,14 +149,16 @@ def _impossible(term: object, levels: LevelValues) -> list[tuple[int, Sequence[s
 
 def _no_such_node(route: Route, label: str, values: Sequence[str], levels: LevelValues) -> Diagnostic:
     near = did_you_mean(values[0], levels[label] or ())
-    message = f'no node of the topology has {listing(values, most=3)} as its "{label}"'
+    message = f'no node of the topology has the label "{label}" with the value {listing(values, most=3)}'
     if near:
         return error("M712", route, message, hint=near)
-    return warning("M712", route, message, hint="unless there are other nodes, none can take the pods")
+    return warning(
+        "M712", route, message, hint="correct the value, unless the cluster has nodes outside the topology file"
+    )
 
 
 def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
-    """Labels whose values make domains: of affinities that must hold, of spread, of exclusive placement."""
+    """The labels of domains in required affinities, in hard spread constraints and in exclusive placement."""
     for kind in ("podAffinity", "podAntiAffinity"):
         for index, each in enumerate(items(template.spec, "affinity", kind, AFFINITY)):
             if text(each, "topologyKey"):
@@ -170,7 +170,7 @@ def _topology_keys(template: PodTemplate) -> Iterator[tuple[Route, str]]:
     yield from exclusive(template)
 
 
-# Values that the API server refuses, and RDMA devices that are mounted from the node.
+# Values that the API server refuses, and RDMA devices that pods mount from the node.
 
 RDMA = "/dev/infiniband"
 
@@ -186,46 +186,48 @@ def check_refused(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
-    """W571: RDMA devices of the node by a folder."""
+    """W571: a mount of the node's RDMA device folder."""
     paths = {text(each, "name"): text(each, "hostPath", "path") for each in items(template.spec, "volumes")}
     for route, container in containers(template):
         for number, mount in enumerate(items(container, "volumeMounts")):
             path = paths.get(text(mount, "name"), "")
             if path == RDMA or path.startswith(f"{RDMA}/"):
-                message = f'"{path}" of the node is mounted: without a privileged container nobody may open the devices'
-                hint = "ask for the resource of an RDMA device plugin, which gives the container its devices"
+                message = (
+                    f'the container mounts "{path}" of the node, but only a privileged container can open the devices'
+                )
+                hint = "request the resource of an RDMA device plugin, which adds the devices to the container"
                 yield info("W571", (*route, "volumeMounts", number), message, hint=hint)
 
 
-# Volcano Jobs and AppWrappers that TorchX wrote: role names that a shell does not accept in variables.
+# Volcano Jobs and AppWrappers of TorchX: role names that a shell does not accept in variables.
 
 
 def check_torchx(context: LintContext) -> Iterator[Diagnostic]:
-    """W573 (rule TX01)."""
+    """W573 (rule TX01): variables that no shell accepts."""
     for template in context.templates:
         yield from broken_variables(template)
 
 
-# Pods with cards of HAMi: values that its webhook refuses, reads differently, or ignores.
+# Pods that request HAMi's cards: values that its webhook refuses, misreads or ignores.
 
 CODES: Mapping[str, str] = {
     "privileged": "M870",
-    "node": "M871",
+    "node": "M870",
     "scheduler": "M872",
     "policy": "M873",
-    "idle": "M874",
+    "idle": "M873",
     "twice": "M875",
     "amount": "M876",
-    "chip": "M877",
+    "chip": "M876",
     "unknown": "M878",
     "choice": "M879",
-    "half": "M880",
+    "half": "M879",
 }
-"""Family of rules (`accelerators/hami_rules.py`) -> code."""
+"""Rule family (`accelerators/hami_rules.py`) -> code."""
 
 
 def check_hami(context: LintContext) -> Iterator[Diagnostic]:
-    """M870 to M882."""
+    """M815, M870 to M881: requests and annotations of pods with HAMi's cards."""
     for template in context.templates:
         yield from _hami(template, context)
     for one in context.objects:
@@ -233,13 +235,13 @@ def check_hami(context: LintContext) -> Iterator[Diagnostic]:
         below = [each for each in context.templates if each.object is one and each.owned]
         for key in POLICIES:
             if key in notes and below and not any(key in each.annotations for each in below):
-                message = f"{key} stands on {title(one)}, and HAMi reads it on pods alone"
+                message = f"HAMi ignores {key} on {title(one)}: it reads this annotation only on pods"
                 route = (*one.route, "metadata", "annotations", key)
-                yield warning("M882", route, message, hint="move it to the pod template")
+                yield warning("M815", route, message, hint="move it to the pod template")
 
 
 POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "hami.io/device-scoring-weights")
-"""Annotations that people put on a Job or a Deployment (HAMi#882)."""
+"""Annotations that often are on a Job or a Deployment by mistake (HAMi#882)."""
 
 
 def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
@@ -251,15 +253,13 @@ def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     for ask in pod.asks:
         most = _largest_node(ask.names.cards, context)
         if most is not None and ask.cards > most:
-            message = (
-                f"{ask.cards} cards ({ask.names.cards}) are asked for, and no node of the topology has more than {most}"
-            )
-            hint = "ask for fewer in one pod, and for more pods"
+            message = f"the pod requests {ask.cards} cards ({ask.names.cards}), but no node has more than {most}"
+            hint = "request fewer cards in one pod, and use more pods"
             yield error("M881", (*template.route, *ask.place), message, hint=hint)
 
 
 def _largest_node(resource: str, context: LintContext) -> int | None:
-    """Cards of the node that has most of those that the resource counts; None where the topology does not know it."""
+    """The most cards of a resource that a node has; None if the topology does not know the resource."""
     kinds = context.topology.accelerators
     own = {name for name, kind in kinds.items() if kind.resources.get("count", "nvidia.com/gpu") == resource}
     pools = [pool.node.accelerators for pool in context.topology.pools if pool.node.accelerator in own]

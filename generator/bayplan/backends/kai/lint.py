@@ -1,8 +1,8 @@
-"""Rules about KAI's objects and pods for KAI: fields, labels, annotations and claims here, the rest beside it.
+"""Rules for KAI's Topologies, constraints, queues, fields, labels and claims. `lint_groups` has those for PodGroups.
 
 Sources: KAI scheduler v0.10 to v0.17, CRDs in deployments/kai-scheduler/crds, webhooks in pkg/apis/scheduling and
-pkg/admission/webhook, the rest in pkg/podgrouper and pkg/scheduler. What KAI's webhooks refuse is found here too, since
-a webhook speaks only in the cluster.
+pkg/admission/webhook, the rest in pkg/podgrouper and pkg/scheduler. The rules also find what KAI's webhooks refuse in
+the cluster.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from bayplan.linting.workloads import WELL_KNOWN
 from bayplan.model.manifest import Object
 from bayplan.model.topology import HOST, HOSTNAME_LABEL, Pool
 
-# Topologies, and constraints on their levels; queues (M713, M714, M717 to M719, M817).
+# Topologies, constraints on their levels, and queues (M713, M714, M717, M719, M817).
 #
 # Constraints are in PodGroups, and in annotations from which KAI's podgrouper makes PodGroups.
 
@@ -62,12 +62,12 @@ MOST_LEVELS = 16
 
 
 def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
-    """M713 and M714. KAI 0.10 reads Kueue's Topologies, which Kueue's rules are about."""
+    """M713, M714. KAI 0.10 reads Kueue's Topologies, which have their own rules."""
     has_topologies = context.target.since("kai", "0.12")
     for one in context.of(*KAI_TOPOLOGY):
         if not has_topologies:
-            message = f"KAI {context.target.version('kai')} has no Topology of its own and reads Kueue's"
-            yield error("M713", (*one.route, "apiVersion"), message, hint="use kueue.x-k8s.io/v1alpha1, or KAI 0.12")
+            message = f"KAI {context.target.version('kai')} has no Topology of its own: it reads Kueue's"
+            yield error("M713", (*one.route, "apiVersion"), message, hint="use `kueue.x-k8s.io/v1alpha1`, or KAI 0.12")
             continue
         yield from _level_list(one, context)
         yield from _node_labels(one, context)
@@ -76,22 +76,23 @@ def check_topologies(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _level_list(one: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """The CRD with its CEL rules, and the webhook for aliases (0.17, topology_validator.go)."""
+    """M713: the CRD with its CEL rules, and the webhook for aliases (0.17, topology_validator.go)."""
     levels = items(one.data, "spec", "levels")
     route: Route = (*one.route, "spec", "levels")
     if not 1 <= len(levels) <= MOST_LEVELS:
-        message = f"{title(one)} has {len(levels) or 'no'} levels; 1 to {MOST_LEVELS} are allowed"
+        message = f"{title(one)} has {len(levels) or 'no'} levels, but 1 to {MOST_LEVELS} are allowed"
         yield error("M713", route, message, hint="list node labels from coarse to fine: `- nodeLabel: ...`")
     labels = [text(each, "nodeLabel") for each in levels]
     aliases = [text(each, "alias") for each in levels]
     for index, (label, alias) in enumerate(zip(labels, aliases, strict=True)):
         here: Route = (*route, index, "nodeLabel")
         if not label:
-            yield error("M713", (*route, index), "this level has no `nodeLabel`", hint="a level is a label of nodes")
+            hint = "set `nodeLabel` to the node label of the level"
+            yield error("M713", (*route, index), "this level has no `nodeLabel`", hint=hint)
         elif label in labels[:index]:
-            yield error("M713", here, f'"{label}" is a level twice', hint="remove one of them")
+            yield error("M713", here, f'two levels have the label "{label}"', hint="remove one of the two")
         elif label == HOSTNAME_LABEL and index < len(levels) - 1:
-            message = f'"{label}" is the finest level there is, and others follow'
+            message = f'"{label}" must be the last level, because it is the finest'
             yield error("M713", here, message, hint="move it to the end")
         if alias:
             yield from _alias(alias, aliases[:index], labels, (*route, index, "alias"), context)
@@ -101,24 +102,24 @@ def _alias(
     alias: str, before: Sequence[str], labels: Sequence[str], route: Route, context: LintContext
 ) -> Iterator[Diagnostic]:
     if not context.target.since("kai", "0.17"):
-        message = f"KAI {context.target.version('kai')} has no aliases, and constraints that use this one name no level"
+        message = f"KAI {context.target.version('kai')} has no aliases, so constraints cannot use this one"
         yield warning("M713", route, message, hint="write the node label in constraints, or use KAI 0.17")
     elif alias in before:
-        yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one")
+        yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one of the two")
     elif alias in labels:
-        yield error("M713", route, f'the alias "{alias}" is the node label of a level', hint="remove it")
+        yield error("M713", route, f'the alias "{alias}" is the node label of a level', hint="remove the alias")
 
 
 def _node_labels(one: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """A node that lacks any of the labels is invisible to the Topology (pkg/scheduler/plugins/topology)."""
+    """M714: the Topology ignores a node that lacks any of the labels (pkg/scheduler/plugins/topology)."""
     pools = [pool for pool in context.topology.pools if pool.domains]
     known = context.labels()
     route: Route = (*one.route, "spec", "levels")
     labels = [text(each, "nodeLabel") for each in items(one.data, "spec", "levels")]
     unknown = [(index, label) for index, label in enumerate(labels) if label and label not in known]
     for index, label in unknown if pools else ():
-        message = f'no node carries the label "{label}", and a node without it belongs to no domain of {title(one)}'
-        hint = did_you_mean(label, known) or "if nodes do carry it, add the level to the topology file"
+        message = f'no node has the label "{label}", so no node is in a domain of {title(one)}'
+        hint = did_you_mean(label, known) or "remove the level, or add it to the topology file if nodes have the label"
         severity = warning if label in WELL_KNOWN else error
         yield severity("M714", (*route, index, "nodeLabel"), message, hint=hint)
     if not unknown and pools:
@@ -129,20 +130,20 @@ def _node_labels(one: Object, context: LintContext) -> Iterator[Diagnostic]:
 def _level_order(one: Object, labels: Sequence[str], pools: Sequence[Pool], route: Route) -> Iterator[Diagnostic]:
     complete = [pool for pool in pools if set(labels) <= {level.label for level in (*pool.levels, HOST)}]
     if not complete:
-        message = f"the nodes of no pool carry all levels of {title(one)}"
-        yield error("M714", route, message, hint="make one Topology for each list of levels")
+        message = f"no pool has nodes with all levels of {title(one)}"
+        yield error("M714", route, message, hint="write one Topology for each list of levels")
         return
     for pool in complete:
         order = [level.label for level in (*pool.levels, HOST)]
         for index, (outer, inner) in enumerate(pairwise(labels)):
             if order.index(outer) > order.index(inner):
-                message = f'"{outer}" stands above "{inner}", and in pool "{pool.name}" it is the finer one'
+                message = f'"{outer}" is listed above "{inner}", but in pool "{pool.name}" it is the finer level'
                 yield error("M714", (*route, index, "nodeLabel"), message, hint="list the levels from coarse to fine")
                 return
 
 
 def _ambiguous_domains(one: Object, labels: Sequence[str], pools: Sequence[Pool], route: Route) -> Iterator[Diagnostic]:
-    """KAI tells domains apart by their values joined with dots, and values may hold dots (topology_structs.go)."""
+    """M714: KAI identifies domains by their values joined with dots, and values may have dots (topology_structs.go)."""
     seen: dict[str, tuple[str, ...]] = {}
     for pool in pools:
         chosen = [index for index, level in enumerate(pool.levels) if level.label in labels]
@@ -151,19 +152,19 @@ def _ambiguous_domains(one: Object, labels: Sequence[str], pools: Sequence[Pool]
             for depth in range(1, len(path) + 1):
                 joined = ".".join(path[:depth])
                 if seen.setdefault(joined, path[:depth]) != path[:depth]:
-                    message = f'KAI takes "{"/".join(path[:depth])}" and "{"/".join(seen[joined])}" for one domain'
-                    yield error("M714", route, f"{message} of {title(one)}", hint="avoid dots in the labels' values")
+                    message = f'KAI treats "{"/".join(path[:depth])}" and "{"/".join(seen[joined])}" as one domain'
+                    yield error("M714", route, f"{message} of {title(one)}", hint="avoid dots in the label values")
                     return
 
 
-# Constraints in PodGroups and annotations (M717, M718)
+# Constraints in PodGroups and annotations (M717)
 
 CONSTRAINT_KEYS = ("topology", "requiredTopologyLevel", "preferredTopologyLevel")
 PLACEMENT = (TOPOLOGY, REQUIRED, PREFERRED)
 
 
 class Constraint(NamedTuple):
-    """Topology, required and preferred level as they are written under `keys` at a place."""
+    """The topology, the required and the preferred level under `keys` at a route."""
 
     topology: str
     required: str
@@ -172,12 +173,12 @@ class Constraint(NamedTuple):
     keys: tuple[str, ...]
 
     def at(self, part: int) -> Route:
-        """The place of the topology (0), the required (1) or the preferred (2) level."""
+        """The route of the topology (0), the required (1) or the preferred (2) level."""
         return (*self.route, self.keys[part])
 
 
 def constraint_of(node: Node) -> Constraint | None:
-    """What a PodGroup or a subgroup says, if anything."""
+    """The constraint of a PodGroup or a subgroup, if it has one."""
     own = mapping(node.data, "topologyConstraint")
     return _read_constraint(own, (*node.route, "topologyConstraint"), CONSTRAINT_KEYS) if own else None
 
@@ -188,7 +189,7 @@ def _read_constraint(data: Mapping[str, object], route: Route, keys: tuple[str, 
 
 
 def check_constraints(context: LintContext) -> Iterator[Diagnostic]:
-    """M717 and M718. What no webhook sees: most of it shows in KAI's log alone, and the pods just wait."""
+    """M717: no webhook checks constraints. KAI mostly only logs mistakes, and the pods stay pending."""
     levels = known_levels(context)
     for group in pod_groups(context):
         nodes = {node.name: node for node in subgroups(group)}
@@ -203,7 +204,7 @@ def check_constraints(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _annotated(context: LintContext) -> Iterator[Constraint]:
-    """On workloads for KAI, and since 0.16 on the Job templates of JobSets (podgrouper/plugins/jobset)."""
+    """The constraints in annotations of workloads, and since 0.16 of Job templates (podgrouper/plugins/jobset)."""
     seen: set[Route] = set()
     for template in context.templates:
         places: list[tuple[str | int, ...]] = [()] if template.owned else []
@@ -221,46 +222,46 @@ def _single_constraint(own: Constraint, topologies: Mapping[str, Levels], contex
     level = own.required or own.preferred
     if not own.topology:
         if level:
-            message = f'the level "{level}" belongs to no Topology, so KAI ignores it without a word'
+            message = f'KAI ignores level "{level}", because the constraint names no Topology'
             part = 1 if own.required else 2
             yield error("M717", own.at(part), message, hint=f"add `{own.keys[0]}:` with the name of the Topology")
         return
     if not level:
-        message = f'Topology "{own.topology}" is named without a level, and KAI then places nothing'
+        message = f'the constraint names Topology "{own.topology}", but no level, so KAI does not place the pods'
         yield error("M717", own.at(0), message, hint=f"add `{own.keys[1]}` or `{own.keys[2]}`")
     elif own.topology in topologies:
         yield from _level_names(own, topologies[own.topology], context)
     elif topologies:
-        message = f'there is no Topology "{own.topology}" in the manifests or in the topology file'
+        message = f'the manifests and the topology file have no Topology "{own.topology}"'
         near = did_you_mean(own.topology, topologies)
-        hint = near or "KAI says that it does not exist, and the pods wait"
+        hint = near or "add the Topology: without it the pods stay pending"
         yield (error if near else warning)("M717", own.at(0), message, hint=hint)
 
 
 def _level_names(own: Constraint, levels: Levels, context: LintContext) -> Iterator[Diagnostic]:
     for part, level in ((1, own.required), (2, own.preferred)):
         if level and levels.depth(level) is None:
-            message = f'Topology "{own.topology}" has no level "{level}", and KAI then places nothing'
+            message = f'Topology "{own.topology}" has no level "{level}", so KAI does not place the pods'
             hint = suggest(level, (*levels.labels, *levels.aliases), "levels")
             yield error("M717", own.at(part), message, hint=hint)
         elif level in levels.aliases and not context.target.since("kai", "0.17"):
-            message = f'"{level}" is an alias, and KAI {context.target.version("kai")} knows none'
+            message = f'"{level}" is an alias, but KAI {context.target.version("kai")} has no aliases'
             yield error("M717", own.at(part), message, hint=f'write "{levels.aliases[level]}"')
     outer, inner = levels.depth(own.required), levels.depth(own.preferred)
     if own.required and own.preferred and outer is not None and inner is not None:
         if inner < outer:
-            message = f'"{own.preferred}" is preferred and coarser than "{own.required}", which is required'
-            hint = "KAI then places nothing: prefer the same level or a finer one"
-            yield error("M718", own.at(2), message, hint=hint)
+            message = f'the preferred level "{own.preferred}" is coarser than the required level "{own.required}"'
+            hint = "prefer the same level or a finer one: otherwise KAI does not place the pods"
+            yield error("M717", own.at(2), message, hint=hint)
         elif inner == outer and not context.target.since("kai", "0.13"):
-            message = f'"{own.preferred}" is required and preferred, which KAI below 0.13 refuses'
-            yield error("M718", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
+            message = f'"{own.preferred}" is both required and preferred, which KAI below 0.13 refuses'
+            yield error("M717", own.at(2), message, hint=f"remove `{own.keys[2]}`, or use KAI 0.13 or later")
 
 
 def _nested_constraint(
     own: Constraint, enclosing: list[Constraint], topologies: Mapping[str, Levels]
 ) -> Iterator[Diagnostic]:
-    """The nearest requirement around it must not be finer: KAI looks for the inner domain inside the outer."""
+    """M717: the nearest required level around must not be finer, because KAI searches for domains inside its domain."""
     outer = next((each for each in enclosing if each.required), None)
     levels = topologies.get(own.topology)
     if not outer or not levels or outer.topology != own.topology:
@@ -269,19 +270,19 @@ def _nested_constraint(
         depth, limit = levels.depth(level), levels.depth(outer.required)
         if level and depth is not None and limit is not None and depth < limit:
             word = "required" if part == 1 else "preferred"
-            message = f'"{level}" is {word} inside "{outer.required}", which is the finer level'
-            note = Note("required here", outer.at(1))
-            yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
+            message = f'the {word} level "{level}" is coarser than "{outer.required}" around it'
+            note = Note("the outer level is required here", outer.at(1))
+            yield error("M717", own.at(part), message, hint="swap the two levels, or remove one", notes=(note,))
 
 
 # Valid constraints that KAI never satisfies, or only at the expense of other pods (M817): docs/explanation/fit.md
 
 SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
-"""Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""
+"""Kinds whose gangs start with one pod. The podgrouper makes a gang for each pod of a Deployment (KAI#2109)."""
 
 
 def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
-    """M817."""
+    """M817: valid constraints that KAI may never satisfy."""
     levels = known_levels(context)
     for group in pod_groups(context):
         group_pods = members(group, context)
@@ -299,7 +300,7 @@ def check_unsatisfiable(context: LintContext) -> Iterator[Diagnostic]:
 def _shared_finer_level(
     own: Constraint, topologies: Mapping[str, Levels], context: LintContext
 ) -> Iterator[Diagnostic]:
-    """`lowestCommonDomainID`: where all nodes share the next level too, KAI starts below the required one."""
+    """M817 (`lowestCommonDomainID`): if all nodes share the next level too, KAI starts below the required level."""
     levels = topologies.get(own.topology)
     depth = levels.depth(own.required) if levels else None
     if own.preferred or not levels or depth is None or depth + 1 >= len(levels.labels):
@@ -307,28 +308,28 @@ def _shared_finer_level(
     if not context.target.since("kai", "0.10.4"):
         return
     if len(context.labels().get(levels.labels[depth + 1]) or ()) == 1:
-        message = f'all nodes share one "{levels.labels[depth + 1]}", and KAI then finds no domain of "{own.required}"'
+        message = f'KAI finds no domain of "{own.required}", because all nodes share one "{levels.labels[depth + 1]}"'
         newer = context.target.since("kai", "0.13")
         hint = f"set `{own.keys[2]}` to the same level" if newer else "prefer the level instead of requiring it"
         yield error("M817", own.at(1), message, hint=hint)
 
 
 def _pods_beyond_minimum(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
-    """KAI places the minimum, in the tightest domain that holds it; the rest must fit what is left there."""
+    """M817: KAI places the minimum in the tightest domain. The other pods must fit into the rest of it."""
     leaf_groups = leaves(group)
     for node in leaf_groups.values() or [root(group)]:
         own = constraint_of(node)
         least = number_in(node.data, "minMember")
         here = [each for each in group_pods if not leaf_groups or subgroup_of(each) == node.name]
         pods = sum(each.pods or 0 for each in here)
-        if own and own.required and least == 1 and pods > 1:  # more than 1 is meant: an elastic gang
-            message = f'{node.title(group)} starts with 1 of {pods} pods, all in one "{own.required}"'
-            hint = f"KAI picks the tightest domain for 1, and the others may never fit there: set {pods}"
+        if own and own.required and least == 1 and pods > 1:  # more than 1 is an elastic gang, on purpose
+            message = f'{node.title(group)} starts with 1 of {pods} pods, but all must be in one "{own.required}"'
+            hint = f"set {pods}: KAI selects the tightest domain for 1 pod, where the others may never fit"
             yield warning("M817", (*node.route, "minMember"), message, hint=hint)
 
 
 def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
-    """The same where the podgrouper makes the PodGroup: a Job's gang is one pod unless an annotation says more."""
+    """M817: the same if the podgrouper makes the PodGroup. The gang of a Job has one pod without an annotation."""
     data = template.object.data
     kind = (api_group(data), text(data, "kind"))
     level = text(data, "metadata", "annotations", REQUIRED)
@@ -339,17 +340,19 @@ def _grouped_by_kai(template: PodTemplate) -> Iterator[Diagnostic]:
     if kind[1] == "Deployment":
         message = f'KAI places each of the {template.pods} pods of this Deployment by itself, in any "{level}"'
         route = (*template.object.route, "metadata", "annotations", REQUIRED)
-        yield warning("M817", route, message, hint="for pods that share a domain write a PodGroup, or another kind")
+        hint = "write a PodGroup, or use another kind, so that the pods share a domain"
+        yield warning("M817", route, message, hint=hint)
     elif kind[1] != "Job" or whole(given) < 2:
-        message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, all in one "{level}"'
+        message = f'KAI starts this {kind[1]} with 1 of {template.pods} pods, but all must be in one "{level}"'
         way = f'add the annotation {MIN_MEMBER}: "{template.pods}"' if kind[1] == "Job" else "write a PodGroup"
         route = (*template.object.route, "metadata", "annotations", REQUIRED)
-        hint = f"the first pod may take a domain that holds no other: {way}"
-        yield warning("M817", route, message, hint=hint)
+        yield warning(
+            "M817", route, message, hint=f"{way}; otherwise the first pod may get a domain without room for the others"
+        )
 
 
 def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diagnostic]:
-    """`calcNodeAccommodation`: pods that all ask for GPUs are all counted as the largest."""
+    """M817 (`calcNodeAccommodation`): if all pods request GPUs, KAI counts each as the largest."""
     nodes: dict[str, Node] = {"": root(group), **{node.name: node for node in subgroups(group)}}
     for node in nodes.values():
         own = constraint_of(node)
@@ -357,8 +360,8 @@ def _unequal_gpus(group: Object, group_pods: list[PodTemplate]) -> Iterator[Diag
         sizes = {gpus(each) for each in below}
         if own and own.required and len(sizes) > 1 and None not in sizes and 0 not in sizes:
             shown = " and ".join(str(size) for size in sorted(each for each in sizes if each is not None))
-            message = f"pods of {node.title(group)} ask for {shown} GPUs, and KAI counts each as the largest"
-            hint = "it may refuse domains that hold them all: give each size a subgroup with a constraint of its own"
+            message = f"pods of {node.title(group)} request {shown} GPUs, but KAI counts each as the largest"
+            hint = "give each size its own subgroup and constraint: otherwise KAI may reject domains with enough room"
             yield warning("M817", own.at(1), message, hint=hint)
 
 
@@ -370,14 +373,14 @@ def _is_within(subgroup: str, above: str, nodes: Mapping[str, Node]) -> bool:
     return subgroup == above or not above
 
 
-# Queues: their parents, and the pods that name them (M719). KAI schedules only from leaf queues
+# Queues, their parents, and the pods that name them (M719). KAI schedules only from leaf queues
 
 INSTALLED = {"default-queue": "default-parent-queue"}
-"""What KAI's chart installs: the leaf and its parent."""
+"""Leaf queue -> parent queue, as KAI's chart installs them."""
 
 
 def check_queues(context: LintContext) -> Iterator[Diagnostic]:
-    """M719."""
+    """M719: queues that are missing, or from which KAI does not schedule."""
     queues = {name(one): one for one in context.of(API, "Queue") if name(one)}
     parents = _parent_queues(queues, context)
     for one in queues.values():
@@ -387,14 +390,14 @@ def check_queues(context: LintContext) -> Iterator[Diagnostic]:
         if queue:
             yield from _requested_queue(queue, route, parents, queues, context)
         else:
-            message = f"{title(group)} is in no queue, and KAI then never looks at it"
+            message = f"KAI ignores {title(group)}, because it has no queue"
             yield error("M719", (*group.route, "spec"), message, hint="add `queue:` with the name of a leaf Queue")
         yield from _different_queue(group, queue, context)
     yield from _queue_labels(parents, queues, context)
 
 
 def _parent_queues(queues: Mapping[str, Object], context: LintContext) -> dict[str, Route]:
-    """Queues that have others below them, with the place that says so."""
+    """Queue that is a parent -> the route that names it as one."""
     parents: dict[str, Route] = dict.fromkeys(INSTALLED.values(), ())
     declared = context.topology.schedulers.get("kai", {}).get("parentQueue")
     if declared:
@@ -408,32 +411,32 @@ def _parent_queues(queues: Mapping[str, Object], context: LintContext) -> dict[s
 def _queue_parent(one: Object, queues: Mapping[str, Object], context: LintContext) -> Iterator[Diagnostic]:
     above, route = text(one.data, "spec", "parentQueue"), (*one.route, "spec", "parentQueue")
     if get(one.data, "spec", "resources") is None and context.target.since("kai", "0.14"):
-        hint = "add `resources: {gpu: ..., cpu: ..., memory: ...}`; -1 is no limit"
-        yield error("M719", (*one.route, "spec"), f"{title(one)} has no `resources`, which KAI requires", hint=hint)
+        hint = "add `resources: {gpu: ..., cpu: ..., memory: ...}`; -1 means no limit"
+        yield error("M719", (*one.route, "spec"), f"{title(one)} has no `resources`, but KAI requires it", hint=hint)
     seen = {name(one)}
     at = above
     while at in queues and at not in seen:
         seen.add(at)
         at = text(queues[at].data, "spec", "parentQueue")
     if at == name(one):
-        hint = "KAI drops all queues of the circle: let one have no parent"
-        yield error("M719", route, f"{title(one)} is below itself", hint=hint)
+        hint = "remove `parentQueue` from one queue: KAI drops all queues of the cycle"
+        yield error("M719", route, f"{title(one)} is its own ancestor", hint=hint)
     declared = str(context.topology.schedulers.get("kai", {}).get("parentQueue") or "")
     if above and above not in queues and above not in (*INSTALLED.values(), declared):
         near = did_you_mean(above, [each for each in (*queues, declared) if each != name(one)])
-        message = f'no Queue "{above}" is among the manifests'
-        hint = near or "without its parent KAI drops a queue and all below it"
+        message = f'the manifests have no Queue "{above}"'
+        hint = near or "add the parent: without it KAI drops the queue and all queues below it"
         yield (warning if near else info)("M719", route, message, hint=hint)
 
 
 def _requested_queue(
     queue: str, route: Route, parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
 ) -> Iterator[Diagnostic]:
-    """A queue for pods must be a leaf, and one that there is."""
+    """M719: a queue of pods must exist and be a leaf."""
     named = context.topology.queues
     if queue in parents:
-        notes = (Note("it is a parent here", parents[queue]),) if parents[queue] else ()
-        message = f'"{queue}" is the parent of queues; KAI skips what is in it'
+        notes = (Note("this names it as a parent", parents[queue]),) if parents[queue] else ()
+        message = f'KAI schedules nothing from "{queue}", because it is the parent of other queues'
         yield error("M719", route, message, hint="name a leaf queue", notes=notes)
     elif queue not in queues and queue not in INSTALLED:
         known = (*queues, *(named or ()))
@@ -442,24 +445,24 @@ def _requested_queue(
             message = f'the topology has no queue "{queue}"'
             yield error("M719", route, message, hint=near or suggest(queue, named, "queues"))
         elif named is None and near:
-            yield info("M719", route, f'no Queue "{queue}" is among the manifests', hint=near)
+            yield info("M719", route, f'the manifests have no Queue "{queue}"', hint=near)
 
 
 def _different_queue(group: Object, queue: str, context: LintContext) -> Iterator[Diagnostic]:
-    """Pods may say one thing and their PodGroup another."""
+    """M719: pods with another queue than their PodGroup."""
     for template in members(group, context):
         own = text(template.labels, QUEUE)
         if own and queue and own != queue:
             route: Route = (*template.route, "metadata", "labels", QUEUE)
-            message = f'the pods say queue "{own}", and their {title(group)} "{queue}", which decides'
-            note = Note("the PodGroup says it here", (*group.route, "spec", "queue"))
-            yield warning("M719", route, message, hint="make them the same", notes=(note,))
+            message = f'KAI ignores the queue "{own}" of the pods, because their {title(group)} has "{queue}"'
+            note = Note("the PodGroup names its queue here", (*group.route, "spec", "queue"))
+            yield warning("M719", route, message, hint="name the same queue in both", notes=(note,))
 
 
 def _queue_labels(
     parents: Mapping[str, Route], queues: Mapping[str, Object], context: LintContext
 ) -> Iterator[Diagnostic]:
-    """Pods without a PodGroup of their own: the workload's label, else the pods' (default_grouper.go)."""
+    """M719: without a PodGroup, the queue is the label of the workload or of its pods (default_grouper.go)."""
     seen: set[Route] = set()
     for template in context.templates:
         if not for_kai(template, context) or group_of(template):
@@ -472,10 +475,10 @@ def _queue_labels(
                 yield from _requested_queue(queue, route, parents, queues, context)
 
 
-# Fields that the CRDs of the target version lack: an API server drops them silently (M814)
+# Fields that the CRDs of the target version do not have, which an API server drops (M814)
 
 Versions = Mapping[str, tuple[str, str]]
-"""Field -> the first version that has it, and the first that has it no more; empty: always."""
+"""Field -> the first version that has it, and the first one without it again; empty if all versions have it."""
 
 ALWAYS = ("", "")
 POD_GROUP_FIELDS: Versions = {
@@ -506,7 +509,7 @@ CHOICES: Mapping[str, Sequence[object]] = {
 
 
 def check_fields(context: LintContext) -> Iterator[Diagnostic]:
-    """M814. Source: the CRDs of v0.10.5 to v0.17.0."""
+    """M814: unknown fields and values. Source: the CRDs of v0.10.5 to v0.17.0."""
     for pod_group in pod_groups(context):
         for node in (root(pod_group), *subgroups(pod_group)):
             yield from _known_fields(
@@ -539,22 +542,22 @@ def _known_fields(
         since, until = known.get(key, ALWAYS)
         if key not in known:
             hint = did_you_mean(key, known) or f"known: {listing(known, 'and')}"
-            yield error("M814", (*route, key), f'KAI has no field "{key}" here, and an API server drops it', hint=hint)
+            yield error("M814", (*route, key), f'KAI has no field "{key}" here: the API server drops it', hint=hint)
         elif since and not context.target.since("kai", since):
-            message = f'KAI {version} has no "{key}", and an API server drops it'
-            yield warning("M814", (*route, key), message, hint=f"it came with KAI {since}")
+            message = f'KAI {version} has no "{key}": the API server drops it'
+            yield warning("M814", (*route, key), message, hint=f"remove it, or use KAI {since}")
         elif until and context.target.since("kai", until):
-            message = f'KAI {version} has no "{key}" any more, and an API server drops it'
-            yield warning("M814", (*route, key), message, hint=f"it went with KAI {until}; remove it")
+            message = f'KAI {version} no longer has "{key}": the API server drops it'
+            yield warning("M814", (*route, key), message, hint=f"remove it: KAI {until} removed the field")
 
 
 def _durations(data: object, route: Route) -> Iterator[Diagnostic]:
-    """Go's durations."""
+    """M814: durations in Go's format."""
     for key in ("preemptionDelay", "stalenessGracePeriod"):
         value = get(data, "spec", key)
         if value is not None and not (isinstance(value, str) and DURATION.fullmatch(value[:40])):
             yield error(
-                "M814", (*route, key), f"`{key}` must be a duration", hint='write for instance "90s" or "1h30m"'
+                "M814", (*route, key), f"`{key}` is not a duration", hint='write a duration such as "90s" or "1h30m"'
             )
 
 
@@ -565,10 +568,10 @@ def _choices(data: object, route: Route) -> Iterator[Diagnostic]:
             message = (
                 f"`{key}` cannot be {value!r}" if not isinstance(value, str) else f'`{key}` cannot be "{value[:60]}"'
             )
-            yield error("M814", (*route, key), message, hint=f"known: {listing(map(str, choices), 'and')}")
+            yield error("M814", (*route, key), message, hint=f"set it to {listing(map(str, choices))}")
 
 
-# Labels and annotations that are misspelt, swapped, or on an object where KAI does not read them (M815)
+# Labels and annotations that are misspelled, swapped, or on an object where KAI does not read them (M815)
 
 PREFIX = "kai.scheduler/"
 SEGMENTS = (SEGMENT, SEGMENT_REQUIRED, SEGMENT_PREFERRED)
@@ -593,10 +596,10 @@ WRITTEN_BY_KAI = tuple(
         *("numa-placement-observed", "numa-placement-predicted", "stale-podgroup-timestamp", "top-owner-metadata"),
     )
 )
-"""Written by KAI, or for its tests (a search of its Go files at v0.17)."""
+"""Keys that KAI writes, or uses in its tests (a search of its Go files at v0.17)."""
 
 DEPRECATED = {"runai/queue": QUEUE, "runai/node-pool": NODE_POOL}
-"""What KAI read until 0.5, and reads no more unless its configuration says so."""
+"""Key that KAI read until 0.5, and now reads only if it is configured -> its successor."""
 
 READ_FROM_OWNER = {
     ("apps", "Deployment"),
@@ -605,13 +608,13 @@ READ_FROM_OWNER = {
     ("apps", "StatefulSet"),
     ("apps", "ReplicaSet"),
 }
-"""Kinds whose placement is read from their own annotations (JobSets: also from their Job templates')."""
+"""Kinds whose placement KAI reads from their own annotations, and for JobSets also from those of the Job templates."""
 
 SEGMENTED = {("kubeflow.org", "PyTorchJob"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")}
 
 
 def check_keys(context: LintContext) -> Iterator[Diagnostic]:
-    """M815."""
+    """M815: labels and annotations that KAI does not read."""
     places: dict[Route, object] = {}
     for one in context.objects:
         places[one.route] = one.data
@@ -626,22 +629,22 @@ def check_keys(context: LintContext) -> Iterator[Diagnostic]:
         yield from _metadata_keys(data, (*route, "metadata"))
         value = get(data, "metadata", "annotations", MIN_MEMBER)
         if value is not None and whole(value) < 1:  # the podgrouper fails on it
-            message = "this must be a whole number in quotes, 1 or more"
+            message = "this must be an integer in quotes, 1 or more"
             at = (*route, "metadata", "annotations", MIN_MEMBER)
-            yield error("M815", at, message, hint='write for instance "8"')
+            yield error("M815", at, message, hint='write a value such as "8"')
 
 
 def _metadata_keys(data: object, route: Route) -> Iterator[Diagnostic]:
-    """Keys of one metadata."""
+    """M815: the keys of one metadata."""
     known = {"labels": LABELS, "annotations": ANNOTATIONS}
     for kind, other in (("labels", "annotations"), ("annotations", "labels")):
         for key in mapping(data, "metadata", kind):
             here: Route = (*route, kind, key, KEY)
             if key in known[other] and key not in mapping(data, "metadata", other):
-                message = f'KAI reads "{key}" as {_NOUN[other]}, and here it is {_NOUN[kind]}'
+                message = f'KAI reads "{key}" as {_NOUN[other]}, but here it is {_NOUN[kind]}'
                 yield error("M815", here, message, hint=f"move it to `{other}`")
             elif key in DEPRECATED:
-                message = f'KAI reads "{DEPRECATED[key]}", and "{key}" only if it is configured so'
+                message = f'KAI reads "{DEPRECATED[key]}"; it ignores "{key}" unless it is configured to read it'
                 yield warning("M815", here, message, hint=f"use {DEPRECATED[key]}")
             elif key not in (*LABELS, *ANNOTATIONS, *WRITTEN_BY_KAI):
                 yield from _misspelt(key, here)
@@ -655,21 +658,24 @@ def _misspelt(key: str, route: Route) -> Iterator[Diagnostic]:
     if key.startswith(PREFIX):
         near = did_you_mean(key, (*LABELS, *ANNOTATIONS))
         known = listing([each.removeprefix(PREFIX) for each in (*LABELS, *ANNOTATIONS)], "and")
-        yield warning("M815", route, f'KAI knows no "{key}"', hint=near or f"after {PREFIX} it knows {known}")
+        yield warning(
+            "M815", route, f'KAI ignores the unknown key "{key}"', hint=near or f"keys with {PREFIX}: {known}"
+        )
     elif slash and "kai" in prefix.lower() and did_you_mean(prefix, (PREFIX[:-1],)):
         name = key.partition("/")[2]
         if f"{PREFIX}{name}" in (*LABELS, *ANNOTATIONS):
-            yield warning("M815", route, f'KAI knows no "{key}"', hint=f'did you mean "{PREFIX}{name}"?')
+            message = f'KAI ignores the unknown key "{key}"'
+            yield warning("M815", route, message, hint=f'did you mean "{PREFIX}{name}"?')
 
 
 def _unread_annotations(template: PodTemplate) -> Iterator[Diagnostic]:
-    """The podgrouper reads the workload's own annotations, not its pods' (default_grouper.go, job_grouper.go)."""
+    """M815: the podgrouper reads annotations of the workload, not of its pods (default_grouper.go, job_grouper.go)."""
     kind = (api_group(template.object.data), text(template.object.data, "kind"))
     for key in (*PLACEMENT, MIN_MEMBER) if kind in READ_FROM_OWNER else ():
         if key in template.annotations and get(template.object.data, "metadata", "annotations", key) is None:
-            message = f'KAI reads "{key}" from the {kind[1]}, not from its pods'
-            where = "the JobSet, or to that of the Job template" if kind[1] == "JobSet" else f"the {kind[1]}"
-            hint = f"move it to the `metadata` of {where}: here it is ignored without a word"
+            message = f'KAI ignores "{key}" on pods: it reads this annotation from the {kind[1]}'
+            where = "the JobSet or of the Job template" if kind[1] == "JobSet" else f"the {kind[1]}"
+            hint = f"move it to the `metadata` of {where}"
             yield error("M815", (*template.route, "metadata", "annotations", key, KEY), message, hint=hint)
 
 
@@ -679,18 +685,19 @@ def _segments(template: PodTemplate) -> Iterator[Diagnostic]:
     for route, data in places if kind not in SEGMENTED else ():
         for key in SEGMENTS:
             if get(data, "metadata", "annotations", key) is not None:
-                message = f"KAI cuts PyTorchJobs and LeaderWorkerSets into segments, not a {kind[1] or 'nameless kind'}"
-                hint = "write a PodGroup with one subgroup a segment"
+                message = f"KAI has no segments for the kind {kind[1] or 'of this object'}, "
+                message += "only for PyTorchJobs and LeaderWorkerSets"
+                hint = "write a PodGroup with one subgroup for each segment"
                 yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint=hint)
 
 
-# Claims of pods: forms that KAI's allocator does not support, and shared claims without a queue (M819)
+# Claims of pods that KAI's allocator does not support, and shared claims without a queue (M819)
 
 CLAIM_API = "resource.k8s.io"
 
 
 def check_claims(context: LintContext) -> Iterator[Diagnostic]:
-    """KAI#2100: up to 0.17 the allocator is built with no feature of DRA but the plain request."""
+    """M819: up to 0.17, KAI's allocator supports only plain requests (KAI#2100)."""
     seen: set[Route] = set()
     for template in context.templates:
         if not for_kai(template, context):
@@ -719,18 +726,18 @@ def _unsupported_requests(one: Object, used_at: Route, context: LintContext) -> 
         for path in (("firstAvailable",), ("adminAccess",), ("exactly", "adminAccess"), ("exactly", "capacity")):
             if get(each, *path) not in (None, False):
                 message = f"KAI up to 0.17 does not allocate requests with `{path[-1]}`"
-                yield error("M819", (*at, *path), message, hint="ask for one class with `exactly`", notes=(note,))
+                yield error("M819", (*at, *path), message, hint="request one class with `exactly`", notes=(note,))
 
 
 def _shared_claim(one: Object, used_at: Route, context: LintContext) -> Iterator[Diagnostic]:
-    """Since 0.13 a claim that pods share counts for the queue that its label names."""
+    """M819: since 0.13, KAI counts a shared claim for the queue in its label."""
     if text(one.data, "kind") != "ResourceClaim" or not context.target.since("kai", "0.13"):
         return
     classes = [device_class for _, device_class in device_classes(one)]
     if any("gpu" in each for each in classes) and not get(one.data, "metadata", "labels", QUEUE):
-        message = f"{title(one)} is shared by pods for KAI and names no queue"
+        message = f"KAI refuses {title(one)}, because it is shared and names no queue"
         note = Note("pods for KAI claim it here", used_at)
-        yield error("M819", named(one), message, hint=f"label it {QUEUE} with the queue of the pods", notes=(note,))
+        yield error("M819", named(one), message, hint=f"set its label {QUEUE} to the queue of the pods", notes=(note,))
 
 
 RULES: tuple[Rule, ...] = (

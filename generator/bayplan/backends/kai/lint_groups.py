@@ -1,4 +1,7 @@
-"""PodGroups as trees of subgroups, and the pods that name them (M701, M707, M708, M715, M716, M809, M816, M818)."""
+"""Rules for PodGroups as trees of subgroups, and for the pods that name them.
+
+M701, M707, M708, M715, M716, M778, M809, M818.
+"""
 
 from __future__ import annotations
 
@@ -32,23 +35,23 @@ class Node(NamedTuple):
     route: Route
 
     def title(self, group: Object) -> str:
-        """How messages call it."""
+        """The name in messages."""
         whole = f'PodGroup "{name(group)}"'
         return f'subgroup "{self.name}" of {whole}' if self.name else whole
 
 
 def pod_groups(context: LintContext) -> Sequence[Object]:
-    """KAI's PodGroups."""
+    """The PodGroups of KAI."""
     return context.of(API, "PodGroup")
 
 
 def root(group: Object) -> Node:
-    """The PodGroup itself."""
+    """The root node of a PodGroup."""
     return Node("", "", mapping(group.data, "spec"), (*group.route, "spec"))
 
 
 def subgroups(group: Object) -> Iterator[Node]:
-    """Its subgroups, in the order written; those without a name are left out."""
+    """The subgroups of a PodGroup that have a name, in the order of the manifest."""
     for index, each in enumerate(items(group.data, "spec", "subGroups")):
         if text(each, "name"):
             route: Route = (*group.route, "spec", "subGroups", index)
@@ -56,14 +59,14 @@ def subgroups(group: Object) -> Iterator[Node]:
 
 
 def leaves(group: Object) -> dict[str, Node]:
-    """Subgroups in which pods may be: those that are nobody's parent."""
+    """Name -> subgroup, of the subgroups that can have pods because they are nobody's parent."""
     nodes = list(subgroups(group))
     parents = {node.parent for node in nodes}
     return {node.name: node for node in nodes if node.name not in parents}
 
 
 def ancestors(node: Node, nodes: Mapping[str, Node]) -> Iterator[Node]:
-    """The subgroups around one, nearest first; a cycle ends it."""
+    """The subgroups around a node, nearest first. A cycle ends the iteration."""
     seen = {node.name}
     while node.parent in nodes and node.parent not in seen:
         seen.add(node.parent)
@@ -72,20 +75,20 @@ def ancestors(node: Node, nodes: Mapping[str, Node]) -> Iterator[Node]:
 
 
 class Levels(NamedTuple):
-    """The levels of a Topology, coarse to fine, and where it is written (empty: in the topology file)."""
+    """The levels of a Topology, from coarse to fine, and its route (empty for the topology file)."""
 
     labels: tuple[str, ...]
     aliases: Mapping[str, str]
     route: Route = ()
 
     def depth(self, level: str) -> int | None:
-        """0 for the coarsest; None for no level of this Topology."""
+        """The depth of a level, 0 for the coarsest; None if this Topology does not have it."""
         label = self.aliases.get(level, level)
         return self.labels.index(label) if label in self.labels else None
 
 
 def known_levels(context: LintContext) -> dict[str, Levels]:
-    """Topologies by name: those of the manifests, else those that the topology file would export."""
+    """Name -> levels of a Topology, from the topology file and from the manifests. The manifests win."""
     topologies: dict[str, Levels] = {}
     for pool in context.topology.pools:
         labels = tuple(level.label for level in pool.levels)
@@ -99,17 +102,17 @@ def known_levels(context: LintContext) -> dict[str, Levels]:
 
 
 def for_kai(template: PodTemplate, context: LintContext) -> bool:
-    """Whether its pods are given to KAI."""
+    """Whether KAI schedules the pods of a template."""
     return scheduler_of(template) == context.topology.scheduler_name("kai", SCHEDULER)
 
 
 def group_of(template: PodTemplate) -> str:
-    """The PodGroup that its pods name."""
+    """The PodGroup that the pods of a template name."""
     return text(template.annotations, POD_GROUP)
 
 
 def subgroup_of(template: PodTemplate) -> str:
-    """The subgroup that its pods name. Without one KAI takes `default`."""
+    """The subgroup that the pods of a template name. Without one, KAI uses `default`."""
     return text(template.labels, SUBGROUP)
 
 
@@ -120,7 +123,7 @@ def members(group: Object, context: LintContext) -> list[PodTemplate]:
 
 
 def whole(value: object) -> int:
-    """The number that a text of digits is; 0 for anything else."""
+    """The integer in a string of digits; 0 for anything else."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 10 else 0
 
 
@@ -131,11 +134,12 @@ LONGEST_NAME = 63
 
 
 def check_subgroups(context: LintContext) -> Iterator[Diagnostic]:
-    """What the webhook refuses (podgroup_webhook.go), and names that no pod can carry as a label."""
+    """M715: subgroups that the webhook refuses (podgroup_webhook.go), and names that cannot be label values."""
     for group in pod_groups(context):
         for index, each in enumerate(items(group.data, "spec", "subGroups")):
             if not text(each, "name"):
-                yield error("M715", (*group.route, "spec", "subGroups", index), "this subgroup has no name")
+                route = (*group.route, "spec", "subGroups", index)
+                yield error("M715", route, "this subgroup has no `name`", hint="add `name:`")
         seen: dict[str, Node] = {}
         for node in subgroups(group):
             yield from _subgroup_name(node)
@@ -143,16 +147,16 @@ def check_subgroups(context: LintContext) -> Iterator[Diagnostic]:
             if first is not node:
                 note = Note("the first is here", (*first.route, "name"))
                 message = f'{title(group)} has two subgroups "{shorten(node.name)}"'
-                yield error("M715", (*node.route, "name"), message, hint="rename one", notes=(note,))
+                yield error("M715", (*node.route, "name"), message, hint="rename one of the two", notes=(note,))
         for node in seen.values():
             yield from _parent(group, node, seen)
 
 
 def _subgroup_name(node: Node) -> Iterator[Diagnostic]:
-    """Pods carry it as a label; since 0.15 the CRD wants a DNS label."""
+    """M715: pods have the name as a label value, and since 0.15 the CRD requires a DNS label."""
     if len(node.name) > LONGEST_NAME or not LABEL.fullmatch(node.name):
-        message = f'"{shorten(node.name)}" cannot be the name of a subgroup'
-        hint = f"use lower-case letters, digits and hyphens, {LONGEST_NAME} at most"
+        message = f'"{shorten(node.name)}" is not a valid name of a subgroup'
+        hint = f"use at most {LONGEST_NAME} lower-case letters, digits and hyphens"
         yield error("M715", (*node.route, "name"), message, hint=hint)
 
 
@@ -164,7 +168,7 @@ def _parent(group: Object, node: Node, nodes: dict[str, Node]) -> Iterator[Diagn
     above = list(ancestors(node, nodes))
     if node.parent == node.name or (above and above[-1].parent == node.name):
         message = f'subgroup "{shorten(node.name)}" is its own ancestor'
-        yield error("M715", (*node.route, "parent"), message, hint="a subgroup without `parent` ends the chain")
+        yield error("M715", (*node.route, "parent"), message, hint="remove one `parent` of the cycle")
 
 
 # How many pods and subgroups must start (M716)
@@ -173,7 +177,7 @@ MINIMUMS = ("minMember", "minSubGroup")
 
 
 def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
-    """Since 0.15 the webhook refuses most of it; before, KAI looked at leaves alone and said nothing."""
+    """M716: since 0.15, the webhook refuses most mistakes. Before, KAI read only leaves and reported nothing."""
     for group in pod_groups(context):
         nodes = list(subgroups(group))
         for node in (root(group), *nodes):
@@ -186,37 +190,38 @@ def check_minimums(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _least_values(node: Node, context: LintContext) -> Iterator[Diagnostic]:
-    """The CRD's least numbers: 1 at the root up to 0.17, 1 at leaves up to 0.14."""
+    """M716: the minimums of the CRD, 1 for the root up to 0.17 and 1 for leaves up to 0.14."""
     least = 1 if not node.name or not context.target.since("kai", "0.15") else 0
     for key in MINIMUMS:
         value = get(node.data, key)
         stated = number_in(node.data, key)
         if value is not None and (stated is None or stated < least):
-            yield error("M716", (*node.route, key), f"`{key}` must be a whole number, {least} or more")
+            yield error("M716", (*node.route, key), f"`{key}` must be an integer, {least} or more")
 
 
 def _one_minimum(group: Object, node: Node, children: Sequence[Node]) -> Iterator[Diagnostic]:
     pods, groups = (get(node.data, key) is not None for key in MINIMUMS)
     what = node.title(group)
     if pods and groups:
-        hint = "`minMember` is for leaves, `minSubGroup` for what has subgroups; keep one"
+        hint = "keep `minMember` in a leaf, or `minSubGroup` in a group with subgroups"
         yield error("M716", (*node.route, "minSubGroup"), f"{what} has both `minMember` and `minSubGroup`", hint=hint)
     elif node.name and children and pods:
-        hint = "remove it: all its subgroups must start, or `minSubGroup` of them"
-        yield error("M716", (*node.route, "minMember"), f"{what} has subgroups, so it takes no `minMember`", hint=hint)
+        hint = "remove it, or replace it by `minSubGroup` if not all subgroups must start"
+        message = f"{what} has subgroups, so it cannot have `minMember`"
+        yield error("M716", (*node.route, "minMember"), message, hint=hint)
     elif not children and groups:
         hint = "write `minMember` instead"
-        yield error("M716", (*node.route, "minSubGroup"), f"{what} has no subgroups to count", hint=hint)
+        yield error("M716", (*node.route, "minSubGroup"), f"{what} has `minSubGroup`, but no subgroups", hint=hint)
     elif node.name and not children and not pods:
-        yield error("M716", node.route, f"{what} does not say how many pods must start", hint="add `minMember`")
+        yield error("M716", node.route, f"{what} has no `minMember`", hint="add `minMember`: how many pods must start")
     wanted = number_in(node.data, "minSubGroup")
     if wanted is not None and children and wanted > len(children):
-        message = f"{what} waits for {wanted} subgroups and has {len(children)}, so it never starts"
-        yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or leave it out")
+        message = f"{what} never starts: it waits for {wanted} subgroups, but has only {len(children)}"
+        yield error("M716", (*node.route, "minSubGroup"), message, hint=f"set {len(children)}, or remove the field")
 
 
 def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
-    """With subgroups KAI does not look at the root's number (job_info.go)."""
+    """M716: with subgroups, KAI ignores the minimum of the root (job_info.go)."""
     least = [number_in(node.data, "minMember") for node in leaves(group).values()]
     own = number_in(group.data, "spec", "minMember")
     optional = any(get(node.data, "minSubGroup") is not None for node in (root(group), *nodes))
@@ -224,33 +229,34 @@ def _root_minimum(group: Object, nodes: Sequence[Node]) -> Iterator[Diagnostic]:
         return
     total = sum(each for each in least if each is not None)
     if own != total:
-        message = f"{title(group)} has minMember {own}, and the minimums of its subgroups add up to {total}"
-        hint = f"KAI looks at the subgroups alone; set {total}, so that readers are not misled"
+        message = f"{title(group)} has `minMember: {own}`, but the minimums of its subgroups add up to {total}"
+        hint = f"set {total}: KAI reads only the subgroups"
         yield warning("M716", (*group.route, "spec", "minMember"), message, hint=hint)
 
 
 def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> Iterator[Diagnostic]:
-    """A gang that runs without optional leaves counts as stale, since that test knows no minSubGroup
-    (pkg/scheduler/actions/stalegangeviction)."""
+    """M716: KAI treats a gang without its optional leaves as stale, because that test ignores minSubGroup.
+
+    Source: pkg/scheduler/actions/stalegangeviction.
+    """
     if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not context.target.since("kai", "0.15"):
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
         wanted = number_in(node.data, "minSubGroup")
         if wanted is not None and wanted < len(children):
-            message = (
-                f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, and KAI evicts"
-            )
+            message = f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, "
+            message += "but KAI then evicts it as stale after a minute"
             newer = context.target.since("kai", "0.17")
             hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
-            yield warning("M716", (*node.route, "minSubGroup"), f"{message} it after a minute as stale", hint=hint)
+            yield warning("M716", (*node.route, "minSubGroup"), message, hint=hint)
 
 
-# Pods and the PodGroup that they name: it exists (M707), has enough pods (M708) and one ComputeDomain (M809)
+# Pods and their PodGroup, which exists (M707), has enough pods (M708) and one ComputeDomain (M809)
 
 
 def check_members(context: LintContext) -> Iterator[Diagnostic]:
-    """M707 to M809. KAI says nothing of a PodGroup that does not come, and starts no gang below its minimum."""
+    """M707, M708, M809. KAI does not report a missing PodGroup, and starts no gang with fewer pods than its minimum."""
     named = [each for each in context.templates if group_of(each)]
     for (where, pod_group), templates in grouped(lambda t: (namespace(t.object), group_of(t)), named).items():
         if not context.find(API, "PodGroup", pod_group, where):
@@ -265,20 +271,20 @@ def _missing_pod_group(pod_group: str, where: str, template: PodTemplate, contex
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
     elsewhere = context.names.get((API, "PodGroup", pod_group), ())
     if elsewhere:
-        message = f'PodGroup "{pod_group}" is in namespace "{namespace(elsewhere[0])}", its pods in "{where}"'
+        message = f'PodGroup "{pod_group}" is in namespace "{namespace(elsewhere[0])}", but its pods are in "{where}"'
         note = Note("the PodGroup is here", name_route(elsewhere[0]))
-        yield error("M707", route, message, hint="a PodGroup and its pods share a namespace", notes=(note,))
+        yield error("M707", route, message, hint=f'move it to namespace "{where}"', notes=(note,))
         return
-    message = f'no PodGroup "{pod_group}" of KAI is among the manifests'
+    message = f'the manifests have no PodGroup "{pod_group}" of KAI'
     near = did_you_mean(pod_group, {name(each) for each in in_namespace(pod_groups(context), where)})
     if pod_groups(context):
-        yield warning("M707", route, message, hint=near or "the pods wait until there is one")
+        yield warning("M707", route, message, hint=near or "add the PodGroup: without it the pods stay pending")
     else:
-        yield info("M707", route, message, hint="the pods wait until there is one; pass its file too")
+        yield info("M707", route, message, hint="add it, or pass its file too: without it the pods stay pending")
 
 
 def _too_few_pods(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """With subgroups, KAI looks at their minimums alone."""
+    """M708: with subgroups, KAI reads only their minimums."""
     if not group_pods or any(each.pods is None for each in group_pods):
         return
     leaf_groups = leaves(group)
@@ -297,13 +303,13 @@ def _below_minimum(
 ) -> Iterator[Diagnostic]:
     total = sum(each.pods or 0 for each in group_pods)
     if least is not None and total < least:
-        message = f"{what} waits for {count(least, 'pod')}, and the manifests make {total}"
-        notes = tuple(Note("pods of it are here", each.route) for each in group_pods[:1])
-        yield error("M708", route, message, hint="the gang never starts: lower `minMember`, or add pods", notes=notes)
+        message = f"{what} never starts: it waits for {count(least, 'pod')}, but the manifests make only {total}"
+        notes = tuple(Note("some of its pods are here", each.route) for each in group_pods[:1])
+        yield error("M708", route, message, hint="lower `minMember`, or add pods", notes=notes)
 
 
 def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext) -> Iterator[Diagnostic]:
-    """Pods that are placed as one group, on several NVLink domains for all that their claims say."""
+    """M809: pods of one group that claim channels of different ComputeDomains."""
     for subgroup, templates in grouped(subgroup_of, group_pods).items():
         channel_claims = [claim for each in templates for claim in claimed(context, each)[:1]]
         for route, domain in channel_claims[1:]:
@@ -311,32 +317,31 @@ def _one_compute_domain(group_pods: Sequence[PodTemplate], context: LintContext)
                 what = f'subgroup "{subgroup}"' if subgroup else f'PodGroup "{group_of(templates[0])}"'
                 message = f"pods of {what} claim channels of {title(channel_claims[0][1])} and {title(domain)}"
                 note = Note("the other claim is here", channel_claims[0][0])
-                hint = "one group shares one NVLink domain: give each ComputeDomain a group of its own"
+                hint = "use one ComputeDomain, or give each ComputeDomain its own group"
                 yield warning("M809", route, message, hint=hint, notes=(note,))
                 break
 
 
 def _fewer_pods_at_the_end(group: Object, group_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """Towards its end a Job has fewer pods than it had at its start (KAI#1347)."""
+    """M708: at its end, a Job has fewer pods than at its start (KAI#1347)."""
     least = max([number_in(each.data, "minMember") or 0 for each in (root(group), *leaves(group).values())])
     for each in group_pods:
         parallelism = number_in(each.object.data, *each.path[:-1], "parallelism") if each.owned else None
         completions = number_in(each.object.data, *each.path[:-1], "completions") if each.owned else None
         if least > 1 and parallelism is not None and completions is not None and parallelism < completions:
             route: Route = (*each.object.route, *each.path[:-1], "completions")
-            message = (
-                f"the last of {completions} pods, {parallelism} at a time, may be fewer than the {least} of their gang"
-            )
+            message = f"the last of {completions} pods may never start: with {parallelism} at a time, "
+            message += f"they may be fewer than the {least} that their gang waits for"
             note = Note("the PodGroup is here", name_route(group))
-            hint = "KAI then starts none of them: set `parallelism` and `completions` to the same number"
+            hint = "set `parallelism` and `completions` to the same number"
             yield warning("M708", route, message, hint=hint, notes=(note,))
 
 
-# Other marks that pods of a PodGroup need (M701, M816), and PodGroups of one name in two namespaces (M818)
+# Other marks that pods of a PodGroup need (M701, M778), and PodGroups with one name in two namespaces (M818)
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
-    """Each mark that is missing leaves the pods waiting, most of them without an event."""
+    """M701, M778, M818: marks without which pods stay pending, mostly without an event."""
     for template in context.templates:
         if group_of(template):
             yield from _scheduler_name(template, context)
@@ -349,23 +354,23 @@ def check_pods(context: LintContext) -> Iterator[Diagnostic]:
 def _scheduler_name(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     if not for_kai(template, context):
         wanted = f'"{context.topology.scheduler_name("kai", SCHEDULER)}"'
-        message = f'the pods name a PodGroup of KAI, and are given to "{scheduler_of(template)}"'
+        message = f'the pods name a PodGroup of KAI, but their scheduler is "{scheduler_of(template)}"'
         has = text(template.spec, "schedulerName")
         route = (*template.spec_route, "schedulerName") if has else template.spec_route
-        yield error("M816", route, message, hint=f"set `schedulerName` to {wanted}: no other looks at the PodGroup")
+        yield error("M778", route, message, hint=f"set `schedulerName` to {wanted}")
 
 
 def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
-    """Otherwise KAI makes a PodGroup of its own for the controller's pods (podgrouper/pod_controller.go)."""
+    """M701: without the annotation, KAI makes another PodGroup for the pods (podgrouper/pod_controller.go)."""
     if not template.owned or not for_kai(template, context):
         return
     route: Route = (*template.route, "metadata", "annotations", POD_GROUP)
     if not context.target.since("kai", "0.15"):
         message = (
-            f"KAI {context.target.version('kai')} takes the pods of a {kind(template.object)} out of this PodGroup"
+            f"KAI {context.target.version('kai')} removes the pods of a {kind(template.object)} from this PodGroup"
         )
-        hint = "below 0.15 only pods without an owner keep it: write Pods, or use KAI 0.15"
-        yield error("M816", route, message, hint=hint)
+        hint = "use KAI 0.15, or write Pods: below 0.15, only pods without an owner keep their PodGroup"
+        yield error("M701", route, message, hint=hint)
         return
     paths = [template.path[:depth] for depth in range(len(template.path) + 1)]
     marks = [(path, get(template.object.data, *path, "metadata", "annotations", SKIP)) for path in paths]
@@ -374,42 +379,40 @@ def _skip_annotation(template: PodTemplate, context: LintContext) -> Iterator[Di
         return
     if wrong:
         place = (*template.object.route, *wrong[0][0], "metadata", "annotations", SKIP)
-        message = 'only the text "true" keeps KAI\'s podgrouper away'
-        yield error("M816", place, message, hint='write "true", with the quotes')
+        message = 'KAI ignores this value: it must be the string "true"'
+        yield error("M701", place, message, hint='write "true" with the quotes')
     else:
-        message = (
-            f"KAI makes a PodGroup of its own for the pods of this {kind(template.object)}, and this one is in vain"
-        )
-        yield error("M816", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
+        message = f"KAI ignores this PodGroup, and makes another one for the pods of this {kind(template.object)}"
+        yield error("M701", route, message, hint=f'add the annotation {SKIP}: "true" to the {kind(template.object)}')
 
 
 def _leaf_subgroup(template: PodTemplate, group: Object) -> Iterator[Diagnostic]:
-    """M701: pods belong to leaves; without a label, to the one called default."""
+    """M701: pods belong to leaf subgroups. Without the label, KAI uses the subgroup `default`."""
     leaf_groups, called = leaves(group), subgroup_of(template) or "default"
     if not leaf_groups or called in leaf_groups:
         return
     own = bool(subgroup_of(template))
     route: Route = (*template.route, "metadata", "labels", SUBGROUP) if own else template.route
     if called in {node.name for node in subgroups(group)}:
-        message = f'subgroup "{called}" of PodGroup "{name(group)}" has subgroups, and pods belong to leaves'
+        message = f'subgroup "{called}" of PodGroup "{name(group)}" has subgroups, but pods must be in a leaf'
     elif own:
         message = f'PodGroup "{name(group)}" has no subgroup "{called}"'
     else:
         message = f'the pods name no subgroup of PodGroup "{name(group)}"'
     note = Note("the PodGroup is here", name_route(group))
     near = did_you_mean(called, leaf_groups) if own else ""
-    hint = near or f"label them {SUBGROUP} with one of {listing(leaf_groups, most=5)}"
+    hint = near or f"set the label {SUBGROUP} to {listing(leaf_groups, most=5)}"
     yield error("M701", route, message, hint=hint, notes=(note,))
 
 
 def _ambiguous_names(context: LintContext) -> Iterator[Diagnostic]:
-    """KAI up to 0.17 keeps PodGroups by name alone (KAI#2095)."""
+    """M818: KAI up to 0.17 finds PodGroups only by name (KAI#2095)."""
     if context.target.since("kai", "0.18"):
         return
     for same in grouped(name, filter(name, pod_groups(context))).values():
         others = [each for each in same[1:] if not same_namespace(namespace(each), namespace(same[0]))]
         for other in others:
             note = Note("the other is here", name_route(same[0]))
-            message = f'PodGroups of two namespaces are called "{name(other)}", and KAI mixes them up'
-            hint = "rename one: up to 0.17 KAI knows PodGroups by their names alone"
+            message = f'PodGroups in two namespaces have the name "{name(other)}", and KAI confuses their pods'
+            hint = "rename one: up to 0.17, KAI finds PodGroups only by name"
             yield error("M818", name_route(other), message, hint=hint, notes=(note,))

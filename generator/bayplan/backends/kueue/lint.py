@@ -1,4 +1,4 @@
-"""Cluster objects that others wrote for Kueue: Topologies against nodes, flavors, queues (Kueue 0.14 to 0.19)."""
+"""Rules for Kueue's cluster objects and for workloads that Kueue manages (Kueue 0.14 to 0.19)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOST_KEY = 316
 
 
 def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """Everything that is wrong with the cluster objects."""
+    """All findings in Topologies, ResourceFlavors, ClusterQueues and LocalQueues."""
     for each in context.objects:
         if api_group(each.data) == API:
             yield from _version(each, context.target)
@@ -51,9 +51,9 @@ def check_cluster_objects(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
-    """M748: v1alpha1 is gone since 0.14, v1beta2 came with 0.15, which deprecates v1beta1.
+    """M780: Kueue 0.14 removed v1alpha1. Kueue 0.15 added v1beta2 and deprecated v1beta1.
 
-    Up to 0.11 KAI had no Topology of its own and read Kueue's of old.
+    KAI up to 0.11 has no Topology of its own and reads Kueue's v1alpha1.
     """
     version_here, version = text(each.data, "apiVersion").removeprefix(f"{API}/"), target.version("kueue")
     at = (*each.route, "apiVersion")
@@ -62,10 +62,10 @@ def _version(each: Object, target: Target) -> Iterator[Diagnostic]:
     if version_here == "v1alpha1" and "kai" in target.versions and not target.since("kai", "0.12"):
         return
     if version_here == "v1beta1" and newer:
-        yield warning("M748", at, f"Kueue {version} serves v1beta1 still, but deprecates it", hint="write v1beta2")
+        yield warning("M780", at, f"Kueue {version} still serves v1beta1, but deprecates it", hint="write v1beta2")
     elif version_here != best and text(each.data, "kind") in SERVED:
         yield error(
-            "M748",
+            "M780",
             at,
             f'Kueue {version} does not serve {text(each.data, "kind")} in "{version_here}"',
             hint=f"write {best}",
@@ -78,69 +78,71 @@ SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload"
 def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     levels, at = levels_of(each), (*each.route, "spec", "levels")
     if fault := _refused_by_crd(levels):
-        yield error("M740", at, f"Kueue refuses this Topology: {fault}")
+        yield error("M713", at, f"Kueue refuses this Topology, because {fault}")
         return
     for number, label in enumerate(levels):
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
-            message = (
-                f'no workload can ask for "{label}": it has {len(label)} characters, and {LEVEL_LENGTH} is the most'
-            )
-            yield warning("M744", (*at, number, "nodeLabel"), message, hint="copy it into a label with a shorter key")
+            message = f'no workload can request "{label}": it has {len(label)} characters, but at most {LEVEL_LENGTH} '
+            message += "are allowed"
+            hint = "copy the node label to one with a shorter key"
+            yield warning("M744", (*at, number, "nodeLabel"), message, hint=hint)
     if levels[-1] != HOSTNAME_LABEL:
-        message = f'without "{HOSTNAME_LABEL}" as its last level Kueue sees no taints and replaces no single node'
+        message = f'the last level is not "{HOSTNAME_LABEL}", so Kueue ignores taints and cannot replace a single node'
         yield warning("M743", at, message, hint=f"add the level {HOSTNAME_LABEL}")
     yield from _against_pools(levels, at, context.topology)
 
 
 def _refused_by_crd(levels: Sequence[str]) -> str:
-    """What the CRD says of a list of levels."""
+    """Why the CRD refuses a list of levels; empty if it does not."""
     if not 1 <= len(levels) <= MOST_LEVELS:
-        return f"it has {len(levels)} levels, and 1 to {MOST_LEVELS} are allowed"
+        return f"it has {len(levels)} levels, but 1 to {MOST_LEVELS} are allowed"
     if not all(0 < len(label) <= MOST_KEY for label in levels):
-        return f"every level needs a nodeLabel of at most {MOST_KEY} characters"
+        return f"every level needs a `nodeLabel` of at most {MOST_KEY} characters"
     if twice := sorted({label for label in levels if levels.count(label) > 1}):
-        return f"it names {listing(twice, 'and')} twice"
+        return f"it lists {listing(twice, 'and')} twice"
     if HOSTNAME_LABEL in levels[:-1]:
-        return f'"{HOSTNAME_LABEL}" can only be the last level'
+        return f'"{HOSTNAME_LABEL}" must be the last level'
     return ""
 
 
 def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M741: labels that no node has, and an order that no pool has."""
+    """M714: labels that no node has, and levels in another order than in all pools."""
     labels_above_host = [label for label in levels if label != HOSTNAME_LABEL]
     lists = [tuple(level.label for level in pool.levels) for pool in _with_nodes(topology)]
     if not lists:
         return
     known = dict.fromkeys(label for labels in lists for label in labels)
     for label in (label for label in labels_above_host if label not in known):
-        message = f'no node has the label "{label}", as far as the topology knows; Kueue leaves out nodes that lack one'
-        yield error("M741", (*at, levels.index(label), "nodeLabel"), message, hint=suggest(label, known, "labels"))
+        message = f'no node of the topology has the label "{label}", and Kueue ignores nodes without it'
+        yield error("M714", (*at, levels.index(label), "nodeLabel"), message, hint=suggest(label, known, "labels"))
     if set(labels_above_host) <= set(known) and not any(is_ordered(labels_above_host, labels) for labels in lists):
         whole = [labels for labels in lists if set(labels_above_host) <= set(labels)]
         if whole:
             right = listing([label for label in whole[0] if label in labels_above_host], "and")
-            yield error("M741", at, "the levels are not in the order of the topology", hint=f"coarse to fine: {right}")
+            hint = f"list the levels from coarse to fine: {right}"
+            yield error("M714", at, "the levels are not in the order of the topology", hint=hint)
         else:
-            yield error("M742", at, "no pool has all of these levels, so Kueue would leave out every node")
+            yield error("M714", at, "Kueue ignores all nodes, because no pool has all of these levels")
 
 
 def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M745, M742: what a flavor selects and which Topology it has."""
+    """M714, M745: the nodes and the Topology of a flavor."""
     labels = mapping(each.data, "spec", "nodeLabels")
     name, at = text(each.data, "spec", "topologyName"), (*each.route, "spec")
     if name and not labels:
-        message = "Kueue refuses a flavor with a topologyName and without nodeLabels"
-        yield error("M745", (*at, "topologyName"), message, hint="give it a label that all its nodes have")
+        message = "Kueue refuses a flavor that has `topologyName`, but no `nodeLabels`"
+        yield error("M745", (*at, "topologyName"), message, hint="add a label that all its nodes have")
     counted = {
         "nodeLabels": len(labels),
         **{key: len(items(each.data, "spec", key)) for key in ("nodeTaints", "tolerations")},
     }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
-        yield error("M745", (*at, key), f"{counted[key]} {key}; Kueue takes {MOST_LABELS}")
+        message = f"the flavor has {counted[key]} {key}, but Kueue accepts at most {MOST_LABELS}"
+        yield error("M745", (*at, key), message)
     pools = _with_nodes(context.topology)
     if labels and pools and not any(_selects(labels, pool, strictly=False) for pool in pools):
-        message = "its nodeLabels select no pool of the topology"
-        yield warning("M745", (*at, "nodeLabels"), message, hint="compare them with the pools' nodeSelector")
+        message = "these `nodeLabels` match no pool of the topology"
+        yield warning("M745", (*at, "nodeLabels"), message, hint="compare them with `nodeSelector` of the pools")
     yield from _flavor_topology(each, name, context)
 
 
@@ -149,7 +151,7 @@ def _flavor_topology(each: Object, name: str, context: LintContext) -> Iterator[
     at = (*each.route, "spec", "topologyName")
     if not name or name not in known:
         if name and known:
-            message = f'there is no Topology "{name}" among the manifests; workloads on this flavor wait until there is'
+            message = f'the manifests have no Topology "{name}": workloads on this flavor stay pending without it'
             yield error("M745", at, message, hint=suggest(name, known, "Topologies"))
         return
     labels = mapping(each.data, "spec", "nodeLabels")
@@ -157,17 +159,17 @@ def _flavor_topology(each: Object, name: str, context: LintContext) -> Iterator[
     for pool in (pool for pool in _with_nodes(context.topology) if _selects(labels, pool, strictly=True)):
         lacking = [label for label in wanted if label not in {level.label for level in pool.levels}]
         if lacking:
-            message = f'the nodes of pool "{pool.name}" have no {listing(lacking)}; Kueue leaves all of them out'
-            yield error("M742", at, message, hint="give those nodes the label, or the flavor a Topology of its own")
+            message = f'Kueue ignores the nodes of pool "{pool.name}", because they have no {listing(lacking)}'
+            yield error("M714", at, message, hint="label those nodes, or give the flavor its own Topology")
 
 
 def _with_nodes(topology: ClusterTopology) -> tuple[Pool, ...]:
-    """The pools that can speak for nodes; none where nothing is known of the cluster."""
+    """The pools that list their nodes."""
     return tuple(pool for pool in topology.pools if pool.domains)
 
 
 def _selects(labels: Mapping[str, object], pool: Pool, *, strictly: bool) -> bool:
-    """Whether a flavor's labels are those of a pool's nodes; if not strictly, whether nothing speaks against it."""
+    """Whether the nodes of a pool have a flavor's labels. If not strictly, an unknown label matches."""
     own = pool.node.node_selector
     if strictly:
         return bool(labels) and all(own.get(key) == value for key, value in labels.items())
@@ -181,15 +183,16 @@ MOST = 64
 
 
 def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M746: what the webhook refuses, a queue that nobody may use, and flavors that are not there."""
+    """M746: queues that the webhook refuses or that no namespace may use, and missing flavors."""
     spec = mapping(each.data, "spec")
     at = (*each.route, "spec")
     if "namespaceSelector" not in spec:
-        message = "a ClusterQueue without namespaceSelector takes work from no namespace"
-        yield warning("M746", at, message, hint="write `namespaceSelector: {}` for all")
+        message = "the ClusterQueue has no `namespaceSelector`, so it admits workloads from no namespace"
+        yield warning("M746", at, message, hint="add `namespaceSelector: {}` for all namespaces")
     groups = items(spec, "resourceGroups")
     if len(groups) > MOST_GROUPS:
-        yield error("M746", (*at, "resourceGroups"), f"{len(groups)} resource groups; Kueue takes {MOST_GROUPS}")
+        message = f"the ClusterQueue has {len(groups)} resource groups, but Kueue accepts at most {MOST_GROUPS}"
+        yield error("M746", (*at, "resourceGroups"), message)
     for number, group in enumerate(groups):
         yield from _resource_group(
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec
@@ -201,31 +204,28 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
 def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnostic]:
     covered = [each for each in items(group, "coveredResources") if isinstance(each, str)]
     if not (1 <= len(covered) <= MOST and 1 <= len(items(group, "flavors")) <= MOST):
-        yield error("M746", at, f"a resource group covers 1 to {MOST} resources with 1 to {MOST} flavors")
+        yield error("M746", at, f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors")
     for number, flavor in enumerate(items(group, "flavors")):
         route = (*at, "flavors", number, "resources")
         listed = [text(each, "name") for each in items(flavor, "resources")]
         if listed != covered:
-            same = "in another order" if sorted(listed) == sorted(covered) else "as others"
-            message = (
-                f'flavor "{text(flavor, "name")}" lists its resources {same} than coveredResources; Kueue refuses it'
-            )
+            same = "resources in another order" if sorted(listed) == sorted(covered) else "other resources"
+            message = f'Kueue refuses flavor "{text(flavor, "name")}", which lists {same} than `coveredResources`'
             yield error("M746", route, message, hint=f"list {listing(covered, 'and')}")
         for index, each in enumerate(items(flavor, "resources")):
             if get(each, "borrowingLimit") is not None and not borrows:
-                message = "a borrowingLimit without a cohort to borrow from; Kueue refuses it"
-                yield error(
-                    "M746", (*route, index, "borrowingLimit", KEY), message, hint="name the cohort, or leave it out"
-                )
+                message = "Kueue refuses `borrowingLimit`, because the ClusterQueue has no cohort"
+                hint = "name the cohort, or remove `borrowingLimit`"
+                yield error("M746", (*route, index, "borrowingLimit", KEY), message, hint=hint)
 
 
 def _repeated(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
-    """Each flavor and each resource belongs to one group."""
+    """M746: each flavor and each resource is in one group."""
     flavors = [text(flavor, "name") for group in groups for flavor in items(group, "flavors")]
     resources = [each for group in groups for each in items(group, "coveredResources") if isinstance(each, str)]
     for what, names in (("flavor", flavors), ("resource", resources)):
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield error("M746", at, f'{what} "{name}" stands there twice; Kueue refuses it')
+            yield error("M746", at, f'Kueue refuses the resource groups, because they list {what} "{name}" twice')
 
 
 def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> Iterator[Diagnostic]:
@@ -234,19 +234,17 @@ def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> 
         for j, flavor in enumerate(items(group, "flavors")):
             name = text(flavor, "name")
             if known and name not in known:
-                message = (
-                    f'there is no ResourceFlavor "{name}" among the manifests; the queue is inactive until there is'
-                )
+                message = f'the manifests have no ResourceFlavor "{name}": the queue is inactive without it'
                 yield error("M746", (*at, i, "flavors", j, "name"), message, hint=suggest(name, known, "flavors"))
 
 
 def _local_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
-    """M747: a ClusterQueue that is not there."""
+    """M719: a ClusterQueue that does not exist."""
     known = [name_of(other) for other in context.of(API, "ClusterQueue")]
     name = text(each.data, "spec", "clusterQueue")
     if known and name not in known:
-        message = f'there is no ClusterQueue "{name}" among the manifests'
-        yield error("M747", (*each.route, "spec", "clusterQueue"), message, hint=suggest(name, known, "ClusterQueues"))
+        message = f'the manifests have no ClusterQueue "{name}"'
+        yield error("M719", (*each.route, "spec", "clusterQueue"), message, hint=suggest(name, known, "ClusterQueues"))
 
 
 RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]] = {
@@ -257,10 +255,10 @@ RULE_OF_KIND: Mapping[str, Callable[[Object, LintContext], Iterator[Diagnostic]]
 }
 
 
-# Workloads for Kueue: the places of labels and annotations, and the rules between pod templates.
+# Workloads for Kueue: the places of labels and annotations, and rules for the pod templates of one workload.
 #
 # Kueue's webhooks refuse most of these mistakes (0.14 to 0.19, `tas_validation.go`). Only the scheduler checks the
-# order of levels, and the workload then waits (`tas_flavor_snapshot.go`). Kueue ignores unknown annotations.
+# order of levels, and the workload then stays pending (`tas_flavor_snapshot.go`). Kueue ignores unknown annotations.
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 ANNOTATIONS: Route = ("metadata", "annotations")
@@ -268,7 +266,7 @@ LABELS: Route = ("metadata", "labels")
 
 
 def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
-    """Everything that is wrong with the workloads among the objects."""
+    """All findings in workloads."""
     objects, topology, target = context.objects, context.topology, context.target
     lists = level_lists(objects, topology)
     gates: dict[str, bool] = dict(topology.gates("kueue"))
@@ -287,7 +285,7 @@ def check_workloads(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _queues(objects: Sequence[Object], topology: ClusterTopology) -> tuple[str, ...] | None:
-    """The queues that exist, where the manifests or the topology say so."""
+    """The LocalQueues of the manifests and the queues of the topology; None if neither has any."""
     written = [text(each.data, "metadata", "name") for each in objects if each.data.get("kind") == "LocalQueue"]
     if topology.queues is None and not written:
         return None
@@ -299,17 +297,17 @@ def _asks_for_topology(template: Template) -> bool:
 
 
 def _misplaced_annotations(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
-    """M752, M753: marks that stand where Kueue does not look."""
+    """M753, M815: labels and annotations in a place that Kueue does not read."""
     if not pod_sets:
         return
     own = mapping(each.data, *ANNOTATIONS) if pod_sets[0].path else {}
     for key in (key for key in TOPOLOGY_ANNOTATIONS if key in own):
-        message = f'"{key}" stands on the {each.data["kind"]}; Kueue reads it on the pod template only'
-        yield error("M752", (*each.route, *ANNOTATIONS, key, KEY), message, hint="move it to the pod template")
+        message = f'Kueue ignores "{key}" on the {each.data["kind"]}: it reads this annotation only on the pod template'
+        yield error("M815", (*each.route, *ANNOTATIONS, key, KEY), message, hint="move it to the pod template")
     for template in pod_sets:
         for key in (key for key in TOPOLOGY_ANNOTATIONS if key in mapping(template.data, *LABELS)):
-            message = f'"{key}" is an annotation, not a label'
-            yield error("M752", (*each.route, *template.path, *LABELS, key, KEY), message)
+            message = f'Kueue ignores the label "{key}": it must be an annotation'
+            yield error("M815", (*each.route, *template.path, *LABELS, key, KEY), message, hint="make it an annotation")
     yield from _misplaced_queue(each, pod_sets, target)
 
 
@@ -317,47 +315,48 @@ def _misplaced_queue(each: Object, pod_sets: Sequence[Template], target: Target)
     on = f"the {each.data['kind']}"
     if QUEUE in mapping(each.data, *ANNOTATIONS):
         old = not target.since("kueue", "0.15")
-        gone = "Kueue 0.15 reads it no more" if old else "Kueue reads the label only since 0.15"
+        gone = "Kueue 0.15 no longer reads it" if old else "since 0.15, Kueue reads only the label"
         report = warning if old or QUEUE in mapping(each.data, *LABELS) else error
-        message = f'"{QUEUE}" is an annotation of {on}; {gone}'
+        message = f'"{QUEUE}" is an annotation of {on}, but {gone}'
         yield report("M753", (*each.route, *ANNOTATIONS, QUEUE, KEY), message, hint="make it a label")
     if QUEUE in mapping(each.data, *LABELS):
         return
     for template in pod_sets:
         if template.path and QUEUE in mapping(template.data, *LABELS):
-            message = f'"{QUEUE}" stands on the pod template; Kueue would take every pod by itself, not {on}'
+            message = f'"{QUEUE}" is on the pod template, so Kueue admits each pod by itself instead of {on}'
             route = (*each.route, *template.path, *LABELS, QUEUE, KEY)
             yield error("M753", route, message, hint=f"move it to the labels of {on}")
 
 
 def _queue(each: Object, pod_sets: Sequence[Template], queues: tuple[str, ...] | None) -> Iterator[Diagnostic]:
-    """M753: placed work that Kueue does not manage. M747: a queue that is not there."""
+    """M753: a workload with Kueue's annotations, but without a queue. M719: a queue that does not exist."""
     labels = mapping(each.data, *LABELS)
     marked = next((template for template in pod_sets if _asks_for_topology(template)), None)
     misplaced = QUEUE in mapping(each.data, *ANNOTATIONS) or any(QUEUE in mapping(t.data, *LABELS) for t in pod_sets)
     if marked and QUEUE not in labels and not misplaced:
-        message = f'annotations of Kueue without the label "{QUEUE}": Kueue leaves such work alone'
-        hint = "unless its namespace has a LocalQueue called default; name the queue"
+        message = f'Kueue ignores this workload, because it has no label "{QUEUE}"'
+        hint = "set the label to the queue, unless the namespace has a LocalQueue named default"
         yield warning("M753", (*each.route, *marked.path, *ANNOTATIONS), message, hint=hint)
     name = labels.get(QUEUE)
     if pod_sets and isinstance(name, str) and queues is not None and name not in queues:
-        message = f'there is no queue "{name}"'
-        yield error("M747", (*each.route, *LABELS, QUEUE), message, hint=suggest(name, queues, "queues"))
+        message = f'the queue "{name}" does not exist'
+        yield error("M719", (*each.route, *LABELS, QUEUE), message, hint=suggest(name, queues, "queues"))
 
 
 def _exclusive_topology(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
-    """M755: JobSet would pin each of its Jobs to a domain of its own choice, against Kueue's."""
+    """M710: JobSet and Kueue both choose domains for the Jobs."""
     if each.data.get("kind") != "JobSet" or not any(map(_asks_for_topology, pod_sets)):
         return
     jobs = range(len(items(each.data, "spec", "replicatedJobs")))
     places: list[Route] = [ANNOTATIONS, *(("spec", "replicatedJobs", n, "template", *ANNOTATIONS) for n in jobs)]
     for place in (place for place in places if EXCLUSIVE in mapping(each.data, *place)):
-        message = f'"{EXCLUSIVE}" fights with the placement that Kueue chooses: no pod may ever fit both'
-        yield error("M755", (*each.route, *place, EXCLUSIVE, KEY), message, hint="leave one of them out")
+        message = f'JobSet and Kueue both choose domains for the pods, because "{EXCLUSIVE}" is set'
+        hint = "remove this annotation or those of Kueue: pods may never fit both"
+        yield error("M710", (*each.route, *place, EXCLUSIVE, KEY), message, hint=hint)
 
 
 def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diagnostic]:
-    """M756: two podSets that share a domain, one of them of one pod (`tas_validation.go`)."""
+    """M750: podset-group-name joins two podSets, one of them with one pod (`tas_validation.go`)."""
     groups: dict[str, list[Template]] = {}
     for template in pod_sets:
         name = template.annotations.get(POD_SET_GROUP)
@@ -365,63 +364,64 @@ def _pod_set_groups(each: Object, pod_sets: Sequence[Template]) -> Iterator[Diag
             groups.setdefault(name, []).append(template)
     for name, members in groups.items():
         for fault in (*_group_faults(name, members, each.data.get("kind")), *_slices_in_group(members)):
-            yield error("M756", (*each.route, *members[0].path, *ANNOTATIONS, POD_SET_GROUP), fault)
+            yield error("M750", (*each.route, *members[0].path, *ANNOTATIONS, POD_SET_GROUP), fault)
 
 
 def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator[str]:
     if name.isdigit():
-        yield f'the name of a group of podSets is no number, as "{name}" is'
+        yield f'the name of a podSet group must not be a number, but it is "{name}"'
     if len(members) != 2:
-        yield f'group "{name}" has {len(members)} podSets; Kueue takes groups of exactly 2'
+        yield f'group "{name}" has {len(members)} podSets, but Kueue accepts only groups of 2'
         return
     counts = [member.pods for member in members]
     if None not in counts and 1 not in counts:
-        yield f'one of the 2 podSets in group "{name}" must have one pod; they have {counts[0]} and {counts[1]}'
+        yield f'one of the 2 podSets in group "{name}" must have one pod, but they have {counts[0]} and {counts[1]}'
     levels = [[member.annotations.get(key) for key in (REQUIRED, PREFERRED)] for member in members]
     if levels[0] != levels[1]:
-        yield f'the podSets of group "{name}" ask for different levels'
+        yield f'the podSets of group "{name}" must request the same level'
 
 
 def _slices_in_group(members: Sequence[Template]) -> Iterator[str]:
     sliced = (SLICE_LEVEL, SLICE_SIZE, LAYERS)
     if clash := [key for key in sliced if any(key in member.annotations for member in members)]:
-        yield f"podSets in a group have no slices, so {listing(clash, 'and')} must go"
+        yield f"podSets in a group cannot have slices, but have {listing(clash, 'and')}"
     if not all({REQUIRED, PREFERRED} & set(member.annotations) for member in members):
         yield "podSets in a group need a required or a preferred level"
 
 
 def _pod_group(each: Object) -> Iterator[Diagnostic]:
-    """M757: a bare pod's group needs a name and a count, both (`pod_webhook.go`)."""
+    """M757: the group of a bare pod needs both a name and a count (`pod_webhook.go`)."""
     if each.data.get("kind") != "Pod":
         return
     named, counted = POD_GROUP in mapping(each.data, *LABELS), POD_COUNT in mapping(each.data, *ANNOTATIONS)
     if POD_GROUP in mapping(each.data, *ANNOTATIONS):
         return
     if named and not counted:
-        message = f'the label "{POD_GROUP}" without the annotation "{POD_COUNT}"'
-        yield error("M757", (*each.route, *LABELS, POD_GROUP, KEY), message, hint="Kueue refuses such a pod")
+        message = f'Kueue refuses the pod, because it has the label "{POD_GROUP}" without the annotation "{POD_COUNT}"'
+        yield error("M757", (*each.route, *LABELS, POD_GROUP, KEY), message, hint="add the annotation")
     if counted and not named:
-        message = f'the annotation "{POD_COUNT}" without the label "{POD_GROUP}"'
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT, KEY), message, hint="Kueue refuses such a pod")
+        message = f'Kueue refuses the pod, because it has the annotation "{POD_COUNT}" without the label "{POD_GROUP}"'
+        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT, KEY), message, hint="add the label")
     count = get(each.data, *ANNOTATIONS, POD_COUNT)
     if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and int(count) > 0):
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), "the count of a pod group is a number in quotes")
+        message = "the count of a pod group must be a positive integer in quotes"
+        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message)
 
 
 def _too_many_pod_sets(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
-    """M758: a Workload holds 8 podSets, 10 since 0.18, 18 since 0.19 (`workload_types.go`)."""
+    """M758: a Workload has at most 8 podSets, 10 since 0.18, 18 since 0.19 (`workload_types.go`)."""
     most = 18 if target.since("kueue", "0.19") else 10 if target.since("kueue", "0.18") else 8
     if len(pod_sets) > most and QUEUE in mapping(each.data, *LABELS):
         version = target.version("kueue")
-        message = f"{len(pod_sets)} pod templates; a Workload of Kueue {version} has {most} podSets at most"
-        yield error("M758", (*each.route, "spec"), message, hint="merge equal ones into one of more replicas")
+        message = f"the workload has {len(pod_sets)} pod templates, but Kueue {version} accepts at most {most}"
+        yield error("M758", (*each.route, "spec"), message, hint="merge equal templates into one with more replicas")
 
 
-# Annotations that ask for a topology, on one pod template
+# Annotations that request a topology, on one pod template
 
 
 class TemplateContext(NamedTuple):
-    """One template with all that its annotations are compared with."""
+    """One template, and what its annotations are compared with."""
 
     route: Route  # of the annotations
     template: Template
@@ -431,17 +431,17 @@ class TemplateContext(NamedTuple):
 
     @property
     def own(self) -> dict[str, str]:
-        """Those annotations that ask for a topology and are text."""
+        """The annotations that request a topology and are strings."""
         annotations = self.template.annotations
         return {key: annotations[key] for key in TOPOLOGY_ANNOTATIONS if isinstance(annotations.get(key), str)}
 
     def at(self, key: str) -> Route:
-        """Where one annotation stands."""
+        """The route of an annotation."""
         return (*self.route, key)
 
 
 def check_template(context: TemplateContext) -> Iterator[Diagnostic]:
-    """Everything that is wrong with the annotations of one template."""
+    """All findings in the annotations of one template."""
     yield from _unknown_annotations(context)
     yield from _one_kind_of_level(context)
     yield from _slices(context)
@@ -450,89 +450,93 @@ def check_template(context: TemplateContext) -> Iterator[Diagnostic]:
 
 
 def _unknown_annotations(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M759: a name that Kueue does not know, or a value that is no text."""
+    """M815: an unknown name, or a value that is not a string."""
     for key, value in context.template.annotations.items():
         if not (isinstance(key, str) and key.startswith(f"{PREFIX}podset-")):
             continue
         if key not in TOPOLOGY_ANNOTATIONS:
-            hint = did_you_mean(key, TOPOLOGY_ANNOTATIONS) or f"Kueue knows {listing(TOPOLOGY_ANNOTATIONS, 'and')}"
-            yield error("M759", (*context.at(key), KEY), f'Kueue does not know the annotation "{key}"', hint=hint)
+            hint = did_you_mean(key, TOPOLOGY_ANNOTATIONS) or f"known: {listing(TOPOLOGY_ANNOTATIONS, 'and')}"
+            yield error("M815", (*context.at(key), KEY), f'Kueue ignores the unknown annotation "{key}"', hint=hint)
         elif not isinstance(value, str) and key != SLICE_SIZE:
-            yield error(
-                "M759", context.at(key), f'the value of "{key}" is no text', hint="annotations are text: quote it"
-            )
+            message = f'the API server refuses "{key}", because its value is not a string'
+            yield error("M815", context.at(key), message, hint="put the value in quotes")
 
 
 def _one_kind_of_level(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M749: required, preferred and unconstrained exclude each other."""
+    """M750: required, preferred and unconstrained exclude each other."""
     levels = [key for key in (REQUIRED, PREFERRED, UNCONSTRAINED) if key in context.template.annotations]
     if len(levels) > 1:
-        message = f"Kueue refuses {listing(levels, 'and')} on one pod template: they exclude each other"
-        hint = "keep the required level; Kueue packs below it as tightly as it can"
-        yield error("M749", context.at(levels[1]), message, hint=hint)
+        message = f"Kueue refuses {listing(levels, 'and')} on one pod template, because they exclude each other"
+        hint = "keep only the required level: Kueue packs as tightly as it can below it"
+        yield error("M750", context.at(levels[1]), message, hint=hint)
 
 
 def _slices(context: TemplateContext) -> Iterator[Diagnostic]:
     """M750: slices need a level and a size that divides the pods."""
     annotations = context.template.annotations
     if SLICE_LEVEL in annotations and SLICE_SIZE not in annotations:
-        message, hint = f'"{SLICE_LEVEL}" without "{SLICE_SIZE}"', "say how many pods a slice has; there is no default"
+        message = f'"{SLICE_LEVEL}" needs "{SLICE_SIZE}", which has no default'
+        hint = f'set "{SLICE_SIZE}" to the number of pods in a slice'
         yield error("M750", context.at(SLICE_LEVEL), message, hint=hint)
     if SLICE_SIZE in annotations and SLICE_LEVEL not in annotations:
-        message, hint = f'"{SLICE_SIZE}" without "{SLICE_LEVEL}"', "name the level that each slice must share"
+        message = f'"{SLICE_SIZE}" needs "{SLICE_LEVEL}"'
+        hint = f'set "{SLICE_LEVEL}" to the level that each slice must share'
         yield error("M750", context.at(SLICE_SIZE), message, hint=hint)
     if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context.template.pods)):
         yield error("M750", context.at(SLICE_SIZE), *fault[:1], hint=fault[1])
 
 
 def _size_fault(value: Any, pods: int | None) -> tuple[str, str] | None:
-    """What is wrong with a slice size, and what to do."""
+    """The message and the hint about a slice size; None if it is valid."""
     if not isinstance(value, str):
-        return "the slice size is no text, and Kubernetes takes only text in annotations", f'write "{value}" in quotes'
+        return "the API server refuses the slice size, because it is not a string", f'write "{value}" in quotes'
     if not value.isascii() or not value.removeprefix("-").isdigit() or int(value) < 1:
-        return f'the slice size "{value}" is no number from 1 on', "write the pods of one slice, in quotes"
+        return f'the slice size "{value}" is not a positive integer', "write the number of pods of a slice, in quotes"
     return _division(int(value), pods)
 
 
 def _division(size: int, pods: int | None) -> tuple[str, str] | None:
     if pods and size > pods:
-        return f"a slice of {size} pods is larger than the podSet of {count(pods, 'pod')}", "Kueue refuses it"
+        message = f"Kueue refuses slices of {size} pods, because the podSet has only {count(pods, 'pod')}"
+        return message, f"set {pods} or less"
     if pods and pods % size:
-        left = "Kueue takes it and places the rest of the pods as if there were no slices"
-        return f"slices of {size} pods do not divide the {count(pods, 'pod')} of the podSet", left
+        hint = "use a size that divides the pods: Kueue places the remaining pods as if there were no slices"
+        return f"slices of {size} pods do not divide the {count(pods, 'pod')} of the podSet", hint
     return None
 
 
 def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M751: nested slices are a JSON list of levels and sizes, since 0.17 behind a gate, since 0.19 on by default."""
+    """M750: nested slices, a JSON list of levels and sizes since 0.17, behind a gate that is on since 0.19."""
     value = context.own.get(LAYERS)
     if value is None:
         return
     version = context.target.version("kueue")
     if not context.target.since("kueue", "0.17"):
-        yield error("M751", (*context.at(LAYERS), KEY), f"Kueue {version} does not read nested slices; 0.17 does")
+        message = f"Kueue {version} ignores nested slices"
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint="use Kueue 0.17 or later")
     elif not context.gates.get(LAYER_GATE, context.target.since("kueue", "0.19")):
         message = f"Kueue {version} refuses nested slices unless the feature gate {LAYER_GATE} is on"
-        hint = "switch it on, and say so in the topology's `schedulers: {kueue: {featureGates}}`"
-        yield error("M751", (*context.at(LAYERS), KEY), message, hint=hint)
+        hint = "enable it, and set it in `schedulers: {kueue: {featureGates}}` of the topology file"
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint=hint)
     both = [key for key in (SLICE_LEVEL, SLICE_SIZE) if key in context.template.annotations]
     if both:
-        yield error("M751", (*context.at(LAYERS), KEY), f"nested slices exclude {listing(both, 'and')}")
+        message = f"Kueue refuses nested slices together with {listing(both, 'and')}"
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint="keep only one form")
     if fault := _layer_fault(value, context.template.pods):
         hint = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
-        yield error("M751", context.at(LAYERS), fault, hint=hint)
+        yield error("M750", context.at(LAYERS), fault, hint=hint)
 
 
 def _layer_fault(value: str, pods: int | None) -> str:
-    """What Kueue refuses in the JSON."""
+    """Why Kueue refuses the JSON; empty if it does not."""
     layers = parse_layers(value)
     if layers is None:
-        return "nested slices are a JSON list of objects with `topology` and `size`, the size a number"
+        return "nested slices must be a JSON list of objects with `topology` and an integer `size`"
     if not 1 <= len(layers) <= MOST_LAYERS:
-        return f"nested slices have 1 to {MOST_LAYERS} layers, here there are {len(layers)}"
+        return f"nested slices must have 1 to {MOST_LAYERS} layers, but there are {len(layers)}"
     sizes = [size for _, size in layers]
     if min(sizes) < 1:
-        return "the size of a slice is a number from 1 on"
+        return "the size of a slice must be a positive integer"
     if fault := _division(sizes[0], pods):
         return fault[0]
     uneven = next(((outer, inner) for outer, inner in pairwise(sizes) if outer % inner), None)
@@ -540,7 +544,7 @@ def _layer_fault(value: str, pods: int | None) -> str:
 
 
 def parse_layers(value: str) -> list[tuple[str, int]] | None:
-    """The levels and sizes in the annotation; None when it is none that Kueue can read."""
+    """The levels and sizes in the annotation; None if Kueue cannot read it."""
     layers = parsed(value)
     if not isinstance(layers, list):
         return None
@@ -550,26 +554,27 @@ def parse_layers(value: str) -> list[tuple[str, int]] | None:
 
 
 def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
-    """M754: levels that no Topology has, or in the wrong order. M744: levels that are too long for a workload."""
+    """M744: level names that are too long for workloads. M754: levels that no Topology has, or in the wrong order."""
     named = _named_levels(context)
     known = {label for levels in context.level_lists for label in levels}
     for key, label in named:
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
-            message = f'"{label}" has {len(label)} characters; a Workload takes levels of {LEVEL_LENGTH} at most'
+            message = f'"{label}" has {len(label)} characters, but a Workload accepts levels of at most {LEVEL_LENGTH}'
             yield error("M744", context.at(key), message)
         if known and label not in known:
-            message = f'no level has the node label "{label}", so the workload would wait for ever'
+            message = f'the workload stays pending, because no level has the node label "{label}"'
             yield error("M754", context.at(key), message, hint=suggest(label, sorted(known), "levels"))
     labels = [label for _, label in named]
     if len(labels) < 2 or not known or not set(labels) <= known:
         return
     if not any(_coarse_to_fine(context, labels, levels) for levels in context.level_lists):
-        message = f"Kueue wants the levels from coarse to fine, and {listing(labels, 'and')} are not"
-        yield error("M754", context.at(named[-1][0]), message, hint="a slice's level is below that of its podSet")
+        message = f"the levels are not in order from coarse to fine: {listing(labels, 'and')}"
+        hint = "name a level for slices that is not coarser than that of the podSet"
+        yield error("M754", context.at(named[-1][0]), message, hint=hint)
 
 
 def _named_levels(context: TemplateContext) -> list[tuple[str, str]]:
-    """The levels that are named, outermost first, each with its annotation."""
+    """The levels in the annotations, outermost first, each with its annotation."""
     outer = [(key, context.own[key]) for key in (REQUIRED, PREFERRED) if key in context.own][:1]
     inner = [(SLICE_LEVEL, context.own[SLICE_LEVEL])] if SLICE_LEVEL in context.own else []
     layers = [(LAYERS, level) for level, _ in parse_layers(context.own.get(LAYERS, "")) or ()]
@@ -577,27 +582,27 @@ def _named_levels(context: TemplateContext) -> list[tuple[str, str]]:
 
 
 def _coarse_to_fine(context: TemplateContext, labels: list[str], levels: Levels) -> bool:
-    """The podSet's level may be the slices' too; layers must differ."""
+    """Whether levels are in order. The podSet and its slices may have the same level; layers must differ."""
     podset = bool({REQUIRED, PREFERRED} & set(context.own))
     if podset and not is_ordered(labels[:2], levels, strictly=False):
         return False
     return is_ordered(labels[1:] if podset else labels, levels)
 
 
-# The levels that annotations may name: those of the Topologies in the manifests and those of the pools
+# The levels that annotations may name, from the Topologies in the manifests and from the pools
 
 Levels = tuple[str, ...]
-"""Node labels, coarse to fine."""
+"""Node labels, from coarse to fine."""
 
 
 def level_lists(objects: Iterable[Object], topology: ClusterTopology) -> tuple[Levels, ...]:
-    """Every list of levels there is."""
+    """The lists of levels of all Topologies and pools."""
     pools = [tuple(level.label for level in (*pool.levels, HOST)) for pool in topology.pools]
     return tuple(dict.fromkeys([*(levels_of(each) for each in objects if is_topology(each)), *pools]))
 
 
 def is_topology(each: Object) -> bool:
-    """Whether the object is Kueue's Topology."""
+    """Whether the object is a Topology of Kueue."""
     return each.data.get("kind") == "Topology" and text(each.data, "apiVersion").startswith("kueue.x-k8s.io/")
 
 
@@ -607,23 +612,23 @@ def levels_of(topology: Object) -> Levels:
 
 
 def is_ordered(labels: Sequence[str], levels: Levels, *, strictly: bool = True) -> bool:
-    """Whether the labels stand in the ladder from coarse to fine."""
+    """Whether all labels are levels, and in the order of the levels."""
     if not set(labels) <= set(levels):
         return False
     places = [levels.index(label) for label in labels]
     return all(a < b or (a == b and not strictly) for a, b in pairwise(places))
 
 
-# The pod templates in a workload: Kueue makes one podSet of each (Kueue 0.19, `pkg/controller/jobs`)
+# The pod templates of a workload. Kueue makes a podSet of each (Kueue 0.19, `pkg/controller/jobs`)
 
 EVERY = "*"
-"""Each entry of the list or mapping there."""
+"""In a path: each entry of a list or mapping."""
 
 JOBS: Path = ("replicatedJobs", EVERY, "template", "spec", "template")
 REPLICA_SPECS: tuple[Path, ...] = tuple(
     ("spec", f"{word}ReplicaSpecs", EVERY, "template") for word in ("pytorch", "tf", "xgb", "paddle", "jax", "mpi")
 )
-"""Where Kubeflow's kinds have their templates."""
+"""The paths of pod templates in Kubeflow's kinds."""
 
 TEMPLATE_PATHS: Mapping[str, tuple[Path, ...]] = {
     "Pod": ((),),
@@ -636,7 +641,7 @@ TEMPLATE_PATHS: Mapping[str, tuple[Path, ...]] = {
 
 
 class Template(NamedTuple):
-    """A pod template: its path in the object, and how many pods the podSet has, where the object says it."""
+    """A pod template, its path in the object, and the number of pods of its podSet if the object has it."""
 
     path: Path
     data: Mapping[str, Any]
@@ -644,12 +649,12 @@ class Template(NamedTuple):
 
     @property
     def annotations(self) -> Mapping[str, Any]:
-        """Its annotations, whatever their values are."""
+        """The annotations, with values of any type."""
         return mapping(self.data, "metadata", "annotations")
 
 
 def templates(data: Mapping[str, Any]) -> Iterator[Template]:
-    """All pod templates of an object; none of kinds that have no pods, or that are not known."""
+    """All pod templates of an object; empty for kinds without pods and for unknown kinds."""
     kind = text(data, "kind")
     for pattern in TEMPLATE_PATHS.get(kind, REPLICA_SPECS):
         for path in _paths(data, pattern):
@@ -661,7 +666,7 @@ def templates(data: Mapping[str, Any]) -> Iterator[Template]:
 
 
 def _paths(data: Mapping[str, Any], pattern: Path) -> Iterator[Path]:
-    """The paths of a pattern, which may hold `EVERY`."""
+    """The paths that match a pattern with `EVERY`."""
     if EVERY not in pattern:
         yield pattern
         return

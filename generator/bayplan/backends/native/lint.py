@@ -1,7 +1,7 @@
-"""Rules for Workloads, PodGroups, CompositePodGroups and the pods that name them, as others have written them.
+"""Rules for Workloads, PodGroups, CompositePodGroups and the pods that name them.
 
-kube-apiserver refuses some of these mistakes; most end in pods that wait for ever, because the scheduler only waits for
-what is missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.35.0 to 1.37.0).
+kube-apiserver refuses some of these mistakes. With most, pods stay pending, because the scheduler waits for what is
+missing (KEP-4671, KEP-6012; gangscheduling.go and topology_placement.go, 1.35.0 to 1.37.0).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bayplan.model.topology import HOST, ClusterTopology
 # An index of the objects that kube-scheduler reads
 
 MOST_DEPTH = 4
-"""Groups on the way from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""
+"""The most groups on a path from the root to the pods (`WorkloadMaxTreeDepth`, 1.37)."""
 
 
 class Index(NamedTuple):
-    """The objects of one run on one cluster, each by what it is looked up by."""
+    """The objects of a run, by the keys of their lookups."""
 
     groups: tuple[Group, ...]
     pods: tuple[PodTemplate, ...]
@@ -40,11 +40,11 @@ class Index(NamedTuple):
 
     @property
     def kubernetes(self) -> str:
-        """For messages."""
+        """The version in messages."""
         return f"Kubernetes {self.target.version(COMPONENT)}"
 
     def made_from(self, group: Group) -> tuple[Group | None, Template | None]:
-        """The Workload and the template that a group names, where they are among the objects."""
+        """The Workload and the template that a group names; None if the objects do not have them."""
         _, workload, name = group.template
         key, composite = (group.namespace, workload), group.kind == COMPOSITE
         inside = self.inside.get(key, ())
@@ -52,7 +52,7 @@ class Index(NamedTuple):
         return self.named[WORKLOAD].get(key), template
 
     def above(self, group: Group) -> Iterator[Group]:
-        """The groups above a group, nearest first; one more than may be, so that a cycle ends."""
+        """The groups above a group, nearest first. It returns at most one more than allowed, so that a cycle ends."""
         here: Group | None = group
         for _ in range(MOST_DEPTH):
             here = self.named[COMPOSITE].get((here.namespace, here.parent)) if here and here.parent else None
@@ -60,12 +60,12 @@ class Index(NamedTuple):
                 yield here
 
     def root(self, group: Group) -> Group:
-        """The topmost group that is known of its tree."""
+        """The topmost known group of the tree."""
         return (group, *self.above(group))[-1]
 
 
 def indexed(context: LintContext) -> Index:
-    """Everything indexed once: there may be thousands of groups."""
+    """The index of all objects. There may be thousands of groups."""
     groups = tuple(_groups_in(context.objects))
     kinds = (WORKLOAD, POD_GROUP, COMPOSITE)
     named = {kind: {each.key: each for each in reversed(groups) if each.kind == kind} for kind in kinds}
@@ -112,7 +112,7 @@ class Group(NamedTuple):
 
     @property
     def title(self) -> str:
-        """For messages."""
+        """The name in messages."""
         return f'{self.kind} "{self.name}"'
 
     @property
@@ -127,7 +127,7 @@ class Group(NamedTuple):
 
     @property
     def template(self) -> tuple[Route, str, str]:
-        """Where it names its template, the Workload and the template: 1.37's words, else 1.36's."""
+        """The path of its template reference, the Workload and the template, in the fields of 1.37 or of 1.36."""
         if get(self.spec, "workloadRef") is not None:
             at: Route = ("workloadRef",)
             return at, text(self.spec, *at, "workloadName"), text(self.spec, *at, "templateName")
@@ -146,7 +146,7 @@ class Template(NamedTuple):
 
 
 def _groups_in(objects: Sequence[Object]) -> Iterator[Group]:
-    """All objects of kube-scheduler."""
+    """The Workloads, PodGroups and CompositePodGroups."""
     for each in objects:
         api, _, version = text(each.data, "apiVersion").rpartition("/")
         spec = get(each.data, "spec")
@@ -170,30 +170,30 @@ def _templates(spec: Mapping[str, Any], route: Route, depth: int) -> Iterator[Te
 
 
 def group_key(pods: PodTemplate) -> Key:
-    """The PodGroup that the pods name (1.36 and later); its name is empty where they name none."""
+    """Namespace and name of the PodGroup that the pods name (1.36 and later). The name is empty without one."""
     return _namespace(pods.object), text(pods.spec, "schedulingGroup", "podGroupName")
 
 
 def _namespace(each: Object) -> str:
-    """An object without a namespace lands in `default`, unless somebody says another one to kubectl."""
+    """The namespace of an object. Without one it is `default`, unless kubectl gets another one."""
     return namespace(each) or "default"
 
 
-# M780: fields of another version of Kubernetes, and templates whose CRD drops them
+# M780: fields of another Kubernetes version, and pod templates whose CRD drops them
 
 SERVED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     SINCE_WORKLOADS: {WORKLOAD: ("v1alpha1",)},
     SINCE_LEVELS: {WORKLOAD: ("v1alpha2",), POD_GROUP: ("v1alpha2",)},
     SINCE_TREES: {WORKLOAD: ("v1beta1", "v1alpha3"), POD_GROUP: ("v1beta1", "v1alpha3"), COMPOSITE: ("v1alpha3",)},
 }
-"""Kubernetes -> kind -> the versions of scheduling.k8s.io that have it; no two minors have one in common."""
+"""Kubernetes -> kind -> the versions of `scheduling.k8s.io` that have it. Each minor version has its own."""
 
 CRD_SINCE: Mapping[str, tuple[str, str]] = {"JobSet": ("jobset", "0.12"), "LeaderWorkerSet": ("lws", "0.9")}
-"""Kind -> its component, and the version since which its CRD has `schedulingGroup` in pod templates."""
+"""Kind -> its component, and the first version whose CRD has `schedulingGroup` in pod templates."""
 
 
 def _versions(index: Index) -> Iterator[Diagnostic]:
-    """What the target's API server does not have."""
+    """M780: versions and fields that the target's API server does not have."""
     for group in index.groups:
         yield from _served(index, group)
         yield from _fields(index, group)
@@ -202,7 +202,7 @@ def _versions(index: Index) -> Iterator[Diagnostic]:
 
 
 def _newest_version(index: Index) -> str:
-    """The newest version with words of its own that the target has reached; empty below 1.35."""
+    """The newest version with its own fields, up to that of the target; empty below 1.35."""
     return next(
         (version for version in (SINCE_TREES, SINCE_LEVELS, SINCE_WORKLOADS) if index.target.since(COMPONENT, version)),
         "",
@@ -216,18 +216,18 @@ def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
     route = (*group.route[:-1], "apiVersion")
     if not versions:
         first = next(version for version, kinds in SERVED.items() if group.kind in kinds)
-        message = f"{index.kubernetes} has no {group.kind}"
-        yield error("M780", route, message, hint=f"target Kubernetes {first} or later")
+        message = f"{index.kubernetes} has no kind {group.kind}"
+        yield error("M780", route, message, hint=f"use Kubernetes {first} or later")
         return
-    message = f"{index.kubernetes} has no {group.kind} in scheduling.k8s.io/{group.version}"
-    yield error("M780", route, message, hint=f"write scheduling.k8s.io/{versions[0]}, and its fields")
+    message = f"{index.kubernetes} has no {group.kind} in `scheduling.k8s.io/{group.version}`"
+    yield error("M780", route, message, hint=f"use `scheduling.k8s.io/{versions[0]}` and its fields")
 
 
 RENAMED_FIELDS: Mapping[str, Mapping[str, str]] = {
     SINCE_LEVELS: {"podGroups": "podGroupTemplates", "workloadRef": "podGroupTemplateRef"},
     SINCE_TREES: {"podGroups": "podGroupTemplates", "podGroupTemplateRef": "workloadRef"},
 }
-"""Version -> fields of other versions and what they are called there."""
+"""Version -> field of another version -> its name in this version."""
 
 
 def _fields(index: Index, group: Group) -> Iterator[Diagnostic]:
@@ -246,12 +246,12 @@ def _fields(index: Index, group: Group) -> Iterator[Diagnostic]:
 
 
 def _renamed(index: Index, route: Route, title: str, old: str, new: str) -> Diagnostic:
-    message = f"{title}: {index.kubernetes} has no `{old}`; a field that it does not know is dropped or refused"
+    message = f"{title}: {index.kubernetes} has no field `{old}`, so the API server drops or refuses it"
     return error("M780", route, message, hint=f"write `{new}`")
 
 
 def _pod_fields(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
-    """1.35 has `workloadRef` in pods, later versions `schedulingGroup`; either is dropped where it is not known."""
+    """M780: 1.35 has `workloadRef` in pods, later versions have `schedulingGroup`. Each drops the other."""
     owner = kind(pods.object)
     own, other = "schedulingGroup", "workloadRef"
     if _newest_version(index) in ("", SINCE_WORKLOADS):
@@ -262,20 +262,20 @@ def _pod_fields(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     if grouped and owner in CRD_SINCE and not index.target.since(*CRD_SINCE[owner]):
         component, version = CRD_SINCE[owner]
         written = index.target.version(component)
-        message = f"the CRD of {owner} {written} drops `schedulingGroup` without a word, so its pods start one by one"
+        message = f"the CRD of {owner} {written} drops `schedulingGroup`, so the pods start one by one"
         yield error("M780", (*pods.spec_route, "schedulingGroup"), message, hint=f"use {owner} {version} or later")
 
 
-# M781 and M784: templates that groups name, and what a Workload may hold (validation.go, 1.35 to 1.37)
+# M781 and M782: templates that groups name, and the limits of a Workload (validation.go, 1.35 to 1.37)
 
 MOST_TEMPLATES = 8
 TEMPLATE_LISTS = ("podGroups", "podGroupTemplates", "compositePodGroupTemplates")
 REPEATED_FIELDS = ("schedulingPolicy", "schedulingConstraints", "disruptionMode", "priorityClassName", "resourceClaims")
-"""What a group must say again, because the scheduler never reads the template."""
+"""Fields that a group must repeat, because the scheduler never reads the template."""
 
 
 def _workload_templates(index: Index) -> Iterator[Diagnostic]:
-    """Each Workload, and each group with the template that it names."""
+    """M781, M782: each Workload, and each group with its template."""
     for group in index.groups:
         if group.kind == WORKLOAD:
             yield from _limits(group)
@@ -291,10 +291,9 @@ def _limits(workload: Group) -> Iterator[Diagnostic]:
         yield from _child_templates(each)
     deep = next((each for each in nested if each.depth > MOST_DEPTH), None)
     if deep:
-        message = (
-            f"{workload.title} nests templates {max(each.depth for each in nested)} deep; {MOST_DEPTH} is the most"
-        )
-        yield error("M784", deep.route, message, hint="leave out a level")
+        deepest = max(each.depth for each in nested)
+        message = f"{workload.title} has templates nested {deepest} deep, but at most {MOST_DEPTH} are allowed"
+        yield error("M782", deep.route, message, hint="remove a level")
     yield from _names(nested)
     yield from _priorities(workload, nested)
 
@@ -302,33 +301,33 @@ def _limits(workload: Group) -> Iterator[Diagnostic]:
 def _lists(spec: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for word in TEMPLATE_LISTS:
         if (count := len(items(spec, word))) > MOST_TEMPLATES:
-            message = f"{count} entries in one list of templates; {MOST_TEMPLATES} is the most"
-            hint = "many groups may be made from one template; only different ones need their own"
-            yield error("M784", (*route, word, MOST_TEMPLATES), message, hint=hint)
+            message = f"the list has {count} templates, but at most {MOST_TEMPLATES} are allowed"
+            hint = "use one template for all equal groups"
+            yield error("M782", (*route, word, MOST_TEMPLATES), message, hint=hint)
 
 
 def _child_templates(template: Template) -> Iterator[Diagnostic]:
-    """A composite has children; where it is disrupted as a whole, so are they (KEP-6012)."""
+    """M782: a composite has children. If it is disrupted as a whole, so are they (KEP-6012)."""
     children = [*items(template.spec, "podGroupTemplates"), *items(template.spec, "compositePodGroupTemplates")]
     if template.composite and not children:
         message = f'the composite template "{template.name}" has no templates inside'
-        yield error("M784", template.route, message, hint="give it podGroupTemplates, or make it one of them")
+        yield error("M782", template.route, message, hint="add `podGroupTemplates`, or make it a pod group template")
     if get(template.spec, "disruptionMode", "all") is None:
         return
     for child in children:
         if get(child, "disruptionMode", "all") is None:
             name = text(child, "name")
             message = f'the template "{template.name}" is disrupted as a whole, but "{name}" inside it is not'
-            hint = "write `all: {}` in both, or in none"
-            yield warning("M784", (*template.route, "disruptionMode"), message, hint=hint)
+            hint = "set `all: {}` in both, or remove it from both"
+            yield warning("M782", (*template.route, "disruptionMode"), message, hint=hint)
 
 
 def _names(nested: Sequence[Template]) -> Iterator[Diagnostic]:
     seen: set[str] = set()
     for each in nested:
         if each.name in seen:
-            message = f'two templates of one Workload are called "{each.name}"'
-            yield error("M784", (*each.route, "name"), message, hint="names are unique in the whole tree of templates")
+            message = f'two templates of the Workload have the name "{each.name}"'
+            yield error("M782", (*each.route, "name"), message, hint="rename one of the two")
         seen.add(each.name)
 
 
@@ -336,29 +335,30 @@ def _priorities(workload: Group, nested: Sequence[Template]) -> Iterator[Diagnos
     classes = {text(each.spec, "priorityClassName") for each in nested}
     if len(classes) > 1:
         classes_named = ", ".join(f'"{each}"' if each else "none" for each in sorted(classes))
-        message = f"templates of {workload.title} differ in their priority class: {classes_named}"
-        yield error("M784", workload.route, message, hint="all templates of a Workload have one priority")
+        message = f"templates of {workload.title} have different priority classes: {classes_named}"
+        yield error("M782", workload.route, message, hint="set the same `priorityClassName` in all templates")
 
 
 def _reference(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """kube-apiserver refuses a group whose template is missing (admission plugin PodGroupWorkloadExists)."""
+    """M781: kube-apiserver refuses a group without its template (admission plugin PodGroupWorkloadExists)."""
     path, name, wanted = group.template
     workload, template = index.made_from(group)
     if not name:
         if group.parent or group.kind == COMPOSITE:
-            hint = "write workloadRef with workloadName and templateName"
-            yield error("M781", group.route, f"{group.title} is part of a tree and names no template", hint=hint)
+            hint = "add `workloadRef` with `workloadName` and `templateName`"
+            yield error("M781", group.route, f"{group.title} is part of a tree, but names no template", hint=hint)
     elif workload is None:
-        message = f'{group.title} is made from the Workload "{name}", which is not there'
-        yield error("M781", (*group.route, *path, "workloadName"), message, hint="name a Workload of its namespace")
+        message = f'{group.title} names Workload "{name}", which is not in the manifests'
+        hint = "add the Workload, or name one of the same namespace"
+        yield error("M781", (*group.route, *path, "workloadName"), message, hint=hint)
     elif template is None:
         last = "templateName" if path == ("workloadRef",) else "podGroupTemplateName"
         kind = "composite template" if group.kind == COMPOSITE else "pod group template"
         known = ", ".join(
             f'"{each.name}"' for each in templates(workload) if each.composite == (group.kind == COMPOSITE)
         )
-        message = f'{workload.title} has no {kind} "{wanted}", which {group.title} is made from'
-        hint = f"name one of {known}" if known else "give the Workload such a template"
+        message = f'{group.title} names {kind} "{wanted}", but {workload.title} has no such template'
+        hint = f"name one of {known}" if known else "add the template to the Workload"
         yield error("M781", (*group.route, *path, last), message, hint=hint)
     else:
         yield from _differences(group, template)
@@ -368,21 +368,21 @@ def _differences(group: Group, template: Template) -> Iterator[Diagnostic]:
     for word in REPEATED_FIELDS:
         own, meant = get(group.spec, word), get(template.spec, word)
         if meant is not None and own != meant and not _differs_in_count_only(word, own, meant):
-            message = f'{group.title} does not say what its template "{template.name}" says in {word}'
-            hint = "the scheduler reads the group alone: repeat it there"
+            message = f'{group.title} has another `{word}` than its template "{template.name}"'
+            hint = "repeat the value of the template in the group: the scheduler reads only the group"
             yield warning("M781", (*group.route, *((word,) if own is not None else ())), message, hint=hint)
 
 
 def _differs_in_count_only(word: str, own: Any, meant: Any) -> bool:
-    """minCount may be changed later, so a difference there is meant."""
+    """Whether only a count differs. minCount may change later, so that difference is on purpose."""
     return word == "schedulingPolicy" and bool(mapping(own, "gang")) and bool(mapping(meant, "gang"))
 
 
-# M782, M783, M785, M786 and M789: the tree of groups, its counts, its levels and its claims
+# M708, M782, M785 and M789: the tree of groups, its counts, its levels and its claims
 
 
 def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
-    """Each group with those around it."""
+    """M708, M782, M785, M789: each group and the groups around it."""
     for group in index.groups:
         if group.kind != WORKLOAD:
             yield from _parent(index, group)
@@ -396,17 +396,23 @@ def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
     above = list(index.above(group))
     at = (*group.route, "parentCompositePodGroupName")
     if group.parent and not above:
-        message = f'{group.title} belongs to the CompositePodGroup "{group.parent}", which is not there'
-        hint = "name a CompositePodGroup of its namespace; until it exists, no pod of the tree starts"
+        message = (
+            f'no pod starts: {group.title} names CompositePodGroup "{group.parent}", which is not in the manifests'
+        )
+        hint = "add the CompositePodGroup, or name one of the same namespace"
         yield error("M782", at, message, hint=hint)
     elif group.key in {each.key for each in above if each.kind == group.kind}:
-        yield error("M782", at, f"{group.title} is its own ancestor", hint="a tree has a root without a parent")
+        yield error(
+            "M782", at, f"{group.title} is its own ancestor", hint="remove the parent of one group of the cycle"
+        )
     elif len(above) >= MOST_DEPTH:
-        message = f"{group.title} has {len(above)} groups above it; a tree is {MOST_DEPTH} groups deep at most"
-        yield error("M782", at, message, hint="leave out a level")
+        message = (
+            f"{group.title} has {len(above)} groups above it, but a tree has at most {MOST_DEPTH} levels of groups"
+        )
+        yield error("M782", at, message, hint="remove a level")
     elif above and {each.template[1] for each in above} != {group.template[1]}:
-        message = f"the tree of {group.title} is made from several Workloads"
-        yield error("M782", (*group.route, *group.template[0]), message, hint="one tree comes of one Workload")
+        message = f"the groups in the tree of {group.title} name different Workloads"
+        yield error("M782", (*group.route, *group.template[0]), message, hint="name the same Workload in all groups")
 
 
 def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
@@ -421,90 +427,87 @@ def _minimums(index: Index, group: Group) -> Iterator[Diagnostic]:
     least, total = number_in(group.spec, "schedulingPolicy", "gang", key), sum(filter(None, counts))
     countable = group.kind == COMPOSITE or (counts and None not in counts)
     if least is not None and countable and total < least:
-        message = f"{group.title} waits for {least} {what}, and {total} name it: none of them ever starts"
+        message = f"{group.title} never starts: it waits for {least} {what}, but only {total} name it"
         route = (*group.route, "schedulingPolicy", "gang", key)
-        yield error("M783", route, message, hint=f"lower {key}, or add {what}")
+        yield error("M708", route, message, hint=f"lower `{key}`, or add {what}")
 
 
 def _specs(group: Group) -> Iterator[tuple[Route, Mapping[str, Any]]]:
-    """What a group, and each template in it, says, with its place."""
+    """The specs of a group and of the templates in it, with their routes."""
     yield group.route, group.spec
     yield from ((each.route, each.spec) for each in templates(group))
 
 
 def _known_labels(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """A node without the label is left out, so a label that no node carries leaves none (topology_placement.go)."""
+    """M785: kube-scheduler ignores nodes without the label (topology_placement.go)."""
     known = ", ".join(f'"{each}"' for each in index.levels)
     for route, spec in _specs(group):
         for i, level in enumerate(items(spec, "schedulingConstraints", "topology")):
             key = text(level, "key")
             if key and index.levels and key not in index.levels:
-                message = f'{group.title} is placed by "{key}", a label that no node of the cluster carries'
+                message = f'{group.title} never starts, because no node has the label "{key}" of its level'
                 at = (*route, "schedulingConstraints", "topology", i, "key")
-                yield error("M785", at, message, hint=f"name one of {known}")
+                yield error("M785", at, message, hint=f"use one of {known}")
 
 
 def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """Levels are resolved from the root down, so an inner one that is not finer constrains nothing, or too much."""
+    """M785: kube-scheduler resolves levels from the root down, so an inner level must be finer than the outer one."""
     levels = index.levels
     outer = next((each for each in index.above(group) if each.label), None)
     if outer and group.label in levels and levels[group.label] <= levels.get(outer.label, -1):
         here = (*group.route, "schedulingConstraints", "topology", 0, "key")
         there = (*outer.route, "schedulingConstraints", "topology", 0, "key")
-        message = f'{group.title} is placed by "{group.label}", which is no finer than "{outer.label}" of {outer.title}'
-        hint = "place inner groups by a finer level, or leave the level out"
-        yield error("M786", here, message, hint=hint, notes=(Note(outer.title, there),))
+        message = f'the level "{group.label}" of {group.title} is not finer than "{outer.label}" of {outer.title}'
+        hint = "use a finer level for the inner group, or remove its level"
+        yield error("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
 
 
 def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:
-    """A claim of a group is one claim for all of its pods, and an IMEX channel is a device of one node (KEP-5729)."""
+    """M789: all pods of a group share its claim, but an IMEX channel is a device of one node (KEP-5729)."""
     for route, spec in _specs(group):
         for i, claim in enumerate(items(spec, "resourceClaims")):
             domains = context.channels.get(text(claim, "resourceClaimTemplateName"), ())
             for domain in [each for each in domains if _namespace(each) == group.namespace][-1:]:
-                message = (
-                    f'{group.title} shares one channel of the ComputeDomain "{name(domain)}" among its pods, and a'
-                    " channel belongs to one node: pods on other nodes never start"
-                )
-                yield error("M789", (*route, "resourceClaims", i), message, hint="claim the channel in the pods alone")
+                message = f'the pods of {group.title} share one channel of ComputeDomain "{name(domain)}", '
+                message += "so pods on other nodes than that of the channel never start"
+                hint = "remove the claim from the group, and claim the channel in the pods"
+                yield error("M789", (*route, "resourceClaims", i), message, hint=hint)
 
 
-# M787 and M788: the pods that name groups
+# M707 and M788: pods that name groups
 
 
 def _pods(index: Index) -> Iterator[Diagnostic]:
-    """The group that pods name, and what all pods of a tree have in common."""
+    """M707, M788: the group of the pods, and what all pods of a tree must have in common."""
     for pods in index.pods:
         yield from _pod_group(index, pods)
     yield from _one_scheduler_a_tree(index)
 
 
 def _pod_group(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
-    """The scheduler holds pods back until their group exists (PreEnqueue), without an end."""
+    """M707: the scheduler holds pods back until their group exists (PreEnqueue)."""
     key = group_key(pods)
     if key[1] and key not in index.named[POD_GROUP]:
         at = (*pods.spec_route, "schedulingGroup", "podGroupName")
-        message = f'these pods belong to the PodGroup "{key[1]}", which is not there: they would wait for ever'
-        yield error("M787", at, message, hint="name a PodGroup of their namespace")
+        message = f'the pods stay pending, because PodGroup "{key[1]}" is not in the manifests'
+        yield error("M707", at, message, hint="add the PodGroup, or name one of the same namespace")
     if text(pods.spec, "workloadRef", "name"):
         yield from _counting_workload(index, pods)
 
 
 def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
-    """1.35: a pod names a pod group inside a Workload."""
+    """M707: in 1.35, a pod names a pod group of a Workload."""
     workload_name, wanted = text(pods.spec, "workloadRef", "name"), text(pods.spec, "workloadRef", "podGroup")
     workload = index.named[WORKLOAD].get((_namespace(pods.object), workload_name))
     inside = {text(each, "name") for each in items(workload.spec, "podGroups")} if workload else set()
     if wanted not in inside:
-        where = (
-            f'the Workload "{workload_name}" has no pod group "{wanted}"' if workload else "there is no such Workload"
-        )
-        message = f'these pods belong to the pod group "{wanted}" of "{workload_name}", but {where}'
-        yield error("M787", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that the Workload lists")
+        missing = f'has no pod group "{wanted}"' if workload else "is not in the manifests"
+        message = f'the pods stay pending, because Workload "{workload_name}" {missing}'
+        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that a Workload lists")
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
-    """kube-scheduler refuses a tree whose pods name several schedulers, or differ from their group in priority."""
+    """M788: kube-scheduler refuses trees with several schedulers, or pods of another priority than their group."""
     groups = index.named[POD_GROUP]
     first: dict[Key, PodTemplate] = {}
     for key, members in index.members.items():
@@ -516,26 +519,27 @@ def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:
             group_class = text(group.spec, "priorityClassName") if group else ""
             if group and group_class and group_class != text(pods.spec, "priorityClassName"):
                 own = text(pods.spec, "priorityClassName") or "none"
-                message = f'pods of {group.title} have the priority class "{own}", and the group has "{group_class}"'
+                message = f'pods of {group.title} have the priority class "{own}", but the group has "{group_class}"'
                 at = (*pods.spec_route, *(("priorityClassName",) if own != "none" else ()))
-                yield error("M788", at, message, hint="give the pods the priority class of their group")
+                yield error("M788", at, message, hint="set the priority class of the group in the pods")
 
 
 def _same_scheduler(first: PodTemplate, pods: PodTemplate) -> Iterator[Diagnostic]:
     one, other = (text(each.spec, "schedulerName") or DEFAULT for each in (first, pods))
     if one != other:
         at = (*pods.spec_route, *(("schedulerName",) if get(pods.spec, "schedulerName") else ()))
-        message = f'pods of one tree of groups name the schedulers "{one}" and "{other}"; neither starts them'
-        yield error("M788", at, message, hint="name one scheduler in all of them", notes=(Note(one, first.spec_route),))
+        message = f'the pods never start: their tree of groups has the schedulers "{one}" and "{other}"'
+        notes = (Note(f'pods of "{one}" are here', first.spec_route),)
+        yield error("M788", at, message, hint="set the same `schedulerName` in all pods", notes=notes)
 
 
 def _names_a_group(pods: PodTemplate) -> bool:
-    """Whether the pods name a group at all, in any version's words."""
+    """Whether the pods name a group, in the fields of any version."""
     return any(get(pods.spec, word) is not None for word in ("schedulingGroup", "workloadRef"))
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """Every finding in the objects that kube-scheduler reads."""
+    """All findings in the objects that kube-scheduler reads."""
     index = indexed(context)
     if index.groups or any(_names_a_group(each) for each in index.pods):
         yield from _versions(index)

@@ -1,4 +1,4 @@
-"""Rules about objects that others wrote for slurm-bridge (`wellknown`, `slurmjobir`, `admission`; 1.0 to 1.2)."""
+"""Rules for objects that slurm-bridge schedules (`wellknown`, `slurmjobir`, `admission`; 1.0 to 1.2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGEST = 2**31 - 1
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """M820 to M826."""
+    """M707, M708, M767, M815, M824: annotations, pods and PodGroups."""
     scheduler = context.topology.scheduler_name("slurm-bridge", SCHEDULER)
     own_pods = [pods for pods in context.templates if text(pods.spec, "schedulerName") == scheduler]
     for pods in context.templates:
@@ -46,12 +46,12 @@ def check_objects(context: LintContext) -> Iterator[Diagnostic]:
 def _reserved_keys(pods: PodTemplate) -> Iterator[Diagnostic]:
     for kind, key in RESERVED.items():
         if text(pods.data, "metadata", kind, key):
-            message = f'"{key}" is written by slurm-bridge alone, which refuses to create a pod that has it'
-            yield error("M820", (*pods.route, "metadata", kind, key, KEY), message, hint="remove it")
+            message = f'slurm-bridge refuses pods with "{key}", because only slurm-bridge may set it'
+            yield error("M824", (*pods.route, "metadata", kind, key, KEY), message, hint="remove it")
 
 
 def _own_annotations(data: Any) -> Mapping[str, Any]:
-    """Annotations that mean something to slurm-bridge, or once did."""
+    """Annotations with the current or the former prefix of slurm-bridge."""
     annotations = mapping(data, "metadata", "annotations")
     return {
         key: value
@@ -65,69 +65,66 @@ def _annotations(one: Object, target: Target) -> Iterator[Diagnostic]:
         at, suffix = (*one.route, "metadata", "annotations", key), key.removeprefix(PREFIX)
         if key.startswith(FORMER_PREFIX):
             if key.removeprefix(FORMER_PREFIX) in KNOWN:
-                message = f'slurm-bridge ignores "{key}" since 1.0'
-                yield warning("M821", (*at, KEY), message, hint=f'write "{PREFIX}{key.removeprefix(FORMER_PREFIX)}"')
+                message = f'since 1.0, slurm-bridge ignores "{key}"'
+                yield warning("M815", (*at, KEY), message, hint=f'write "{PREFIX}{key.removeprefix(FORMER_PREFIX)}"')
         elif suffix not in KNOWN:
-            message, near = (
-                f'slurm-bridge knows no annotation "{key}" and ignores it',
-                did_you_mean(suffix, list(KNOWN)),
-            )
-            yield warning("M821", (*at, KEY), message, hint=near)
+            message = f'slurm-bridge ignores the unknown annotation "{key}"'
+            yield warning("M815", (*at, KEY), message, hint=did_you_mean(suffix, list(KNOWN)))
         elif not target.since("slurmBridge", SINCE.get(suffix, "1.0")):
-            message = f'"{key}" came with slurm-bridge {SINCE[suffix]}; {target.version("slurmBridge")} ignores it'
-            yield warning("M821", (*at, KEY), message)
+            message = f'slurm-bridge {target.version("slurmBridge")} ignores "{key}"'
+            yield warning("M815", (*at, KEY), message, hint=f"use slurm-bridge {SINCE[suffix]} or later")
         elif isinstance(value, str) and (wanted := _malformed(suffix, value)):
-            message = f'"{value}" is no {wanted}: slurm-bridge fails to read the annotation, and its pods wait for ever'
-            yield error("M822", at, message, hint=_HINTS.get(suffix, ""))
+            message = f'slurm-bridge cannot read "{value}", which is not {wanted}, so the pods stay pending'
+            yield error("M767", at, message, hint=_HINTS.get(suffix, ""))
 
 
-_HINTS = {"timelimit": "write minutes as a plain number", "mem-per-node": 'write a quantity such as "64Gi"'}
+_HINTS = {"timelimit": "write the minutes as an integer", "mem-per-node": 'write a quantity such as "64Gi"'}
 
 
 def _malformed(suffix: str, value: str) -> str:
-    """What the value should be and is not (`strconv.ParseInt`, `resource.ParseQuantity`); empty where it is right."""
+    """The type that the value should have (`strconv.ParseInt`, `resource.ParseQuantity`); empty if it is valid."""
     if suffix in NUMBERS:
         whole = re.fullmatch(r"[+-]?\d{1,10}", value, re.ASCII)
-        wanted = "number of minutes" if suffix == "timelimit" else "whole number of 32 bits"
+        wanted = "a number of minutes" if suffix == "timelimit" else "a 32-bit integer"
         return "" if whole and -LARGEST - 1 <= int(value) <= LARGEST else wanted
     if suffix in QUANTITIES:
         try:
             quantity.parse(value)
         except ValueError:
-            return "quantity"
+            return "a quantity"
     return ""
 
 
 def _unread_annotations(pods: PodTemplate) -> Iterator[Diagnostic]:
-    """The annotations of a workload's pods are never read, nor those of anything beside a PodGroup."""
+    """M815: slurm-bridge ignores annotations of pods of a workload, and of a workload whose pods have a PodGroup."""
     in_group = bool(_pod_group_name(pods))
     where = [(pods.data, pods.route)] if pods.owned or in_group else []
     if pods.owned and text(pods.labels, POD_GROUP_LABEL):
         where.append((pods.object.data, pods.object.route))
     for data, route in where:
         for key in (each for each in _own_annotations(data) if each.startswith(PREFIX)):
-            reads = "the PodGroup's" if in_group else "those of the outermost workload"
-            message = f'slurm-bridge does not read "{key}" here, but {reads} alone'
-            yield warning("M823", (*route, "metadata", "annotations", key, KEY), message, hint="move it there")
+            reads = "the PodGroup" if in_group else "the outermost workload"
+            message = f'slurm-bridge ignores "{key}" here: it reads annotations only from {reads}'
+            yield warning("M815", (*route, "metadata", "annotations", key, KEY), message, hint=f"move it to {reads}")
 
 
 def _refused_fields(pods: PodTemplate) -> Iterator[Diagnostic]:
-    """What admission or the scheduler refuses (`ValidateCreate`, `validateDeviceClassRequestsForPods`)."""
+    """M824: fields that admission or the scheduler refuses (`ValidateCreate`, `validateDeviceClassRequestsForPods`)."""
     if get(pods.spec, "resourceClaims") is not None:
-        hint = f"ask for {GPU_DEVICE_CLASS} or nvidia.com/gpu in `resources`"
-        message = "slurm-bridge refuses pods with resourceClaims; it makes the claims itself"
+        hint = f"request {GPU_DEVICE_CLASS} or nvidia.com/gpu in `resources`"
+        message = "slurm-bridge refuses pods with `resourceClaims`, because it creates the claims itself"
         yield error("M824", (*pods.spec_route, "resourceClaims"), message, hint=hint)
     if items(pods.spec, "topologySpreadConstraints"):
-        message = "slurm-bridge knows no topologySpreadConstraints: releases up to 1.2 ignore them, later ones refuse"
+        message = "slurm-bridge up to 1.2 ignores `topologySpreadConstraints`, and later releases refuse them"
         yield warning("M824", (*pods.spec_route, "topologySpreadConstraints"), message, hint="remove them")
     places = dict(_requested_resources(pods))
     for resource, at in _requested_resources(pods):
         if resource.startswith(DEVICE_CLASS) and resource not in CLASSES:
-            message = f'slurm-bridge makes no claims for the device class of "{resource}"'
-            yield error("M824", at, message, hint=f"there are {', '.join(CLASSES)}")
+            message = f'slurm-bridge creates no claims for the device class of "{resource}"'
+            yield error("M824", at, message, hint=f"use one of {', '.join(CLASSES)}")
     if {"cpu", CPU_CLASS} <= places.keys():
-        message = f'slurm-bridge refuses pods that ask for both "cpu" and "{CPU_CLASS}"'
-        yield error("M824", places[CPU_CLASS], message, hint="remove one of them")
+        message = f'slurm-bridge refuses pods that request both "cpu" and "{CPU_CLASS}"'
+        yield error("M824", places[CPU_CLASS], message, hint="remove one of the two")
 
 
 def _requested_resources(pods: PodTemplate) -> Iterator[tuple[str, Route]]:
@@ -143,21 +140,21 @@ def _pod_group_name(pods: PodTemplate) -> str:
 
 
 def _pod_groups(groups: Sequence[Object], own_pods: Sequence[PodTemplate]) -> Iterator[Diagnostic]:
-    """PodGroups of scheduler-plugins against the pods that name them; a group that is missing is taken for none."""
+    """M707, M708: PodGroups of scheduler-plugins and the pods that name them. slurm-bridge ignores a missing one."""
     names = [name(each) for each in groups]
     members = grouped(lambda pods: text(pods.labels, POD_GROUP_LABEL), own_pods)
     for label, unknown in members.items():
         for pods in unknown if label and label not in names else ():
             if not text(pods.spec, "schedulingGroup", "podGroupName"):
-                message = f'there is no PodGroup "{label}" here; without it every pod is a Slurm job of its own'
+                message = f'the manifests have no PodGroup "{label}": without it, each pod becomes its own Slurm job'
                 route = (*pods.route, "metadata", "labels", POD_GROUP_LABEL)
-                yield warning("M825", route, message, hint=did_you_mean(label, names))
+                yield warning("M707", route, message, hint=did_you_mean(label, names))
     for group in groups:
         least, counts = number_in(group.data, "spec", "minMember"), [each.pods for each in members.get(name(group), [])]
         total = sum(filter(None, counts))
         if counts and None not in counts and least is not None and least > total:
-            message = f'PodGroup "{name(group)}" waits for {least} pods, and {total} name it: none of them ever starts'
-            yield error("M826", (*group.route, "spec", "minMember"), message, hint=f"ask for {total}")
+            message = f'PodGroup "{name(group)}" never starts: it waits for {least} pods, but only {total} name it'
+            yield error("M708", (*group.route, "spec", "minMember"), message, hint=f"lower `minMember` to {total}")
 
 
 RULES: tuple[Rule, ...] = (check_objects,)

@@ -1,4 +1,4 @@
-"""Rules about pods that others wrote for the SUNK Pod Scheduler (docs.coreweave.com, SUNK 7.6 to 8.2)."""
+"""Rules for pods of the SUNK Pod Scheduler (docs.coreweave.com, SUNK 7.6 to 8.2)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NUMBERS = ("timeout",)
 EXCLUSIVE = ("none", "user", "ok")
 KNOWN = ("account", "comment", "exclusive", "group-id", "partition", "qos", "reservation", "timeout", "user-id")
 DEFAULT_GRACE_PERIOD = 30
-"""What Kubernetes takes where a pod says nothing."""
+"""The default of Kubernetes, in seconds."""
 
 
 def check_pods(context: LintContext) -> Iterator[Diagnostic]:
-    """M827 to M831, of pods that carry SUNK's annotations or name its scheduler."""
+    """M815, M828, M831: pods that have SUNK's annotations or name its scheduler."""
     wait = int(context.topology.schedulers.get("sunk", {}).get("killWait", KILL_WAIT))
     scheduler = context.topology.scheduler_name("sunk", SCHEDULER)
     for pods in context.templates:
@@ -38,28 +38,29 @@ def _annotations(annotations: Mapping[str, Any], route: Route) -> Iterator[Diagn
         at, suffix = (*route, "metadata", "annotations", key), key.removeprefix(PREFIX)
         if suffix not in KNOWN:
             hint = did_you_mean(suffix, list(KNOWN))
-            yield warning("M827", (*at, KEY), f'bayplan knows no annotation "{key}" of the Pod Scheduler', hint=hint)
+            yield warning("M815", (*at, KEY), f'unknown annotation "{key}" of the SUNK Pod Scheduler', hint=hint)
         elif suffix == "exclusive" and value not in EXCLUSIVE:
-            yield error("M827", at, f'"{value}" is no way to share a node; there is {", ".join(EXCLUSIVE)}')
+            message = f'"{value}" is not a mode in which SUNK shares a node'
+            yield error("M815", at, message, hint=f"use one of {', '.join(EXCLUSIVE)}")
         elif suffix in NUMBERS and not (isinstance(value, str) and value.isascii() and value.isdigit()):
-            yield error("M827", at, f'"{value}" is no number of seconds', hint="write it as a plain number, in quotes")
+            yield error("M815", at, f'"{value}" is not a number of seconds', hint="write an integer in quotes")
 
 
 def _grace(pods: PodTemplate, wait: int) -> Iterator[Diagnostic]:
     grace = number_in(pods.spec, "terminationGracePeriodSeconds")
     seconds = DEFAULT_GRACE_PERIOD if grace is None else grace
     if seconds >= wait - KILL_MARGIN:
-        duration = f"{seconds} seconds" + (", as Kubernetes has it where nothing is said" if grace is None else "")
+        duration = f"{seconds} seconds" + (" (the default)" if grace is None else "")
         at = (*pods.spec_route, *(() if grace is None else ("terminationGracePeriodSeconds",)))
-        message = f"the pod may take {duration} to end; SUNK schedules it only with less than {wait - KILL_MARGIN}"
+        message = f"the grace period of the pod is {duration}, but SUNK requires less than {wait - KILL_MARGIN}"
         yield error("M828", at, message, hint=f"set `terminationGracePeriodSeconds: {wait - KILL_MARGIN - 1}` or less")
 
 
 def _toleration(pods: PodTemplate) -> Iterator[Diagnostic]:
     if not any(_tolerates(each) for each in items(pods.spec, "tolerations")):
-        message = f'the pod does not tolerate "{LOCK_TAINT["key"]}", the taint that SUNK puts on the node it runs on'
+        message = f'SUNK evicts the pod, because it does not tolerate the taint "{LOCK_TAINT["key"]}" of SUNK'
         hint = f'add {{key: {LOCK_TAINT["key"]}, operator: Equal, value: "true", effect: NoExecute}}'
-        yield error("M829", pods.spec_route, message, hint=hint)
+        yield error("M828", pods.spec_route, message, hint=hint)
 
 
 def _tolerates(each: Any) -> bool:
@@ -70,21 +71,21 @@ def _tolerates(each: Any) -> bool:
 
 
 def _resources(pods: PodTemplate) -> Iterator[Diagnostic]:
-    """Both are asked for, and the kubelet pins no cores: a Guaranteed pod with whole CPUs drains its node."""
+    """M828: CPU and memory are requested. M831: the kubelet pins no cores, as it does for integer CPUs with limits."""
     containers = [*items(pods.spec, "containers"), *items(pods.spec, "initContainers")]
     requested = [
         {**mapping(each, "resources", "limits"), **mapping(each, "resources", "requests")} for each in containers
     ]
     for name in ("cpu", "memory"):
         if not any(_amount(each.get(name)) for each in requested):
-            message = f"no container asks for {name}; SUNK schedules only pods that ask for CPU and memory"
-            yield error("M830", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
+            message = f"SUNK does not schedule the pod, because no container requests {name}"
+            yield error("M828", (*pods.spec_route, "containers"), message, hint=f"add `resources.requests.{name}`")
     if containers and all(map(_guaranteed, containers)):
         for index, each in enumerate(items(pods.spec, "containers")):
             if _amount(get(each, "resources", "limits", "cpu")) % 1000 == 0:
                 at = (*pods.spec_route, "containers", index, "resources", "limits", "cpu")
-                message = "CPU and memory requests are the limits, so the kubelet pins cores that Slurm counts as free"
-                yield error("M831", at, message, hint="leave the CPU limit out")
+                message = "requests and limits are equal, so the kubelet pins cores that Slurm counts as free"
+                yield error("M831", at, message, hint="remove the CPU limit")
 
 
 def _guaranteed(container: Any) -> bool:
@@ -96,7 +97,7 @@ def _guaranteed(container: Any) -> bool:
 
 
 def _amount(value: Any) -> int:
-    """Thousandths; 0 for nothing, and for what is no quantity."""
+    """The quantity in thousandths; 0 without a value, or if it is not a quantity."""
     try:
         return quantity.parse(str(value)) if isinstance(value, str | int | float) else 0
     except ValueError:

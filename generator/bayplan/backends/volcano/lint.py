@@ -1,4 +1,4 @@
-"""Mistakes in Volcano's objects that others wrote. Admission refuses few of them; the scheduler only logs them."""
+"""Rules for Volcano's objects. Volcano's webhooks refuse few of these mistakes, and the scheduler only logs them."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.topologies.hypernodes import GROUP, Labels, faults, read_hyper_node
 from bayplan.topologies.hypernodes.writing import tree
 
-# `networkTopology`: Volcano ignores one that it does not understand
+# `networkTopology`, which Volcano ignores if it cannot read it
 
 QUEUES = ("default", "root")
 
 
 class Tiers(NamedTuple):
-    """The tiers that there are, and what they are called."""
+    """The tiers of HyperNodes and their names."""
 
     tiers: frozenset[int]
     names: frozenset[str]
 
 
 def check_network_topology(data: Any, route: Route, what: str, levels: Tiers) -> Iterator[Diagnostic]:
-    """M731, M732: a constraint that means something."""
+    """M731: a network topology without a tier, or with an unknown one."""
     topology, at = mapping(data, "networkTopology"), (*route, "networkTopology")
     tier, name = number_in(topology, "highestTierAllowed"), text(topology, "highestTierName")
     if get(data, "networkTopology") is None or text(topology, "mode") == "soft":
         return
     if tier is not None and name:
-        hint = "remove highestTierName: an unknown name would be ignored without a word"
-        yield error("M732", (*at, "highestTierName"), f"{what} gives both a tier's number and its name", hint=hint)
+        message = f"{what}: `highestTierAllowed` and `highestTierName` exclude each other"
+        hint = "remove `highestTierName`: Volcano ignores an unknown name"
+        yield error("M731", (*at, "highestTierName"), message, hint=hint)
     elif tier is None and not name:
-        message = f"{what} is hard but names no tier, and Volcano takes that for no constraint"
-        yield error("M731", at, message, hint="add highestTierAllowed")
+        message = f"Volcano ignores the hard network topology of {what}, because it names no tier"
+        yield error("M731", at, message, hint="add `highestTierAllowed`")
     elif tier is None and levels.names and name not in levels.names:
-        message = f'{what} names the tier "{name}", which no HyperNode has; Volcano then drops the constraint'
-        yield error("M731", (*at, "highestTierName"), message, hint="use highestTierAllowed, with the tier's number")
+        message = f'Volcano ignores the network topology of {what}, because no HyperNode has the tier "{name}"'
+        hint = "use `highestTierAllowed` with the number of the tier"
+        yield error("M731", (*at, "highestTierName"), message, hint=hint)
     elif tier is not None and levels.tiers:
         yield from _tier(tier, (*at, "highestTierAllowed"), what, levels.tiers)
 
@@ -50,33 +52,34 @@ def check_network_topology(data: Any, route: Route, what: str, levels: Tiers) ->
 def _tier(tier: int, at: Route, what: str, tiers: frozenset[int]) -> Iterator[Diagnostic]:
     known = ", ".join(map(str, sorted(tiers)))
     if tier > max(tiers):
-        message = f"{what} allows tier {tier}, above all HyperNodes (tiers {known}): the whole cluster is allowed"
-        yield warning("M731", at, message, hint=f"use {max(tiers)} or less, or leave the constraint out")
+        message = f"{what}: tier {tier} is above all HyperNodes (tiers {known}), so it allows the whole cluster"
+        yield warning("M731", at, message, hint=f"set {max(tiers)} or less, or remove the constraint")
     elif tier < min(tiers):
-        message = f"{what} allows tier {tier}, below all HyperNodes (tiers {known}): its pods are never placed"
-        yield error("M731", at, message, hint=f"use {min(tiers)} or more")
+        message = f"{what}: tier {tier} is below all HyperNodes (tiers {known}), so Volcano never places the pods"
+        yield error("M731", at, message, hint=f"set {min(tiers)} or more")
 
 
 def check_nesting(outer: Any, inner: Any, routes: tuple[Route, Route], what: str) -> Iterator[Diagnostic]:
-    """M734: what is inside is not wider than what is around it."""
+    """M731: an inner constraint must not allow a higher tier than the outer one."""
     tiers = [number_in(mapping(each, "networkTopology"), "highestTierAllowed") for each in (outer, inner)]
     hard = all(text(each, "networkTopology", "mode") != "soft" for each in (outer, inner))
     if hard and tiers[0] is not None and tiers[1] is not None and tiers[1] > tiers[0]:
         at, around = ((*route, "networkTopology", "highestTierAllowed") for route in (routes[1], routes[0]))
-        message = f"{what} allows tier {tiers[1]}, wider than tier {tiers[0]} of the whole gang, and so means nothing"
-        notes = (Note("the gang's tier", around),)
-        yield error("M734", at, message, hint="give the gang the higher tier of the two", notes=notes)
+        message = f"{what}: tier {tiers[1]} has no effect, because the whole gang allows only tier {tiers[0]}"
+        notes = (Note("the tier of the gang is here", around),)
+        yield error("M731", at, message, hint="give the gang the higher of the two tiers", notes=notes)
 
 
 def check_queue(data: Any, route: Route, what: str, topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """M739: a queue that is there. Without a list in the topology, every queue is."""
+    """M719: a queue that does not exist. Without a list in the topology, bayplan accepts every queue."""
     name = text(data, "queue")
     if name == "root":
-        yield error("M739", (*route, "queue"), f"{what} is in the root queue, which takes no work", hint="name a leaf")
+        message = f'{what} is in the queue "root", which Volcano refuses'
+        yield error("M719", (*route, "queue"), message, hint="name a leaf queue")
     elif name and topology.queues is not None and name not in (*topology.queues, *QUEUES):
-        message = f'{what} is in the queue "{name}", which the topology does not have'
-        hint = f"known: {', '.join(topology.queues) or 'default'}"
-        yield error("M739", (*route, "queue"), message, hint=hint)
+        message = f'{what} is in the queue "{name}", but the topology has no such queue'
+        hint = f"known queues: {', '.join(topology.queues) or 'default'}"
+        yield error("M719", (*route, "queue"), message, hint=hint)
 
 
 # PodGroups and the pods that name them (Volcano 1.14.3 to 1.15.1, pkg/scheduler/api/{job_info,sub_job_info}.go)
@@ -87,9 +90,9 @@ JOB = ("batch.volcano.sh", "Job")
 
 
 def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M731, M732, M734 to M739 for every PodGroup and every pod that names one."""
+    """M707, M719, M731, M733, M735, M778: PodGroups and the pods that name them."""
     members: dict[tuple[str, str], list[PodTemplate]] = {}
-    for each in context.templates:  # a Volcano Job's controller writes the annotation itself
+    for each in context.templates:  # the controller of Volcano Jobs writes the annotation itself
         if text(each.annotations, POD_GROUP) and not is_kind(each.object.data, *JOB):
             members.setdefault((namespace(each.object), text(each.annotations, POD_GROUP)), []).append(each)
     groups = context.of(*POD_GROUP_KIND)
@@ -103,21 +106,21 @@ def _pod_groups(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
 def _misplaced_pods(
     key: tuple[str, str], pods: Sequence[PodTemplate], group_exists: bool, topology: ClusterTopology
 ) -> Iterator[Diagnostic]:
-    """M736: the PodGroup is there; M739: the pods are Volcano's."""
+    """M707: the PodGroup exists. M778: Volcano schedules the pods."""
     where, group = key
     scheduler = topology.scheduler_name("volcano", SCHEDULER)
     for each in pods:
         own = text(each.spec, "schedulerName")
         if not group_exists:
             at = (*each.route, "metadata", "annotations", POD_GROUP)
-            message = f'these pods name the PodGroup "{group}", which is not there; without it they never start'
-            hint = f"write that PodGroup{f' in the namespace {where}' if where else ''}"
-            yield error("M736", at, message, hint=hint)
+            message = f'the pods never start: they name PodGroup "{group}", which is not in the manifests'
+            hint = f"add the PodGroup{f' to namespace {where}' if where else ''}, or correct the name"
+            yield error("M707", at, message, hint=hint)
         elif own != scheduler:
             other = f'"{own}"' if own else "the default scheduler"
-            message = f'these pods name the PodGroup "{group}" but are left to {other}, so it stays empty'
+            message = f'the pods name PodGroup "{group}" of Volcano, but their scheduler is {other}'
             route = (*each.spec_route, *(("schedulerName",) if own else ()))
-            yield error("M739", route, message, hint=f"set schedulerName to {scheduler}")
+            yield error("M778", route, message, hint=f"set `schedulerName` to {scheduler}")
 
 
 def _pod_group(
@@ -129,8 +132,8 @@ def _pod_group(
     yield from check_queue(spec, at, what, topology)
     least, there = number_in(spec, "minMember"), _total_pods(pods)
     if least is not None and there is not None and least > there:
-        message = f"{what} waits for {least} pods, and {there} name it"
-        yield error("M737", (*at, "minMember"), message, hint="lower minMember, or add the missing pods")
+        message = f"{what} never starts: it waits for {least} pods, but only {there} name it"
+        yield error("M733", (*at, "minMember"), message, hint="lower `minMember`, or add the missing pods")
     listed = items(spec, "subGroupPolicy")
     pods_of = _pods_by_policy(listed, pods)
     for i, policy in enumerate(listed):
@@ -140,18 +143,18 @@ def _pod_group(
         yield from check_nesting(spec, policy, (at, inside), policy_title)
         yield from _policy(policy, inside, policy_title, pods, pods_of.get(i, []))
         if any(text(other, "name") == text(policy, "name") for other in listed[:i]):
-            message = f'two policies are called "{text(policy, "name")}", and Volcano counts their subgroups together'
-            yield error("M738", (*inside, "name"), message, hint="rename one of them")
+            message = f'two policies have the name "{text(policy, "name")}", so Volcano counts their subgroups as one'
+            yield error("M735", (*inside, "name"), message, hint="rename one of the two")
 
 
 def _total_pods(pods: Sequence[PodTemplate]) -> int | None:
-    """The pods of all templates; None where there are none to see, or some cannot be counted."""
+    """The number of pods of all templates; None without templates, or if a number is unknown."""
     counts = [each.pods for each in pods if each.pods is not None]
     return sum(counts) if counts and len(counts) == len(pods) else None
 
 
 def _pods_by_policy(policies: Sequence[Any], pods: Sequence[PodTemplate]) -> dict[int, list[PodTemplate]]:
-    """Which pods each policy takes: the first that matches."""
+    """Index of a policy -> its pods. The first policy that matches takes a pod; -1 has the others."""
     pods_by_policy: dict[int, list[PodTemplate]] = {}
     for each in pods:
         first = next(
@@ -162,7 +165,7 @@ def _pods_by_policy(policies: Sequence[Any], pods: Sequence[PodTemplate]) -> dic
 
 
 def _matches(policy: Any, each: PodTemplate) -> bool:
-    """Whether the selector takes the pods; without one it takes all."""
+    """Whether the selector matches the pods. Without one, the policy takes all pods."""
     wanted = mapping(policy, "labelSelector", "matchLabels")
     if any(each.labels.get(key) != value for key, value in wanted.items()):
         return False
@@ -180,7 +183,7 @@ def _expression_holds(labels: Mapping[str, Any], rule: Any) -> bool:
 
 
 CONTROLLER_LABELS = ("batch.kubernetes.io/", "jobset.sigs.k8s.io/", "apps.kubernetes.io/", "statefulset.kubernetes.io/")
-"""Labels that controllers put on pods; templates do not show them."""
+"""Prefixes of labels that controllers add to pods, and that templates do not have."""
 
 
 def _missing_labels(policy: Any, each: PodTemplate) -> list[str]:
@@ -191,35 +194,35 @@ def _missing_labels(policy: Any, each: PodTemplate) -> list[str]:
 def _policy(
     policy: Any, at: Route, what: str, pods: Sequence[PodTemplate], members: Sequence[PodTemplate]
 ) -> Iterator[Diagnostic]:
-    """M735: pods find their subgroup; M737: enough of them are there."""
+    """M735: pods have a subgroup. M733: the policy has enough pods."""
     if not items(policy, "matchLabelKeys"):
-        message = f"{what} has no matchLabelKeys, and such a policy takes no pods at all"
-        yield error("M735", at, message, hint="name the label whose values tell the subgroups apart")
+        message = f"{what} takes no pods, because it has no `matchLabelKeys`"
+        yield error("M735", at, message, hint="name the label whose values identify the subgroups")
         return
     for each in pods:
         missing = _missing_labels(policy, each)
         if missing and _matches(policy, each):
-            message = f"these pods lack the label {missing[0]}, by which {what} groups them; they are left out of it"
+            message = f"{what} leaves these pods out, because they lack the label {missing[0]}"
             yield error("M735", (*each.route, "metadata", "labels"), message, hint="add the label to the pod template")
     least = number_in(policy, "minSubGroups")
     if not least:
-        message = f"{what} needs none of its subgroups: minSubGroups is 0 unless it is stated"
-        yield warning("M737", at, message, hint="add minSubGroups, or the gang may start with none of them whole")
+        message = f"{what} has no `minSubGroups`, so the gang may start without a complete subgroup"
+        yield warning("M733", at, message, hint="add `minSubGroups`: its default is 0")
     size, there = number_in(policy, "subGroupSize") or 1, _total_pods(members)
     if pods and not members and not any(_missing_labels(policy, each) for each in pods):
-        message = f"{what} takes none of the PodGroup's pods"
-        hint = "compare its labelSelector with the pods' labels, and with the policies before it"
-        yield error("M738", at, message, hint=hint)
+        message = f"{what} takes no pods of the PodGroup"
+        hint = "compare its `labelSelector` with the labels of the pods and with the policies before it"
+        yield error("M735", at, message, hint=hint)
     elif least and there is not None and least * size > there:
-        message = f"{what} waits for {least} subgroups of {size} pods, and {there} pods are there"
-        yield error("M737", (*at, "minSubGroups"), message, hint="lower minSubGroups or subGroupSize")
+        message = f"{what} waits for {least} subgroups with {size} pods each, but has only {there} pods"
+        yield error("M733", (*at, "minSubGroups"), message, hint="lower `minSubGroups` or `subGroupSize`")
 
 
-# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhook accepts)
+# Volcano Jobs (Volcano 1.14.3 to 1.15.1, pkg/webhooks/admission/jobs, and mistakes that the webhooks accept)
 
 
 def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
-    """M731 to M734, M737, M739 for every Job."""
+    """M719, M731, M733: Volcano Jobs."""
     for each in context.of(*JOB):
         spec, at = mapping(each.data, "spec"), (*each.route, "spec")
         what = f"Volcano {title(each)}"
@@ -231,27 +234,25 @@ def _jobs(context: LintContext, tiers: Tiers) -> Iterator[Diagnostic]:
 
 
 def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
-    """The gang's minimum against its tasks'."""
+    """M733: the minimum of the gang, compared with its pods and with the minimums of its tasks."""
     tasks, least = items(spec, "tasks"), number_in(spec, "minAvailable")
     pods = sum(number_in(task, "replicas") or 0 for task in tasks)
     inner = sum(_task_minimum(task) for task in tasks)
     if least is not None and least > pods > 0:
-        message = f"{what} waits for {least} pods and has {pods}"
-        yield error("M733", (*at, "minAvailable"), message, hint=f"lower minAvailable to {pods} or less")
+        message = f"{what} waits for {least} pods, but has only {pods}"
+        yield error("M733", (*at, "minAvailable"), message, hint=f"lower `minAvailable` to {pods} or less")
     elif (
         least
         and least < inner
         and any(get(task, key) is not None for task in tasks for key in ("minAvailable", "partitionPolicy"))
     ):
-        message = (
-            f"{what} starts with {least} pods, fewer than the {inner} that its tasks ask for; those do not count then"
-        )
-        hint = f"set minAvailable to {inner}, or give each task its own"
-        yield warning("M737", (*at, "minAvailable"), message, hint=hint)
+        message = f"{what} starts with {least} pods, so Volcano ignores the minimums of its tasks, {inner} in total"
+        hint = f"set `minAvailable` to {inner}, or give each task its own"
+        yield warning("M733", (*at, "minAvailable"), message, hint=hint)
 
 
 def _task_minimum(task: Any) -> int:
-    """What the mutating webhook makes of a task without minAvailable."""
+    """The minimum of a task. Without `minAvailable`, the default of the mutating webhook."""
     stated, policy = number_in(task, "minAvailable"), mapping(task, "partitionPolicy")
     if stated is not None:
         return stated
@@ -263,9 +264,9 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
     what = f'task "{text(task, "name")}"'
     replicas, least = number_in(task, "replicas"), number_in(task, "minAvailable")
     if "replicas" not in mapping(task):
-        yield error("M733", at, f"{what} has no replicas, and so no pods", hint="add `replicas`")
+        yield error("M733", at, f"{what} has no `replicas`, so it has no pods", hint="add `replicas`")
     elif least is not None and replicas is not None and least > replicas:
-        message = f"{what} waits for {least} pods and has {replicas}"
+        message = f"{what} waits for {least} pods, but has only {replicas}"
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower it to {replicas} or less")
     if get(task, "partitionPolicy") is not None:
         policy, inside = mapping(task, "partitionPolicy"), (*at, "partitionPolicy")
@@ -275,7 +276,7 @@ def _task(spec: Any, outer: Route, task: Any, at: Route, tiers: Tiers) -> Iterat
 
 
 def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagnostic]:
-    """M733: the product; M737: partitions of which none must be whole."""
+    """M733: partitions that do not add up to the pods, or of which none must be complete."""
     total, size = number_in(policy, "totalPartitions") or 0, number_in(policy, "partitionSize") or 0
     replicas, least, minimum = (
         number_in(task, "replicas"),
@@ -283,21 +284,21 @@ def _partitions(task: Any, policy: Any, at: Route, what: str) -> Iterator[Diagno
         number_in(policy, "minPartitions"),
     )
     if replicas is not None and total * size != replicas:
-        message = f"{what} has {replicas} pods, but {total} partitions of {size} are {total * size}"
-        yield error("M733", (*at, "totalPartitions"), message, hint="make replicas = totalPartitions x partitionSize")
+        message = f"{what} has {replicas} pods, but {total} partitions of {size} pods have {total * size}"
+        yield error("M733", (*at, "totalPartitions"), message, hint="set replicas = totalPartitions x partitionSize")
     if not minimum:
-        message = f"{what} needs none of its partitions whole: minPartitions is 0 unless it is stated"
-        yield warning("M737", at, message, hint=f"add `minPartitions: {total}`, and minAvailable: {total * size}")
+        message = f"{what} has no `minPartitions`, so the gang may start without a complete partition"
+        yield warning("M733", at, message, hint=f"add `minPartitions: {total}` and `minAvailable: {total * size}`")
     elif least is not None and minimum * size != least:
-        message = f"{what} waits for {least} pods, but {minimum} partitions of {size} are {minimum * size}"
-        yield error("M733", (*at, "minPartitions"), message, hint="make minAvailable = minPartitions x partitionSize")
+        message = f"{what} waits for {least} pods, but {minimum} partitions of {size} pods have {minimum * size}"
+        yield error("M733", (*at, "minPartitions"), message, hint="set minAvailable = minPartitions x partitionSize")
 
 
 # The rules
 
 
 def check_objects(context: LintContext) -> Iterator[Diagnostic]:
-    """HyperNodes as a tree on the topology's nodes; PodGroups with their pods, and Volcano Jobs, against that tree."""
+    """All rules: HyperNodes on the nodes of the topology, then PodGroups with their pods, and Volcano Jobs."""
     hyper_nodes = [read_hyper_node(each) for each in context.of(GROUP, "HyperNode")]
     yield from faults(hyper_nodes, _labels_by_node(context.topology) or None)
     tiers = _tiers_of(context.topology)
@@ -311,13 +312,13 @@ def check_objects(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def _tiers_of(topology: ClusterTopology) -> Tiers:
-    """Of the HyperNodes that bayplan, or discovery, would make."""
+    """The tiers of the HyperNodes that bayplan or discovery would write for a topology."""
     domains = tree(topology)
     return Tiers(frozenset(each.tier for each in domains.values()), frozenset(key[-1][0] for key in domains))
 
 
 def _labels_by_node(topology: ClusterTopology) -> dict[str, Labels]:
-    """The nodes of all pools with the labels that the topology gives them."""
+    """Node -> its labels in the topology, for all pools."""
     return {
         node: {
             **pool.node.node_selector,

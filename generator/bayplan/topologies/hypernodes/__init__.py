@@ -102,7 +102,7 @@ def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] |
         message = (
             f'a member of HyperNode "{each.name}" must be of type Node or HyperNode, with one of {", ".join(SELECTORS)}'
         )
-        yield error("M730", member.route, message, hint="write one selector for each member")
+        yield error("M722", member.route, message, hint="write one selector for each member")
     elif member.kind == HYPER_NODE and not member.name:
         message = (
             f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano supports only `exactMatch` for them'
@@ -122,10 +122,10 @@ def _pattern(
     at = (*member.route, "selector", used)
     why = unreadable(text(member.selector, "regexMatch", "pattern")) if used == "regexMatch" else ""
     if why:
-        yield error("M725", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
+        yield error("M722", at, f'the pattern in HyperNode "{each.name}" {why}', hint="use Go's syntax (RE2)")
     elif nodes is not None and (matched := matches(member, nodes)) is not None and not matched:
         message = f'{used} in HyperNode "{each.name}" matches none of the {len(nodes)} nodes of the topology'
-        yield error("M725", at, message, hint="correct it, or name the nodes with `exactMatch`")
+        yield error("M722", at, message, hint="correct it, or name the nodes with `exactMatch`")
 
 
 def unreadable(pattern: str) -> str:
@@ -215,14 +215,14 @@ def _in_two(hyper_nodes: Sequence[ReadHyperNode], kind: str) -> Iterator[tuple[M
 
 
 def _parents(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M721: no HyperNode is a member of two."""
+    """M720: no HyperNode is a member of two."""
     for member, one, other, route in _in_two(hyper_nodes, HYPER_NODE):
         message = (
             f'HyperNode "{member.name}" is a member of "{one}" and of "{other}", so Volcano schedules no workload'
             " with a topology"
         )
         notes = (Note("the other parent", route),)
-        yield error("M721", member.route, message, hint="remove it from one of them", notes=notes)
+        yield error("M720", member.route, message, hint="remove it from one of them", notes=notes)
 
 
 def _cycles(tree: Tree) -> Iterator[Diagnostic]:
@@ -259,7 +259,7 @@ def _below(name: str, tree: Tree) -> Iterator[str]:
 
 
 def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
-    """M724: a node is a member of one HyperNode."""
+    """M720: a node is a member of one HyperNode."""
     for member, one, other, route in _in_two(hyper_nodes, NODE):
         message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
         hint = "remove it from one of them: a node is in one HyperNode of the lowest tier"
@@ -294,4 +294,4 @@ def _uneven(tree: Tree) -> Iterator[Diagnostic]:
                 f' ("{other.name}"), so one tier means different levels'
             )
             hint = "give all branches the same number of tiers (volcano#5877)"
-            yield warning("M729", (*tree[name].route, "spec", "members"), message, hint=hint)
+            yield warning("M728", (*tree[name].route, "spec", "members"), message, hint=hint)

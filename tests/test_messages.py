@@ -24,14 +24,14 @@ class Message(NamedTuple):
 
 ELSEWHERE: dict[tuple[str, str], str] = {
     (
-        "A971",
+        "R103",
         "this document has more than {} bytes, and it may be one to place",
     ): "test_post_render.py::test_a_marked_document_must_be_readable",
     ("A988", '"{}" leads out of the project by a link'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("F609", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
     ("F619", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
-    ("O803", '"{}" cannot be written whole: {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
+    ("O802", '"{}" cannot be written whole: {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; {} is the most"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
     ("R101", "the folder cannot be read: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
@@ -57,7 +57,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         '"{}" cannot be read: no folder is known',
     ): "unit/osmo_template_test.py::test_a_caller_that_renders_and_reads_nothing",
     ("S202", "found {} as a key, expected text"): "unit/schema_test.py::test_keys_that_are_not_text",
-    ("S208", "the document is nested too deeply"): "unit/schema_test.py::test_bottomless_nesting",
+    ("R115", "the document is nested too deeply"): "unit/schema_test.py::test_bottomless_nesting",
     (
         "S210",
         "the document does not follow its schema",

@@ -285,7 +285,7 @@ def test_credentials_are_never_shown(tmp_path: Any, capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert "T535" in err
     assert "T531" in err
-    assert "R109" in err
+    assert "R107" in err
     assert "hidden" not in out + err
 
 

@@ -33,7 +33,7 @@ class Read(NamedTuple, Generic[T]):
 def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
     """The documents of a workflow's file: formats of texts make their own, others are as they are.
 
-    Errors R103 to R159; A912: it is a file of such a format, and another was asked for; A927: there are variables, and
+    Errors R103 to R159; A912: it is a file of such a format, and another was asked for; A920: there are variables, and
     the format has none.
     """
     for each in workflows.TEXTS.values():
@@ -72,7 +72,7 @@ def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
     if not source.variables:
         return ()
     message = "the format of the workflow has no variables to set"
-    return (error("A927", ("argument", "--set"), message, hint="change the value in the workflow file"),)
+    return (error("A920", ("argument", "--set"), message, hint="change the value in the workflow file"),)
 
 
 def _unsplit(document: Document, subject: str, source: Source) -> tuple[Diagnostic, ...]:
@@ -88,7 +88,7 @@ def workflow(document: Document, name: str = "", context: Context = Context()) -
     if name and name not in workflows.FORMATS:
         hint = did_you_mean(name, list(workflows.FORMATS))
         message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
-        return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
+        return Read(None, (error("A920", ("argument", "--from"), message, hint=hint),))
     return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
 
 
@@ -129,7 +129,7 @@ def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:
         message = f"this is a {kind}; a {wanted} is wanted here"
         hint = "the workflow comes first, the topology after -t"
         hint = "a policy is named after --policy" if "Policy" in (kind, wanted) else hint
-        return error("A911", (subject, "kind"), message, hint=hint)
+        return error("A912", (subject, "kind"), message, hint=hint)
     return None
 
 

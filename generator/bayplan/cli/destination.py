@@ -19,7 +19,7 @@ def option_errors(args: Arguments) -> tuple[Diagnostic, ...]:
     """What can be told of the options before there is anything to write."""
     if args.has("check") and args.value("output", "-") == "-":
         message = "--check compares with what -o names, and -o names no file or folder"
-        return (error("A930", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
+        return (error("A920", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
     return ()
 
 

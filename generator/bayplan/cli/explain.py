@@ -197,4 +197,4 @@ def _unknown(query: str) -> Diagnostic:
     message = f'"{query}" is neither the code of a diagnostic nor a field of a format'
     guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
     hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
-    return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")
+    return error("A920", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")

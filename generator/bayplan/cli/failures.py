@@ -12,10 +12,10 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def unwritable(name: str, problem: OSError | ValueError) -> Diagnostic:
-    """O803 where there is no room, else O802. ValueError is what a name with a NUL in it gives."""
+    """O802 where there is no room, else O802. ValueError is what a name with a NUL in it gives."""
     why = reason(problem)
     if isinstance(problem, OSError) and problem.errno in FULL:
-        return error("O803", (), f'"{name}" cannot be written whole: {why}', hint="make room and run it again")
+        return error("O802", (), f'"{name}" cannot be written whole: {why}', hint="make room and run it again")
     return error("O802", (), f'"{name}" cannot be written: {why}')
 
 

@@ -38,14 +38,14 @@ def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, 
 
 
 def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
-    """A922 where several paths are standard input."""
+    """A920 where several paths are standard input."""
     if paths.count("-") < 2:
         return ()
-    return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
+    return (error("A920", ("argument", "-"), "- is standard input, which can be read only once"),)
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:
-    """The bytes of a file. R101: it cannot be read; R102: it is no regular file; R103: it is too large."""
+    """The bytes of a file. R101: it cannot be read; R101: it is no regular file; R103: it is too large."""
     try:
         with open_regular(path, (subject,)) as file:
             large = path != "-" and os.stat(path).st_size > LARGEST
@@ -84,11 +84,11 @@ def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
 
 
 def irregular(path: str, route: Route) -> Diagnostic | None:
-    """R102 where the path is something else than a regular file: reading it could block or never end."""
+    """R101 where the path is something else than a regular file: reading it could block or never end."""
     mode = os.stat(path).st_mode
     kind = next((word for test, word in _KINDS if test(mode)), "")
     hint = "name the files in it" if kind == "a folder" else "pass - and pipe the text into standard input"
-    return error("R102", route, f"a file is wanted here, and this is {kind}", hint=hint) if kind else None
+    return error("R101", route, f"a file is wanted here, and this is {kind}", hint=hint) if kind else None
 
 
 def too_large(route: Route, what: str = "") -> Diagnostic:

@@ -32,7 +32,7 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def target_problems(project: Project, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """A986: a place that is no good; A987: a word in braces that means nothing."""
+    """A929: a place that is no good; A929: a word in braces that means nothing."""
     to: str = entry["to"]
     place = (SUBJECT, *route, "to")
     allowed = () if "export" in entry else WORDS
@@ -40,10 +40,10 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
     if unknown is not None:
         words = ", ".join(f"{{{word}}}" for word in allowed) or "none, because an export is of no one workflow"
         hint = did_you_mean(unknown, allowed)
-        yield error("A987", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
+        yield error("A929", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
     why = _outside(to) or _name_conflict(project, to)
     if why:
-        yield error("A986", place, f'"{to}" {why[0]}', hint=why[1])
+        yield error("A929", place, f'"{to}" {why[0]}', hint=why[1])
 
 
 def fill(to: str, **words: str) -> str:
@@ -78,7 +78,7 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
 def match(project: Project, patterns: Sequence[str], route: Route) -> Outcome[tuple[str, ...]]:
     """The files that the patterns match, less those of patterns with a `!`; from the project's folder, by name.
 
-    A983: a pattern matches nothing; A984: a file is not there.
+    A983: a pattern matches nothing; A983: a file is not there.
     """
     selected: set[str] = set()
     diagnostics: list[Diagnostic] = []
@@ -110,7 +110,7 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
     elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
         similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
         hint = f"correct the name or take it out; a pattern such as {similar} follows what comes and goes"
-        yield error("A984", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
+        yield error("A983", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
 
 
 # One output of bayplan.yaml -> the texts of its files. Its keys stand for the options of `render`.
@@ -167,14 +167,14 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
-    """A985: an output holds workflows or an export."""
+    """A929: an output holds workflows or an export."""
     if ("workflows" in entry) is ("export" in entry):
         keys = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
-        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {keys}")
+        yield error("A929", (SUBJECT, *route), f"an output has one of two, and this one has {keys}")
     unknown = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
     if unknown:
         message = f"`export` writes what the topology says, and `{unknown[0]}` is about workflows"
-        yield error("A985", (SUBJECT, *route, unknown[0]), message, hint="take it out")
+        yield error("A929", (SUBJECT, *route, unknown[0]), message, hint="take it out")
 
 
 EXPORTED = ("export", "topology", "target")
@@ -289,7 +289,7 @@ def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
     if not entries:
         message = "the project has no outputs, so nothing is generated"
         hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-        return {}, [_project_batch(project, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
+        return {}, [_project_batch(project, [warning("A983", (SUBJECT, "spec"), message, hint=hint)])]
     shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}

@@ -43,7 +43,7 @@ def run(args: Arguments) -> int:
 
 
 def _folder(helm: str) -> Outcome[str]:
-    """Where this Helm looks for plugins. O821: there is no such Helm; O822: it is Helm 3."""
+    """Where this Helm looks for plugins. O821: there is no such Helm; O821: it is Helm 3."""
     version = _helm_output(helm, "version", "--template", "{{.Version}}")
     if version.value is None:
         return version
@@ -52,7 +52,7 @@ def _folder(helm: str) -> Outcome[str]:
         hint = (
             "Helm 3 runs the program itself: --post-renderer bayplan --post-renderer-args post-render; for Helm 4 pass"
         )
-        return Outcome(None, (error("O822", (), message, hint=f"{hint} --helm PROGRAM"),))
+        return Outcome(None, (error("O821", (), message, hint=f"{hint} --helm PROGRAM"),))
     return _helm_output(helm, "env", "HELM_PLUGINS")
 
 
@@ -76,7 +76,7 @@ def _helm_output(helm: str, *arguments: str) -> Outcome[str]:
 
 
 def _foreign(path: str) -> tuple[Diagnostic, ...]:
-    """O823: somebody else's plugin has the name."""
+    """O804: somebody else's plugin has the name."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             if "post-render" in file.read():
@@ -86,7 +86,7 @@ def _foreign(path: str) -> tuple[Diagnostic, ...]:
     except OSError:
         pass
     message = f'"{path}" is there already, and is no plugin that bayplan wrote'
-    return (error("O823", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
+    return (error("O804", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
 
 
 def _command() -> str:

@@ -23,7 +23,7 @@ def _write(folder: str) -> tuple[Diagnostic, ...]:
     paths = [os.path.join(folder, name) for name in FILES]
     hint = "choose another folder: `bayplan init DIR`"
     messages = (f'"{path}" is there already, and init overwrites nothing' for path in paths if os.path.lexists(path))
-    failed = tuple(error("O807", (), message, hint=hint) for message in messages)
+    failed = tuple(error("O804", (), message, hint=hint) for message in messages)
     failed = failed or output_folder.make_folder(folder)
     for name, path in zip(FILES, paths, strict=True):
         failed = failed or output_folder.write_single(path, [data_text("examples", "pretrain", name)])

@@ -169,9 +169,9 @@ def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     if len(args.values("policy")) > 1:
         message = "--policy is given twice, and the rules of one file hold"
         hint = "put all rules into one file: the first that matches a workload holds for it"
-        return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
+        return None, (Batch((error("A923", ("argument", "--policy"), message, hint=hint),)),)
     loaded = files.load(args.value("policy"), "policy")
-    return _only("policy", *loaded, "A974", "Policy", "put all rules under one `rules:`")
+    return _only("policy", *loaded, "A923", "Policy", "put all rules under one `rules:`")
 
 
 def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:

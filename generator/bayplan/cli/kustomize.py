@@ -324,7 +324,7 @@ def doctor(args: Arguments) -> int:
     folders = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
     if not folders:
         message = f'there is no kustomization.yaml in "{folder}" that can be read'
-        wrong = error("O834", (), message, hint="name the folder that you build")
+        wrong = error("O831", (), message, hint="name the folder that you build")
         return finish(args, [Batch((wrong,))], to_stdout=True)
     sources = {each.kustomization.subject: each.kustomization.document for each in folders}
     sources |= {one.subject: one.document for each in folders for one in (*each.functions, *each.resources)}
@@ -380,7 +380,7 @@ def _program() -> str:
 
 
 def _in_the_way(path: str) -> Diagnostic | None:
-    """O830: a file that bayplan has not written."""
+    """O804: a file that bayplan has not written."""
     try:
         with open(path, "rb") as file:
             ours = MARK.encode() in file.read(4096)
@@ -389,7 +389,7 @@ def _in_the_way(path: str) -> Diagnostic | None:
     except OSError as problem:
         return unwritable(path, problem)
     hint = "remove it, or name another folder in KUSTOMIZE_PLUGIN_HOME"
-    return None if ours else error("O830", (), f'"{path}" is there already, and is not bayplan\'s', hint=hint)
+    return None if ours else error("O804", (), f'"{path}" is there already, and is not bayplan\'s', hint=hint)
 
 
 def _install(path: str, text: str) -> str:

@@ -124,7 +124,7 @@ def _unacceptable(code: str, letters: str) -> Diagnostic | None:
         message = f"{code} ({sections()[code].title}) is not a gap between workflow and scheduler"
         begin = " or ".join(letters)
         hint = f"only codes that begin with {begin} can be accepted; mend this one instead"
-        return error("A925", route, message, hint=hint)
+        return error("A924", route, message, hint=hint)
     return None
 
 

@@ -42,8 +42,8 @@ def pick(documents: Sequence[Document], name: str) -> tuple[Document | None, Bat
 
 
 def useless(workflows: Iterable[Document]) -> tuple[Diagnostic, ...]:
-    """A932 where no workflow is one of OSMO's."""
+    """A931 where no workflow is one of OSMO's."""
     if any(osmo.sniff(each.data) for each in workflows):
         return ()
     message = "no workflow here is one of OSMO's, so the pool configuration says nothing of any"
-    return (warning("A932", ("argument", "--osmo-pool"), message, hint="leave it out"),)
+    return (warning("A931", ("argument", "--osmo-pool"), message, hint="leave it out"),)

@@ -82,9 +82,9 @@ def _wrong(args: Arguments, path: str | None) -> tuple[Diagnostic, ...]:
     """What is wrong with the arguments."""
     if any(word != "-" for word in args.words):
         message = f'post-render reads standard input, and "{args.words[0]}" is something else'
-        return (error("A970", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
+        return (error("A920", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
     if "-" in (path, args.value("policy")):
-        return (error("A922", ("argument", "-"), "- is standard input, which holds the manifests"),)
+        return (error("A920", ("argument", "-"), "- is standard input, which holds the manifests"),)
     return ()
 
 

@@ -25,7 +25,7 @@ def run(args: Arguments) -> int:
     if name and name not in BACKENDS:
         hint = suggest(name, BACKENDS)
         return finish(
-            args, [Batch((error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
+            args, [Batch((error("A920", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
         )
     lines = _one(BACKENDS[name]) if name else output.table([*matrix([*BACKENDS.values()])])
     return finish(args, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))

@@ -35,15 +35,15 @@ class Picked(NamedTuple):
 
 
 def read_options(args: Arguments) -> Outcome[ReadOptions]:
-    """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
+    """What the command line asks of formats. A920: a level, a plan or --from that cannot be meant."""
     wrong = [*day(args, "read-on")]
     levels = tuple(level for word in args.values("level") for level in _level(word, wrong))
     plan = args.value("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
-        wrong.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
+        wrong.append(error("A920", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
     if len(args.values("from")) not in (0, 1, len(args.words)):
         message = f"--from is given {len(args.values('from'))} times for {len(args.words)} sources"
-        wrong.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+        wrong.append(error("A920", ("argument", "--from"), message, hint="give it once for all, or once for each"))
     headroom = _headroom(args.value("headroom"), wrong)
     request = ReadOptions(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
     return Outcome(None if wrong else request._replace(plan=int(plan), headroom=headroom), tuple(wrong))
@@ -62,12 +62,12 @@ def _headroom(word: str, wrong: list[Diagnostic]) -> dict[str, int]:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
             message = f'"{part[:40]}" is no amount of cpu or memory'
-            wrong.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
+            wrong.append(error("A920", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
     return amounts
 
 
 def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
-    """A938 where an option is no day."""
+    """A920 where an option is no day."""
     from datetime import date
 
     text = args.value(option)
@@ -76,7 +76,7 @@ def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
     except ValueError:
         sound = False
     message = f'"{text[:40]}" is no day'
-    return () if sound else (error("A938", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
+    return () if sound else (error("A920", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
 
 
 def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
@@ -89,7 +89,7 @@ def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
     name, equals, key = text.rpartition("=")
     if mark not in ("", "nvlink") or (equals and dns_label(name) != name) or not is_label_key(key):
         message = f'"{word[:80]}" is no level: a label key, such as rack=example.com/rack or example.com/rack,nvlink'
-        wrong.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
+        wrong.append(error("A920", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
         return
     yield Level(name or level_name(key), key, mark == "nvlink")
 
@@ -187,7 +187,7 @@ def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part
 
 
 def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
-    """The pools of an OSMO configuration; of what nobody recognises, why it is none (A936)."""
+    """The pools of an OSMO configuration; of what nobody recognises, why it is none (A912)."""
     from bayplan.topologies import native
 
     document, batch = pools_of(picked)
@@ -205,7 +205,7 @@ def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
 
 
 def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
+    """What was found in a source that was taken for OSMO's; A912 alone where nothing in it speaks for that."""
     unrecognised = picked.guessed and any(
         each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics
     )
@@ -213,8 +213,8 @@ def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagn
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:
-    """A936: the format cannot be told."""
+    """A912: the format cannot be told."""
     ours = any(isinstance(each.data, dict) and each.data.get("kind") == "ClusterTopology" for each in file.documents)
     hint = f"name its format with --from: {', '.join(FROM)}"
     hint = "this is a ClusterTopology already: name it after --update, and what adds to it as SOURCE" if ours else hint
-    return error("A936", (SUBJECT,), "no format recognises the source", hint=hint)
+    return error("A912", (SUBJECT,), "no format recognises the source", hint=hint)

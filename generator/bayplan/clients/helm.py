@@ -95,7 +95,7 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     hint = "no API server takes an object of that size; of a List, make several documents"
     large = [subject(number) for number in numbers if len(pieces[number]) > LARGEST]
     if large:
-        return Stream(name, pieces, {}), tuple(error("A971", (one, AT, 1, 1), message, hint=hint) for one in large)
+        return Stream(name, pieces, {}), tuple(error("R103", (one, AT, 1, 1), message, hint=hint) for one in large)
     documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()

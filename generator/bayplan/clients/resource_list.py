@@ -117,7 +117,7 @@ class ResourceList(NamedTuple):
 
 
 def parse(raw: bytes) -> Outcome[ResourceList]:
-    """A ResourceList. A960: it is none; A962: an item is no object; else what `document.read` finds."""
+    """A ResourceList. A960: it is none; A960: an item is no object; else what `document.read` finds."""
     pieces = _split(raw)
     if pieces is not None:
         head, items, tail = pieces
@@ -171,10 +171,10 @@ def _is_object(data: Any) -> bool:
 def _foreign(number: int, data: Any) -> Diagnostic:
     route = (SUBJECT, "items", number)
     if not isinstance(data, dict):
-        return error("A962", route, f"item {number} is no object but a {type(data).__name__}")
+        return error("A960", route, f"item {number} is no object but a {type(data).__name__}")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
     what = " and ".join(f"`{key}`" for key in lacking) or "`metadata.name`"
-    return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
+    return error("A960", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
 
 
 _ALIASES = (": &", ": *", "- &", "- *")
@@ -224,7 +224,7 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
     documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
     data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
-        return Outcome(None, documents.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
+        return Outcome(None, documents.diagnostics or (error("A960", (SUBJECT,), "the items cannot be told apart"),))
     errors = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
     table = dict(zip(numbers, data, strict=True))
     return Outcome(

@@ -69,7 +69,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
     versions, what = KNOWN[component], f"{component} {version}"
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        yield error("A905", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}")
+        yield error("A904", route, f'"{shown}" is no version of {component}', hint=f"write it as {versions[-1]}")
     elif order(component, version) < order(component, versions[0]):
         yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
     elif _beyond(component, version):
@@ -103,7 +103,7 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     if unknown:
         hint = did_you_mean(unknown[0], sorted(existing))
         message = f'the workflow has no gang "{unknown[0]}"; it has {", ".join(sorted(existing))}'
-        return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
+        return Outcome(None, (error("A920", ("argument", "--gang"), message, hint=hint),))
     kept = [gang for gang in plan.gangs if gang.gang.name in names]
     left = {gang.name for gang in kept}
     cut = tuple(gang._replace(after=tuple(name for name in gang.after if name in left)) for gang in kept)
@@ -122,7 +122,7 @@ def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
     if is_label(requested):
         return Outcome(workflow._replace(namespace=requested))
     hint = "namespaces are up to 63 lower case letters, digits and hyphens, with no hyphen at either end"
-    return Outcome(None, (error("A914", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
+    return Outcome(None, (error("A920", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
 
 
 NAMESPACE: Route = ("argument", "--namespace")

@@ -57,7 +57,7 @@ def _findings(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Di
         strange = [*islice(_strange_keys(data, (subject,)), MOST + 1)]
         yield from strange or _explained(schema, data, subject)
     except RecursionError:
-        yield error("S208", (subject,), "the document is nested too deeply", hint="flatten it")
+        yield error("R115", (subject,), "the document is nested too deeply", hint="flatten it")
 
 
 def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
@@ -248,7 +248,7 @@ def _range(each: Refusal, route: Route) -> Iterator[Diagnostic]:
         wanted = wanted.replace("characters", "character").replace("entries", "entry")
     count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems", "maxProperties") else None
     found = describe(each.instance) if count is None else f"{describe(each.instance)} of {count}"
-    yield error("S205", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
+    yield error("S206", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
 
 
 def _form(each: Refusal, route: Route) -> Iterator[Diagnostic]:
@@ -265,7 +265,7 @@ def _named(each: Refusal, route: Route) -> Route:
 def _unique(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     for index, value in enumerate(each.instance):
         if value in each.instance[:index]:
-            yield error("S207", (*route, index), f"{describe(value)} is listed twice", hint="remove one of them")
+            yield error("S206", (*route, index), f"{describe(value)} is listed twice", hint="remove one of them")
 
 
 def _other(each: Refusal, route: Route) -> Iterator[Diagnostic]:

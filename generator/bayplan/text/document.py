@@ -143,7 +143,7 @@ def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
     """In a file that is called JSON an error, else a note: flow style YAML begins like JSON."""
     mark, message = Mark(problem.pos), f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
     if name.lower().endswith(".json"):
-        errors.stop("R109", mark, message, "one JSON value makes one file; comments are not JSON")
+        errors.stop("R107", mark, message, "one JSON value makes one file; comments are not JSON")
     return (Note(message, errors.route(mark)),)
 
 

@@ -137,7 +137,7 @@ def check_surrogates(errors: Errors) -> None:
     match = re.search("[\ud800-\udfff]", errors.text)
     if match:
         message = f"U+{ord(match[0]):04X} is half of a surrogate pair, which is not a character"
-        errors.stop("R117", Mark(match.start()), message, "write both halves of the pair, or the character itself")
+        errors.stop("R105", Mark(match.start()), message, "write both halves of the pair, or the character itself")
 
 
 def check_characters(raw: bytes, errors: Errors, own: bool) -> None:

@@ -187,7 +187,7 @@ def explain(problem: yaml.YAMLError, errors: Errors, *notes: Note) -> NoReturn:
     mark: Any = next(filter(None, met), Mark(getattr(problem, "position", 0) or 0))
     message = re.sub(r"\s+", " ", getattr(problem, "problem", None) or "the text cannot be read")
     if _at_tab(errors.text, mark.index) or "tab character" in message:
-        errors.stop("R108", mark, "a tab stands where YAML allows only spaces", "indent by spaces", *notes)
+        errors.stop("R107", mark, "a tab stands where YAML allows only spaces", "indent by spaces", *notes)
     context = getattr(problem, "context", None)
     begun: Any = getattr(problem, "context_mark", None)
     if begun and context and begun.index != mark.index:
@@ -423,7 +423,7 @@ class _Builder:
         """Half of a surrogate pair is no character and cannot be written as UTF-8."""
         if any("\ud800" <= c <= "\udfff" for c in event.value):
             hint = "write both halves of the pair, or the character itself"
-            self.errors.add("R117", event.start_mark, "half of a surrogate pair is not a character", hint)
+            self.errors.add("R105", event.start_mark, "half of a surrogate pair is not a character", hint)
 
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
         """A collection may begin here."""
@@ -451,7 +451,7 @@ class _Builder:
         self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
             limit = f"the aliases stand for more than {MOST_EXPANDED:,} values"
-            self.errors.stop("R118", event.start_mark, limit, "write the data without so many aliases")
+            self.errors.stop("R115", event.start_mark, limit, "write the data without so many aliases")
         return anchored
 
     def merge(self, node: dict[str, Any], value: Any, marks: dict[Any, Any], event: Any) -> None:

@@ -69,4 +69,4 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
 
 def _unfit(name: str) -> Diagnostic:
     message = f'the scheduler takes the file "{name}", and kustomize passes objects of Kubernetes only'
-    return error("A963", (), message, hint="`bayplan render -o DIR/` writes files")
+    return error("O811", (), message, hint="`bayplan render -o DIR/` writes files")

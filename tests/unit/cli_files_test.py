@@ -68,7 +68,7 @@ def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.Mon
     os.chdir(tmp_path)
     batches = lint.load_manifests(["."]).batches
     (found,) = [each for batch in batches for each in batch.diagnostics if each.code == "R101"]
-    assert found.message == "the folder cannot be read: File name too long"
+    assert found.message == "cannot read the folder: File name too long"
 
 
 def test_a_source_that_is_too_large_to_be_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_a_byte_that_is_no_character_far_down_in_a_source(tmp_path: Path, monkey
         list(source_files.OpenedFile(str(tmp_path / "nodes.json"), 0).chunks())
     (found,) = refused.value.diagnostics
     assert (found.code, found.route[-2]) == ("R104", 3)
-    assert found.message == "the file is not UTF-8: e4 is no character"
+    assert found.message == "the file is not UTF-8: e4 is not a character"
 
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:

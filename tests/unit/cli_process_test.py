@@ -196,7 +196,7 @@ sys.exit(run(["schema", "workflow"]))
 def test_a_bug_is_called_one() -> None:
     result = python("-c", BUG.format(raised="KeyError('x')"))
     assert result.returncode == 3
-    assert "a bug of bayplan" in result.stderr
+    assert "a bug in bayplan" in result.stderr
     assert "KeyError: 'x' at <string>:4" in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -212,9 +212,9 @@ def test_foreign_keys_become_texts_as_in_kubectl() -> None:
 def test_messages_and_hints_say_what_to_do() -> None:
     (norway,) = wrong("a: NO")
     assert '"NO"' in norway.message
-    assert norway.hint == 'write "NO" in quotes for the text, or false for the boolean'
-    assert wrong("a: 0777")[0].hint == 'write "0777" in quotes for the text, or 511 for the number'
-    assert wrong("a: 12:30")[0].hint == 'write "12:30" in quotes for the text'
+    assert norway.hint == 'write "NO" in quotes for the string, or false for the boolean'
+    assert wrong("a: 0777")[0].hint == 'write "0777" in quotes for the string, or 511 for the number'
+    assert wrong("a: 12:30")[0].hint == 'write "12:30" in quotes for the string'
     (twice,) = wrong("a: 1\nb: 2\na: 3")
     assert twice.notes[0].route == ("workflow", AT, 1, 1)
     assert "template" in wrong("a: {{ .Values.b }}")[0].hint

@@ -372,7 +372,7 @@ class TestOwnership:
         code, out, err = repository.generate()
         assert code == 1
         assert "20-jobset-one" not in out
-        assert 'warning[O810]: nothing makes "out/20-jobset-one.yaml" any more' in err
+        assert 'warning[O810]: "out/20-jobset-one.yaml" is not an output any more' in err
         assert repository.made() == ["out/20-jobset-one.yaml"]
         assert "O810" not in repository.generate()[2]
 
@@ -516,7 +516,7 @@ class TestCheck:
 
     def test_patterns_that_take_everything_out_are_told(self, repository: Repository) -> None:
         repository.project({**EVERY, "workflows": ["!jobs/*"]})
-        assert "no file is left" in repository.fails("--strict")
+        assert "exclude all files" in repository.fails("--strict")
 
     def test_warnings_fail_a_strict_run_and_change_nothing(self, repository: Repository) -> None:
         repository.project(EVERY, {"workflows": ["none/*"], "to": "other/"})

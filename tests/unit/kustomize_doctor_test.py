@@ -107,7 +107,7 @@ def test_a_workflow_that_kustomize_drops(place: Path) -> None:
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     data["metadata"]["annotations"] = {"config.kubernetes.io/local-config": "true"}
     write(path, data)
-    assert "error[A967]: kustomize drops" in doctor(place)[1]
+    assert "error[A967]: kustomize silently drops" in doctor(place)[1]
 
 
 @pytest.mark.parametrize(

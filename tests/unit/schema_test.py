@@ -215,14 +215,14 @@ PODS = (*GANG, "groups", 0, "podSets", 0)
     ("path", "value", "code", "words", "hint"),
     [
         (("spec", "qeue"), "x", "S201", 'unknown key "qeue"', 'did you mean "queue"?'),
-        (("spec", "colour"), "x", "S201", 'unknown key "colour"', "keys that may stand here:"),
+        (("spec", "colour"), "x", "S201", 'unknown key "colour"', "allowed keys:"),
         ((*GANG, "placement", "require"), "rack", "S201", 'unknown key "require"', 'did you mean "required"?'),
-        ((*PODS, "replicas"), "16", "S202", 'found "16", expected a whole number', "remove the quotes"),
-        ((*PODS, "replicas"), 1.5, "S202", "found the number 1.5, expected a whole number", ""),
-        ((*PODS, "replicas"), True, "S202", "found true, expected a whole number", ""),
-        ((*PODS, "image"), None, "S202", "found nothing, expected text", ""),
+        ((*PODS, "replicas"), "16", "S202", 'found "16", expected an integer', "remove the quotes"),
+        ((*PODS, "replicas"), 1.5, "S202", "found the number 1.5, expected an integer", ""),
+        ((*PODS, "replicas"), True, "S202", "found true, expected an integer", ""),
+        ((*PODS, "image"), None, "S202", "found null, expected a string", ""),
         ((*PODS, "command"), "torchrun", "S202", "expected a list", '["torchrun"]'),
-        ((*PODS, "env", "A"), True, "S202", "found true, expected text or a whole number", "put it in quotes"),
+        ((*PODS, "env", "A"), True, "S202", "found true, expected a string or an integer", "put it in quotes"),
         ((*PODS, "env"), [], "S202", "found a list, expected a mapping", ""),
         ((*PODS, "resources", "cpu"), 0.5, "S202", "found the number 0.5", "put it in quotes"),
         ((*GANG, "workload"), "Jobset", "S203", 'found "Jobset", expected "auto"', 'did you mean "jobset"?'),
@@ -283,7 +283,7 @@ def test_keys_that_are_not_text() -> None:
     data = changed(workflow_data(), (*PODS, "env"), {1: "x", None: "y"})
     found = schemas.validate("Workflow", data, "workflow")
     assert [(each.code, each.route) for each in found] == [("S202", ("workflow", *PODS, "env"))] * 2
-    assert "found the number 1 as a key, expected text" in {each.message for each in found}
+    assert "found the number 1 as a key, expected a string" in {each.message for each in found}
 
 
 def test_bottomless_nesting() -> None:

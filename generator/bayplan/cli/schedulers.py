@@ -1,4 +1,4 @@
-"""`bayplan schedulers`: what each scheduler carries, from the rows that its backend and its workload kinds declare."""
+"""`bayplan schedulers`: what each scheduler supports, from the rows of its backend and its workload kinds."""
 
 from __future__ import annotations
 
@@ -20,28 +20,26 @@ WORDS = {"exact": "yes", "approximate": "in part", "absent": "no"}
 
 
 def run(args: Arguments) -> int:
-    """Prints the table of all, or the rows of one with their reasons."""
+    """Prints the table of all schedulers, or the rows of one with the reasons."""
     name = args.words[0] if args.words else ""
     if name and name not in BACKENDS:
         hint = suggest(name, BACKENDS)
-        return finish(
-            args, [Batch((error("A920", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
-        )
+        return finish(args, [Batch((error("A920", ("argument", "NAME"), f'unknown scheduler: "{name}"', hint=hint),))])
     lines = _one(BACKENDS[name]) if name else output.table([*matrix([*BACKENDS.values()])])
     return finish(args, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
 
 
 def matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    """The heads, then each feature with what each scheduler makes of it."""
+    """The header, then a row per feature with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for name, feature in FEATURES.items():
         yield (feature.meaning, *(cell(name, each) for each in backends))
 
 
 def cell(feature: str, backend: Backend) -> str:
-    """What the newest version carries, in a word or two: `yes`, `since 0.17`, `up to 2`, `in part`, `never`.
+    """The support of the newest version in a few words: `yes`, `since 0.17`, `up to 2`, `in part`, `never`.
 
-    Where the workload kinds decide, those that carry it.
+    If the workload kinds decide, those that support it.
     """
     own = _rows(feature, backend.declared.support)
     if own:
@@ -59,7 +57,7 @@ def _joined(cells: Mapping[str, str]) -> str:
 
 
 def summed(rows: Sequence[Support]) -> str:
-    """The row of the newest versions that carries most; older versions show in `since` alone."""
+    """The best support of the newest version. Older versions appear only as `since`."""
     newest = Target()
     valid = [row for row in rows if not row.component or newest.between(row.component, row.since, row.until)]
     carried = [row for row in valid if row.fidelity != "absent"]
@@ -76,7 +74,7 @@ def summed(rows: Sequence[Support]) -> str:
 
 
 def extent(row: Support, unit: str) -> str:
-    """For which amounts and versions a row holds; empty for all."""
+    """The amounts and versions of a row; empty for all."""
     since, until = row.since and f"{row.since} and later", row.until and f"below {row.until}"
     versions = f"{row.since} to below {row.until}" if row.since and row.until else since or until
     component = f"{row.component} " if versions and row.component else ""
@@ -89,7 +87,7 @@ def _rows(feature: str, support: Sequence[Support]) -> list[Support]:
 
 
 def _one(backend: Backend) -> Iterator[str]:
-    """All rows of a scheduler and of the workload kinds it is given, with what is lost and the way out."""
+    """All rows of a scheduler and of its workload kinds, with what is lost and what to do."""
     own = backend.declared
     yield f"{own.name} {', '.join(KNOWN[own.component])}, workloads {', '.join(own.kinds)}"
     yield from _detailed(own.support, {**FEATURES, **own.features})
@@ -112,22 +110,25 @@ def _row_lines(row: Support, meaning: str, unit: str, reason: str) -> Iterator[s
 
 
 PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
-"""Of those that are read; a Deployment is never a gang."""
+"""The kinds that bayplan places. A Deployment is never a gang."""
 
 PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "place": ("placed as one gang", PLACED_KINDS),
-    "copies": ("cut into the Jobs of one template", ("jobset", "trainjob")),
-    "ranks": ("cut into neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
+    "copies": ("divided into the Jobs of one template", ("jobset", "trainjob")),
+    "ranks": (
+        "divided into neighboring ranks of one template",
+        (*(each for each in PLACED_KINDS if each != "pod"), LED),
+    ),
     "gangs": ("several gangs of one template", ("lws",)),
 }
-"""What may be asked of a workload, in words, and of which kinds."""
+"""The ways to place an existing workload, in words, and the kinds for each."""
 
 ABSENT = ("never", "not yet here", "not yet upstream")
 
 
 def _existing_rows(backend: Backend) -> Iterator[str]:
-    """All rows, those of kinds that fare alike in one."""
-    yield from ("", "workloads that are there")
+    """All rows, with kinds of equal support in one row."""
+    yield from ("", "existing workloads")
     for placement, (meaning, kinds) in PLACEMENTS.items():
         alike: dict[Support, list[str]] = {}
         for kind in kinds:
@@ -139,7 +140,7 @@ def _existing_rows(backend: Backend) -> Iterator[str]:
 
 
 def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
-    """The rows of a feature up to the first that holds for everything: none behind it is ever asked."""
+    """The rows of a feature, up to the first that is valid for all amounts and versions."""
     rows: list[Support] = []
     for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
         rows.append(row)
@@ -149,7 +150,7 @@ def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
 
 
 def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    """The heads, then each kind and each way to cut it with what each scheduler makes of it."""
+    """The header, then a row per kind and per way to divide it, with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for kind in PLACED_KINDS:
         yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}")) for each in backends))
@@ -158,7 +159,7 @@ def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
 
 
 def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
-    """The kinds for which it is carried; for none, the word of the first."""
+    """The kinds that support it; if there are none, the word of the first."""
     placed = [
         kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
     ]

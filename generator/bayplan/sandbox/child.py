@@ -279,7 +279,7 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
         if missing["found"]:
             return {"failure": "undefined", **missing}
     if isinstance(problem, RecursionError | SyntaxError):
-        message = "it calls itself without end, or is nested too deeply"
+        message = "it recurses too deeply"
     return {"failure": failure, "message": message or type(problem).__name__, "line": line}
 
 

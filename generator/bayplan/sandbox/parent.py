@@ -60,7 +60,7 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     try:
         child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
     except (OSError, ValueError) as problem:
-        return [{"failure": "start", "message": f"no process can be started: {problem}"}]
+        return [{"failure": "start", "message": f"cannot start a process: {problem}"}]
     with child:
         try:
             return _replies_of(child, json.dumps(requests).encode(), len(requests))
@@ -90,7 +90,7 @@ def _replies_of(child: subprocess.Popen[bytes], request: bytes, count: int) -> l
 def _failure_of(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
     """What kept a child from a reply. A code of 0 says nothing: the caller ignores SIGCHLD, and gets no other."""
     if late or _signal(code) in _OUT_OF_TIME or (begun and not code):
-        return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not become ready"}
+        return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not start in time"}
     return {"failure": "died" if begun else "start", "message": f"the process ended with {_signal(code) or code}"}
 
 

@@ -31,7 +31,7 @@ class Read(NamedTuple, Generic[T]):
 
 
 def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The documents of a workflow file. A text format, such as sbatch, makes documents of its text.
+    """The documents of a workflow file. A format that is not YAML, such as sbatch, makes its own documents.
 
     Errors R103 to R159. A912: --from names another format than the file has. A920: --set is given, and the format has
     no variables.
@@ -56,7 +56,7 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 def _text(
     chosen: "TextFormat", name: str, raw: bytes, text: str, subject: str, source: Source
 ) -> Outcome[tuple[Document, ...]]:
-    """The documents of a text in a text format."""
+    """The documents of a file whose format is not YAML."""
     if source.format not in ("", chosen.NAME):
         message = f"this is {chosen.TITLE}, which --from {source.format} does not read"
         return Outcome(None, (error("A912", (subject, AT, chosen.start(text), 1), message, hint="leave --from out"),))

@@ -127,8 +127,7 @@ COMMANDS = (
             DIAGNOSTICS,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
-        "writes all manifests. Everything else stays the same, byte for byte. `bayplan last-error` prints the last "
-        "report.",
+        "writes all manifests. It changes no other bytes. `bayplan last-error` prints the last report.",
     ),
     Command(
         "last-error",
@@ -256,8 +255,8 @@ COMMANDS = (
         (Positional("DIR", 0),),
         (DIAGNOSTICS,),
         "`kubectl kustomize` runs legacy plugins and no functions. "
-        "DIR is the plugin folder of kustomize (default: KUSTOMIZE_PLUGIN_HOME, else "
-        "XDG_CONFIG_HOME/kustomize/plugin, else ~/.config/kustomize/plugin).",
+        "DIR is the plugin folder of kustomize. The default is the first of these: $KUSTOMIZE_PLUGIN_HOME, "
+        "$XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin.",
     ),
     Command(
         "schema",

@@ -52,7 +52,7 @@ def several_files(
 
 
 def file_writer(args: Arguments, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:
-    """The same for a text for one file."""
+    """The same for the pieces of one file."""
     path = args.value("output", "-")
     if path == "-":
         return lambda: write(pieces)

@@ -116,7 +116,7 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
         yield error("A983", (SUBJECT, *route), f'the file "{pattern}" does not exist', hint=hint)
 
 
-# One output of bayplan.yaml -> the texts of its files. Its keys are the options of `render`.
+# One output of bayplan.yaml -> the contents of its files. Its keys are the options of `render`.
 
 Entry = Mapping[str, Any]
 

@@ -90,7 +90,7 @@ def _foreign(path: str) -> tuple[Diagnostic, ...]:
 
 
 def _command() -> str:
-    """`bayplan` if it is in PATH, else the running program."""
+    """`bayplan` if it is in PATH. Otherwise, the path of the running program."""
     folders = os.environ.get("PATH", "").split(os.pathsep)
     if any(os.access(os.path.join(folder, NAME), os.X_OK) for folder in folders if folder):
         return NAME

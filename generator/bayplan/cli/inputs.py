@@ -48,7 +48,7 @@ def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
 class Inputs(NamedTuple):
     """The files that were read. `workflows` are in the order of the command line.
 
-    `topology` is None if it is missing or invalid. `beside`: subject -> further documents for the workflows; if one is
+    `topology`: None if missing or invalid. `beside`: subject -> further documents for the workflows; if one is
     invalid, there are no workflows.
     """
 
@@ -102,7 +102,7 @@ def _with_pool(word: str, read: Inputs) -> Inputs:
 
 
 def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
-    """The batches of several workflows. A931 stays only for variables that no workflow uses."""
+    """The batches of all workflows. A931 stays only for variables that no workflow uses."""
     listed = list(batches)
     by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in listed]
     unused = set.intersection(*by_workflow) if by_workflow else set()
@@ -119,7 +119,7 @@ def no_topology() -> Diagnostic:
 
 
 def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
-    """The topology file: the argument, else -t, else that of the project file."""
+    """The topology file: the argument, -t, or that of the project file; the first that exists."""
     if words or args.has("topology"):
         return (*words, args.value("topology"))[0], ()
     from bayplan.cli import project
@@ -128,7 +128,7 @@ def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | Non
 
 
 def needed_topology(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
-    """The same for a command that needs a topology. A921: there is none."""
+    """The same for a command that needs a topology. A921: there is no topology."""
     path, batches = topology_path(args, words)
     return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
 
@@ -208,7 +208,7 @@ def _any_diagnostics(batches: Iterable[Batch]) -> bool:
 
 
 def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
-    """The topology of the argument, else that of the project."""
+    """The topology of the argument, or that of the project."""
     path, batches = needed_topology(args, args.words)
     if path is None:
         return None, batches

@@ -203,7 +203,7 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
         yield error("A968", route, message, hint=hint)
     for owner, channel in _orphaned_channels(objects):
         message = f'{owner} was renamed, but its channel template is still "{channel}"'
-        hint = "give both the same name, so that kustomize renames both: else two overlays share one template"
+        hint = "give both the same name, so that kustomize renames both, and overlays do not share the template"
         yield warning("A968", route, message, hint=hint)
     for owner, host, target in _broken_hosts(objects):
         message = f'{owner} has the host name "{host}" with the former name of {target}'
@@ -360,7 +360,7 @@ def install_legacy(args: Arguments) -> int:
 
 
 def _plugin_home() -> str:
-    """The plugin folder of kustomize: from the environment, else in the home folder."""
+    """The plugin folder of kustomize, from the environment or in the home folder."""
     own = os.environ.get("KUSTOMIZE_PLUGIN_HOME")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return own or os.path.join(config, "kustomize", "plugin")
@@ -372,7 +372,7 @@ def _plugin_path(home: str, kind: str) -> str:
 
 
 def _program() -> str:
-    """The command of the script: the installed one of this Python, else this Python with bayplan."""
+    """The command of the script: the installed one of this Python, or this Python with bayplan."""
     beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
     installed = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
     return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"

@@ -167,7 +167,7 @@ def _stem(text: str) -> str:
 
 
 def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Writes these files, and removes stale files that bayplan wrote. O804: a file of others is in the way."""
+    """Writes these files, and removes stale files that bayplan wrote. O804: bayplan did not write an existing file."""
     try:
         previous = listed(path)
         if previous.value is None:
@@ -227,7 +227,7 @@ def read_index(path: str, text: str, possible: Callable[[str], object], hint: st
 def apply(root: str, index: str, changes: Sequence[Change]) -> None:
     """Makes the changes below a folder. OSError, ValueError.
 
-    It writes all texts into a temporary folder before it changes the first file, so that a full disk changes nothing.
+    It writes all files into a temporary folder before it changes the first file, so that a full disk changes nothing.
     """
     new = {each.path: each.new for each in changes if each.new is not None}
     temporary = os.path.join(root, f".bayplan-{os.getpid()}")

@@ -22,7 +22,7 @@ _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullm
 def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     """The changes that make the project's folder contain these generated files and no other generated files.
 
-    Paths are relative to that folder. O804: a file of others is in the way. O810: a stale file has lost its mark.
+    Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
     OSError and ValueError of the file system.
     """
     listed = _listed(root)

@@ -63,7 +63,7 @@ def _stream() -> Outcome[bytes]:
 
 
 def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
-    """-t, else the topology of the project file. With -t, bayplan does not load the pipeline."""
+    """-t, or the topology of the project file. With -t, bayplan does not load the pipeline."""
     if args.has("topology"):
         return args.value("topology"), ()
     from bayplan.cli import inputs

@@ -159,7 +159,7 @@ def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
 
 
 def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> str:
-    """The kinds that support it; if there are none, the word of the first."""
+    """The kinds that support it, or the word of the first kind."""
     placed = [
         kind for kind in kinds if summed(_rows_of_existing(backend, f"place-{kind}")) not in ABSENT or kind == LED
     ]

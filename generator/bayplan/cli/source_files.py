@@ -120,7 +120,7 @@ class OpenedFile(SourceFile):
         return error("R104", (*self.at(), AT, line + row - 1, column), message, hint="save it as UTF-8")
 
     def batch(self, diagnostics: tuple[Diagnostic, ...]) -> Batch:
-        """Diagnostics of this file, with the texts that reports quote."""
+        """Diagnostics of this file, with the documents that reports quote."""
         text = self.__dict__.get("text", "")
         if not text and "_raw" in self.__dict__ and diagnostics:
             text = read_text(self._raw, "").value or ""

@@ -111,7 +111,7 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
 
 
 def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
-    """Diagnostics of several sources, with the texts of all."""
+    """Diagnostics of the sources, with all of their documents."""
     sources: dict[str, Document] = {}
     for each in picked if diagnostics else ():
         sources.update(each.file.batch(diagnostics).sources)

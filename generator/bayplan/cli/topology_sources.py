@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Picked(NamedTuple):
-    """A file and its formats: several if it has objects of several. None: an OSMO configuration, or unknown."""
+    """A file and the formats of its objects. None: an OSMO configuration, or unknown."""
 
     file: OpenedFile
     formats: tuple[Source, ...] = ()
@@ -132,7 +132,7 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
 
 
 def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
-    """The format of that name; else all formats whose objects the file has, or the first that recognizes it."""
+    """The named format, or all formats whose objects the file has, or the first that recognizes it."""
     if name:
         yield READ[name]
         return
@@ -215,7 +215,7 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
-    """The document of an OSMO configuration, or the reason why there is none."""
+    """The document of an OSMO configuration, or the reason why it is missing."""
     if picked.file.documents:
         return osmo_pool.pick(picked.file.documents, picked.pool)
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))

@@ -50,6 +50,6 @@ def _bug(problem: Exception) -> str:
     return (
         f"bayplan: this is a bug in bayplan, not in your files: {type(problem).__name__}: {problem}{where}\n"
         "  note: do not use the output of this run\n"
-        f"  hint: please report the command line, your files if you may share them, and the output of"
+        "  hint: please report it with the command line, and with your files if you may share them; add the output of"
         f" `bayplan --version` and of a run with {DEBUG}=1\n"
     )

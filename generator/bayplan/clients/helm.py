@@ -161,7 +161,7 @@ def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
 
 
 def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
-    """The new texts of the changed pieces."""
+    """The new bytes of the changed pieces."""
     from bayplan.text.patch import rewrite_all
 
     tasks = []
@@ -284,7 +284,7 @@ def _only_directives(piece: bytes) -> bool:
 def kinds(piece: bytes) -> set[str]:
     """The kinds that the objects of a piece may have.
 
-    A `kind` at the beginning of a line is the kind of the document, unless it is a List. If there is none, as in JSON,
+    A `kind` at the beginning of a line is the kind of the document, unless it is a List. Without one, as in JSON,
     the result has every `kind` in the piece.
     """
     top = set(re.findall(_TOP, piece))

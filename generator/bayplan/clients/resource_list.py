@@ -122,7 +122,7 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
     if pieces is not None:
         head, items, tail = pieces
         config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
-        if config is not None and len(config) == bool(tail):  # else it cannot be parsed by itself
+        if config is not None and len(config) == bool(tail):  # otherwise it cannot be parsed by itself
             return Outcome(ResourceList(items, config[0].data if config else None, head))
     return _parse_all(raw)
 
@@ -205,7 +205,7 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
 
 
 def _chunks(body: str) -> tuple[Item, ...]:
-    """The items of a block sequence without indentation; none if there is anything else without indentation."""
+    """The items of a block sequence without indentation. Empty if other lines have no indentation."""
     lines = body.split("\n")
     starts = [number for number, each in enumerate(lines) if each[:2] == "- "]
     margin = [each for each in lines if each and each[:2] not in ("- ", "  ")]
@@ -236,7 +236,7 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
 
 
 def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
-    """The objects of a plain stream, which kustomize passes to legacy plugins. It may be empty."""
+    """The objects of a plain stream, which kustomize passes to legacy plugins. An empty stream is valid."""
     if not raw.strip():
         return Outcome(())
     documents = read(NAME, raw, SUBJECT, own=False)

@@ -60,7 +60,7 @@ def accepts(kind: str, data: Any) -> bool:
 
 @cache
 def _generated(kind: str) -> Any:
-    """The module of the generated validator. None if there is none for the current schema."""
+    """The module of the generated validator. None: the current schema has no validator."""
     try:
         found = import_module(f"bayplan.schemas.generated.{SCHEMAS[kind].replace('-', '_')}")
     except ModuleNotFoundError:

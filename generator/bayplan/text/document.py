@@ -1,7 +1,7 @@
 """Reads YAML and JSON. It finds lines and columns only when a caller needs them.
 
 It reads YAML as Kubernetes does. In bayplan's own formats, an ambiguous plain scalar is an error. It imports PyYAML
-only if a text is not plain JSON.
+only for text that is not plain JSON.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,11 +22,11 @@ from bayplan.text.source import (
 )
 
 _LONG = 10_000
-"""For texts with more characters, the reader for simple lines is worth a try."""
+"""Above this number of characters, the reader for simple lines is worth a try."""
 
 
 class Span(NamedTuple):
-    """A part of a text. All numbers start at 1. The end is the place after the last character."""
+    """A range of characters. All numbers start at 1. The end is the place after the last character."""
 
     line: int
     column: int
@@ -51,7 +51,7 @@ class SourceMap(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One document of a text. `index` is its number in the text; empty documents count."""
+    """One document of a file. `index` is its number in the text; empty documents count."""
 
     name: str
     text: str
@@ -63,7 +63,7 @@ class Document(NamedTuple):
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:
     """The documents of a file, without empty ones. `own`: it has one of bayplan's own formats.
 
-    Errors R103 to R119 with routes `(subject, AT, line, column)`. With errors, the value is None.
+    Errors R103 to R119 with routes `(subject, AT, line, column)`. With errors, there is no value.
     """
     try:
         text = decode(raw)
@@ -115,7 +115,7 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
 
 
 def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
-    """The data of every document, read as JSON or else as YAML."""
+    """The data of every document, read as JSON or as YAML."""
     text = errors.text
     notes: tuple[Note, ...] = ()
     if scalars.looks_like_json(text):
@@ -140,7 +140,7 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
 
 
 def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
-    """An error in a file with the suffix .json, else a note, because YAML in flow style begins like JSON."""
+    """An error in a file with the suffix .json, or a note, because YAML in flow style begins like JSON."""
     mark, message = Mark(problem.pos), f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
     if name.lower().endswith(".json"):
         errors.stop("R107", mark, message, "a file has one JSON value and no comments")
@@ -148,7 +148,7 @@ def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
 
 
 def events(text: str) -> Iterator[Any]:
-    """The YAML events of a text for `read`, in JSON or YAML."""
+    """The YAML events of text in JSON or YAML."""
     from bayplan.text import yaml
 
     try:
@@ -174,7 +174,7 @@ def spans_of(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span
 
 
 def locate(text: str, index: int, path: Path) -> Span:
-    """The place of a path of document `index` in a text. `locate_all` finds several."""
+    """The place of a path of document `index`. `locate_all` finds several."""
     return locate_all(text, ((index, path),))[index, path]
 
 

@@ -1,4 +1,4 @@
-"""Plain YAML scalars as Kubernetes resolves them (sigs.k8s.io/yaml 1.6, goyaml.v2 resolve.go), as bayplan's own formats
+"""Plain YAML scalars as Kubernetes resolves them (`sigs.k8s.io/yaml` 1.6, goyaml.v2 resolve.go), as bayplan's own formats
 read them, and as the safe loader of PyYAML reads them.
 
 An `InvalidScalar` instead of a value has the reason. Patterns compile at their first use, since most files need none.
@@ -232,7 +232,7 @@ def _pyyaml_tag(text: str) -> str:
 
 # JSON text, read by the standard library. `yaml.json_events` finds errors and places.
 #
-# Functions import `json` themselves: most texts are YAML, and an import at the top would slow every start.
+# Functions import `json` themselves: most files are YAML, and an import at the top would slow every start.
 
 _ESCAPED_SURROGATE = r"\\u[dD][89a-fA-F]"
 
@@ -242,7 +242,7 @@ class InvalidDataError(Exception):
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text looks like JSON. YAML in flow style does too."""
+    """Whether the text looks like JSON. YAML in flow style does too."""
     return text[:4096].lstrip()[:1] in ("{", "[")
 
 

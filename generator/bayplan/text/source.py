@@ -1,6 +1,6 @@
-"""The text of one file: bytes -> characters, offsets -> lines and columns, and the errors that are found in it.
+"""The text of one file: bytes -> characters, offsets -> lines and columns, and the errors of the text.
 
-Bytes are UTF-8, or UTF-16 that says so by a byte order mark, as YAML 1.2 section 5.2 has it.
+Bytes are UTF-8, or UTF-16 with a byte order mark (YAML 1.2, section 5.2).
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 
 LARGEST = 256 * 2**20
-"""Bytes of a text that is read at all."""
+"""The most bytes of a file."""
 
 DEEPEST = 100
-"""Collections within collections."""
+"""The most nested collections."""
 
 MOST_ERRORS = 1000
-"""Errors of one text that are listed."""
+"""The most errors of one text."""
 
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 _UNPRINTABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]"
 _INVISIBLE = r"[\x85\u2028\u2029\ufeff]"
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\0\0", ""),  # UTF-32, which must be told from UTF-16 and is refused
+    (b"\xff\xfe\0\0", ""),  # UTF-32, which is an error, and begins like UTF-16
     (b"\0\0\xfe\xff", ""),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
@@ -55,7 +55,7 @@ class InvalidScalar(NamedTuple):
 
 
 class Mark:
-    """A place in a text as an offset in characters. bayplan uses nothing else of the marks of YAML."""
+    """An offset in characters, the only part of the marks of YAML that bayplan uses."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -133,7 +133,7 @@ def _encoding(raw: bytes) -> tuple[bytes, str]:
 
 
 def check_surrogates(errors: Errors) -> None:
-    """Stops at half of a surrogate pair. Only a text of a program has one, because no bytes encode it."""
+    """Stops at half of a surrogate pair. Only the string of a program has one, because no bytes encode it."""
     match = re.search("[\ud800-\udfff]", errors.text)
     if match:
         message = f"U+{ord(match[0]):04X} is half of a surrogate pair, not a character"

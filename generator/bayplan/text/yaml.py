@@ -120,7 +120,7 @@ def read_json(text: str, own: bool, errors: Errors) -> list[Any]:
 
 
 def read_flawless(text: str, rules: Rules) -> list[Any]:
-    """The same for a text without errors. ValueError: there are errors or warnings."""
+    """The same for text without errors. ValueError: there are errors or warnings."""
     errors = Errors("", text)
     try:
         data = read(text, rules, errors)
@@ -135,7 +135,7 @@ def read_flawless(text: str, rules: Rules) -> list[Any]:
 
 
 def events(text: str, *, pure: bool = False) -> Iterator[Any]:
-    """The events of a text. yaml.YAMLError: it is not valid YAML."""
+    """The events of the text. yaml.YAMLError: it is not valid YAML."""
     if pure or not yaml.__with_libyaml__:
         parser: Any = yaml.SafeLoader(text)
     else:
@@ -147,7 +147,7 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
-    """The events of the parser of PyYAML, which accepts a few texts that libyaml rejects, and ignores a lone `!`.
+    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`.
 
     That parser is slow, so bayplan uses it only if libyaml rejects the text.
     """
@@ -159,7 +159,7 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml accepts a text."""
+    """Whether libyaml accepts the text."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
     parser = CParser(text)

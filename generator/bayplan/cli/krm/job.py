@@ -50,7 +50,7 @@ FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
 
 
 class Answer(NamedTuple):
-    """Unchanged items or JSON texts. None: there are errors."""
+    """Unchanged items or JSON. None: there are errors."""
 
     items: Sequence[Item | str] | None
     batches: Sequence[Batch]

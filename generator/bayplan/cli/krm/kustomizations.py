@@ -262,7 +262,7 @@ def _names(data: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _place(path: Path, whole: Any, candidates: Sequence[Source]) -> Route | None:
-    """The route in the best file: the outermost with the value, else the one with the longest part of the path."""
+    """The route in the best file: the outermost with the value, or the one with the longest part of the path."""
     marked = path[-1:] == (KEY,)
     plain = path[:-1] if marked else path
     value = _at(whole, plain)

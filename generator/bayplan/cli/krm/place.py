@@ -1,4 +1,4 @@
-"""PlaceWorkloads: places workloads by their annotations or a policy, and changes nothing else."""
+"""PlaceWorkloads: changes only workloads that annotations or a policy select."""
 
 from __future__ import annotations
 

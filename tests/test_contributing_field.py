@@ -64,14 +64,14 @@ def test_a_field_is_the_schema_the_model_and_the_stages_that_act_on_it() -> None
 
 def test_the_new_field_is_explained(copy: Path) -> None:
     printed = bayplan(copy, "explain", "workingDir").stdout
-    assert "workflow.spec.defaults.workingDir: text\n\nWhere the command starts." in printed
+    assert "workflow.spec.defaults.workingDir: string\n\nWhere the command starts." in printed
     assert "example: /work\n\nalso:\n  workflow.spec.gangs.podSets.workingDir\n" in printed
 
 
 def test_the_new_field_is_checked(copy: Path, tmp_path: Path) -> None:
     found = bayplan(copy, "check", workflow(tmp_path, 3), "-t", f"{PRETRAIN}/topology.yaml")
     assert found.returncode == 1
-    assert "found the number 3, expected text" in found.stdout
+    assert "found the number 3, expected a string" in found.stdout
 
 
 def test_the_new_field_is_read_and_written(copy: Path, tmp_path: Path) -> None:

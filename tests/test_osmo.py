@@ -21,7 +21,7 @@ needs_upstream = pytest.mark.skipif(not FILES, reason=f"no OSMO workflows at {UP
 REFUSED = {
     "skills__osmo-user__evals__files__fixtures__default__workflow_spec_private_image": [("S202", 15)],  # no text
     "skills__osmo-user__evals__files__jinja_workflow": [("R126", 9), ("R126", 10), ("R126", 15)],  # indented defaults
-    "test__workflow__bad_command": [("S205", 21)],  # no entry
+    "test__workflow__bad_command": [("S206", 21)],  # no entry
     "test__workflow__empty_command": [("S204", 19)],  # no key
     "test__workflow__invalid_mount": [("W468", 23)],  # no platform allows it
     "test__workflow__scripts__app_spec": [("S202", 14)],  # a text where a list is due

@@ -1,4 +1,4 @@
-"""`bayplan` and `python -m bayplan`. Answers --version before anything else is loaded."""
+"""`bayplan` and `python -m bayplan`. It prints --version before it loads other modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 
 def krm() -> None:
-    """The installed command `bayplan-krm`: `bayplan krm` under one name, for kustomize to find."""
+    """The installed command `bayplan-krm`: `bayplan krm` under one name, which kustomize can run."""
     gc.disable()
     from bayplan.cli.run import krm as run_krm
 
@@ -21,18 +21,18 @@ def script() -> None:
 
 
 def _leave(code: int) -> None:
-    """Ends the process without tidying up the memory, which is a tenth of a short run."""
+    """Ends the process without freeing memory, which would take a tenth of a short run."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except (OSError, AttributeError):  # closed or full: what there is to say has been said
+    except (OSError, AttributeError):  # closed or full: the report is written already
         sys.exit(code)
     os._exit(code)
 
 
 def main() -> int:
-    """Runs the process's own command line; the exit code."""
-    gc.disable()  # a run is short and makes no garbage in cycles worth a pass: a large topology reads 2.4 times as fast
+    """Runs the command line of the process. Returns the exit code."""
+    gc.disable()  # a run is short and has little cyclic garbage; a large topology loads 2.4 times as fast
     if sys.argv[1:] == ["--version"]:
         from bayplan import __version__
 
@@ -40,7 +40,7 @@ def main() -> int:
             print(f"bayplan {__version__}", flush=True)
             return 0
         except OSError:
-            pass  # the long way says why
+            pass  # the full command line reports the reason
     from bayplan.cli.run import run
 
     return run(sys.argv[1:])

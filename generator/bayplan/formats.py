@@ -1,4 +1,4 @@
-"""Document -> validated data -> model value, with the origins that lead back."""
+"""Document -> validated data -> model value, with origins that lead back to the document."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Read(NamedTuple, Generic[T]):
-    """A value, what was found on the way, and model route -> source route where they differ."""
+    """A value, the diagnostics, and model route -> source route if they differ."""
 
     value: T | None
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -31,10 +31,10 @@ class Read(NamedTuple, Generic[T]):
 
 
 def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
-    """The documents of a workflow's file: formats of texts make their own, others are as they are.
+    """The documents of a workflow file. A format that is not YAML, such as sbatch, makes its own documents.
 
-    Errors R103 to R159; A912: it is a file of such a format, and another was asked for; A927: there are variables, and
-    the format has none.
+    Errors R103 to R159. A912: --from names another format than the file has. A920: --set is given, and the format has
+    no variables.
     """
     for each in workflows.TEXTS.values():
         if source.format == each.NAME or raw[:2] in _UTF_16 or any(mark in raw for mark in each.MARKS):
@@ -50,18 +50,18 @@ _VARIABLES = (osmo.NAME, sbatch.NAME)
 """Formats that take --set."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How a text begins that says so; no word of it is found among the bytes."""
+"""The byte order marks of UTF-16. The marks of a format do not match the bytes of such a file."""
 
 
 def _text(
     chosen: "TextFormat", name: str, raw: bytes, text: str, subject: str, source: Source
 ) -> Outcome[tuple[Document, ...]]:
-    """The documents of a text that is a file of a format, or is said to be one."""
+    """The documents of a file whose format is not YAML."""
     if source.format not in ("", chosen.NAME):
-        message = f"this is {chosen.TITLE}, and --from {source.format} reads none"
+        message = f"this is {chosen.TITLE}, which --from {source.format} does not read"
         return Outcome(None, (error("A912", (subject, AT, chosen.start(text), 1), message, hint="leave --from out"),))
     if raw[:2] in _UTF_16:
-        message = f"the file is UTF-16, and {chosen.TITLE} is UTF-8"
+        message = f"the file is UTF-16; {chosen.TITLE} must be UTF-8"
         return Outcome(None, (error("R104", (subject, AT, 1, 1), message, hint="save it as UTF-8"),))
     if source.variables and chosen.NAME not in _VARIABLES:
         return Outcome(None, _without_variables(source))
@@ -71,24 +71,24 @@ def _text(
 def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
     if not source.variables:
         return ()
-    message = "the format of the workflow has no variables to set"
-    return (error("A927", ("argument", "--set"), message, hint="change the value in the workflow file"),)
+    message = "this workflow format has no variables for --set"
+    return (error("A920", ("argument", "--set"), message, hint="change the value in the workflow file"),)
 
 
 def _unsplit(document: Document, subject: str, source: Source) -> tuple[Diagnostic, ...]:
-    """An OSMO workflow as data whose text is no OSMO file: its template would stay as it is."""
+    """R123: an OSMO workflow whose text OSMO does not recognize, so that its template stays unrendered."""
     if source.format or not osmo.sniff(document.data):
         return ()
-    hint = "write `workflow:` at the very start of a line, without quotes or a space before the colon"
-    return (error("R123", (subject, AT, 1, 1), "the file has no section `workflow:` as OSMO looks for it", hint=hint),)
+    hint = "write `workflow:` at the start of a line, without quotes and without a space before the colon"
+    return (error("R123", (subject, AT, 1, 1), "OSMO finds no section `workflow:` in the file", hint=hint),)
 
 
 def workflow(document: Document, name: str = "", context: Context = Context()) -> Read[Workflow]:  # noqa: B008
-    """A workflow in the named format, else in the first that recognises it."""
+    """A workflow in the named format, or in the first format that recognizes it."""
     if name and name not in workflows.FORMATS:
         hint = did_you_mean(name, list(workflows.FORMATS))
-        message = f'there is no workflow format "{name}"; there is {", ".join(workflows.FORMATS)}'
-        return Read(None, (error("A910", ("argument", "--from"), message, hint=hint),))
+        message = f'unknown workflow format: "{name}"; the formats are {", ".join(workflows.FORMATS)}'
+        return Read(None, (error("A920", ("argument", "--from"), message, hint=hint),))
     return _read(document, "workflow", "Workflow", _format(workflows.FORMATS, name, document), context)
 
 
@@ -98,7 +98,7 @@ def topology(document: Document) -> Read[ClusterTopology]:
 
 
 def policy(document: Document) -> "Read[Policy]":
-    """What a Policy file says."""
+    """A Policy file."""
     from bayplan.workflows import policy as policies
 
     return _read(document, "policy", "Policy", policies if policies.sniff(document.data) else None, Context())
@@ -109,7 +109,7 @@ def _format(formats: Mapping[str, Any], name: str, document: Document) -> Any:
 
 
 def _read(document: Document, subject: str, kind: str, found: Any, context: Context) -> Read[Any]:
-    """The value that a format makes of data that its schema accepts; `found` is the format, if any recognised it."""
+    """The value of data that the schema accepts. `found` is the format that recognized the data, if any."""
     wrong = _kind(document, subject, kind)
     if found is None or wrong:
         return Read(None, (wrong or _unknown(document, subject, kind),))
@@ -122,20 +122,20 @@ def _read(document: Document, subject: str, kind: str, found: Any, context: Cont
 
 
 def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:
-    """A document of ours of another kind, given in this one's place."""
+    """A912: a document of another kind of bayplan's own formats."""
     data = document.data
     kind = data.get("kind") if isinstance(data, Mapping) else None
     if kind in ("Workflow", "ClusterTopology", "Policy", "Project") and kind != wanted:
-        message = f"this is a {kind}; a {wanted} is wanted here"
-        hint = "the workflow comes first, the topology after -t"
-        hint = "a policy is named after --policy" if "Policy" in (kind, wanted) else hint
-        return error("A911", (subject, "kind"), message, hint=hint)
+        message = f"this file is a {kind}, not a {wanted}"
+        hint = "pass the workflow as an argument, and the topology with -t"
+        hint = "pass the policy with --policy" if "Policy" in (kind, wanted) else hint
+        return error("A912", (subject, "kind"), message, hint=hint)
     return None
 
 
 def _unknown(document: Document, subject: str, wanted: str) -> Diagnostic:
     kind = document.data.get("kind") if isinstance(document.data, Mapping) else None
-    found = f'kind "{kind}"' if kind else "no `kind`"
-    message = f"this is no {wanted}: it has {found}"
-    hint = f"start it with `apiVersion: bayplan.dev/v1alpha1` and `kind: {wanted}`"
+    found = f'its kind is "{kind}"' if kind else "it has no `kind`"
+    message = f"this file is not a {wanted}: {found}"
+    hint = f"begin it with `apiVersion: bayplan.dev/v1alpha1` and `kind: {wanted}`"
     return error("A912", (subject,), message, hint=hint)

@@ -1,10 +1,10 @@
-"""The whole of bayplan in one place: text is read, checked, planned, shaped, compared, lowered and assembled.
+"""All stages of bayplan: they read, check, plan, shape, compare, lower and assemble.
 
-    check         both documents are read, each is checked alone, then the two together; backend and target are chosen
-    plan          pools, ComputeDomains, ranks; the workload kinds; what is lost; the proof
-    manifests     the backend's own objects, the workloads with its marks, all in the order to apply them
+    check         Reads both documents, checks them, and selects backend and target.
+    plan          Finds pools, ComputeDomains, ranks and workload kinds. Reports losses, and proves the fit.
+    manifests     Makes the objects of the backend and the workloads with its marks, in the order to apply them.
 
-`compile` is the three in a row. Every step is a function from values to an Outcome, and none knows a scheduler by name.
+`compile` runs all three. Every step is a function from values to an Outcome, and none names a scheduler.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,11 +55,11 @@ Origins = Mapping[str, Mapping[Route, Route]]
 Found = tuple[Diagnostic, ...]
 Documents = tuple[Item, ...]
 CheckedTopology = tuple[Outcome[ClusterTopology], Origins]
-"""A topology file that was read and checked alone."""
+"""A topology file after reading and checking it."""
 
 
 class Request(NamedTuple):
-    """One workflow to compile on one topology, and what the command line says about it."""
+    """One workflow to compile on one topology, with the options of the command line."""
 
     workflow: Document
     topology: Document
@@ -70,13 +70,13 @@ class Request(NamedTuple):
     cluster_objects: bool = False
     accept: frozenset[str] = frozenset()
     workflow_format: str = ""
-    beside: Mapping[str, Document] = {}  # subject -> what the workflow's format reads besides
-    render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # runs templates elsewhere
-    judged: CheckedTopology | None = None  # what `check_topology` says of the topology, where that is known already
+    beside: Mapping[str, Document] = {}  # subject -> further documents for the workflow's format
+    render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # renders templates in another process
+    judged: CheckedTopology | None = None  # the result of `check_topology`, if it is known already
 
 
 class Checked(NamedTuple):
-    """A workflow and a topology that are sound in themselves and with each other."""
+    """A workflow and a topology without errors, by themselves and together."""
 
     workflow: Workflow
     topology: ClusterTopology
@@ -85,24 +85,24 @@ class Checked(NamedTuple):
 
 
 class Planned(NamedTuple):
-    """A plan that is proven to fit, and the workloads that it is cut into."""
+    """A plan that fits, and its workloads."""
 
     plan: Plan
     shape: Shape
     backend: Backend
     target: Target
-    accepted: tuple[str, ...] = ()  # codes of gaps that the user took
+    accepted: tuple[str, ...] = ()  # codes of gaps that the user accepted
 
 
 class Compiled(NamedTuple):
-    """The result: what was planned, and the documents in the order to apply them."""
+    """The result: the plan, and the documents in the order to apply them."""
 
     planned: Planned
     documents: Documents
 
 
 def compile(request: Request) -> tuple[Outcome[Compiled], Origins]:
-    """Everything from documents to manifests. The origins lead from model routes back to the source's own routes."""
+    """Compiles documents to manifests. The origins lead from model routes back to routes of the source."""
     checked, origins = check(request)
     planned = _then(checked, lambda value: plan(request, value))
     return _then(planned, lambda value: manifests(request, value)), origins
@@ -113,7 +113,7 @@ B = TypeVar("B")
 
 
 def _then(outcome: Outcome[A], step: Callable[[A], Outcome[B]]) -> Outcome[B]:
-    """The next step on the value, if there is one, with the findings of both."""
+    """The next step on the value, if there is one, with the diagnostics of both."""
     if outcome.value is None:
         return Outcome(None, outcome.diagnostics)
     following = step(outcome.value)
@@ -125,7 +125,7 @@ def check_workflow(
     name: str = "",
     context: Context = Context(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
-    """A workflow alone, in the format of that name or in the one that recognises it."""
+    """Reads and checks a workflow, in the named format or in the one that recognizes it."""
     read = formats.workflow(document, name, context)
     found = read.diagnostics
     if read.value is not None:
@@ -134,7 +134,7 @@ def check_workflow(
 
 
 def check_topology(document: Document) -> CheckedTopology:
-    """A cluster topology alone."""
+    """Reads and checks a cluster topology."""
     read = formats.topology(document)
     found = read.diagnostics
     if read.value is not None:
@@ -143,12 +143,12 @@ def check_topology(document: Document) -> CheckedTopology:
 
 
 def topology_findings(topology: ClusterTopology) -> Found:
-    """What is wrong with a topology, whatever it was made from."""
+    """The diagnostics of a topology from any source."""
     return tuple(d for each in TOPOLOGY_CHECKS for d in each(topology))
 
 
 def survey_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origins]:
-    """A cluster topology alone, and what is worth knowing of it besides."""
+    """Reads and checks a cluster topology, with additional infos."""
     outcome, origins = check_topology(document)
     topology = outcome.value
     more = tuple(d for each in SURVEY_CHECKS for d in each(topology)) if topology else ()
@@ -156,7 +156,7 @@ def survey_topology(document: Document) -> tuple[Outcome[ClusterTopology], Origi
 
 
 def check(request: Request) -> tuple[Outcome[Checked], Origins]:
-    """Read both documents, check each alone, then both together. Findings of all of them come in one run."""
+    """Reads both documents, checks each by itself and both together, and reports all errors in one run."""
     topology, from_topology = request.judged or check_topology(request.topology)
     context = Context(topology.value, request.beside, request.render)
     workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context)
@@ -181,7 +181,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
 
 
 def plan(request: Request, checked: Checked) -> Outcome[Planned]:
-    """Resolve pools, levels, ComputeDomains, ranks and names; prove the fit; compare needs with support."""
+    """Resolves pools, levels, ComputeDomains, ranks and names, proves the fit, and compares needs with support."""
     backend, target = checked.backend, checked.target
     claimed = bind_workflow(request, checked)
     if claimed.value is None:
@@ -201,7 +201,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
 
 
 def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
-    """The plan with pools, levels and ComputeDomains, before anything is shaped."""
+    """The plan with pools, levels and ComputeDomains, without a shape yet."""
     workflow, topology = checked.workflow, checked.topology
     namespace = default_namespace(workflow, topology)
     queue = workflow.queue or topology.defaults.get("queue", "")
@@ -210,7 +210,7 @@ def bind_workflow(request: Request, checked: Checked) -> Outcome[Plan]:
 
 
 class Draft(NamedTuple):
-    """A plan before it is proven: as asked for, as it will be, its shape (None: there is none), and what was found."""
+    """A plan before the proof: as requested, as it will be, its shape (or None), and the diagnostics."""
 
     asked: Plan
     plan: Plan
@@ -219,7 +219,7 @@ class Draft(NamedTuple):
 
 
 def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outcome[Planned]:
-    """What is lost, and the proof that all fits; gaps that the user accepts become warnings."""
+    """Reports what the scheduler loses, and proves the fit. Gaps that the user accepts become warnings."""
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
     found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
@@ -237,7 +237,7 @@ def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outco
 
 
 def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
-    """Lower the plan, assemble workloads with the marks, and put everything into the order to apply it."""
+    """Lowers the plan, assembles workloads with the marks, and sorts everything into the order to apply it."""
     ranked, shaped, backend, target, accepted = planned
     if any(gang.gang.hosts for gang in ranked.gangs):
         from bayplan.manifests import pod_dns as hosts
@@ -256,7 +256,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
 
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
-    """The topology in a format that is no scheduler's."""
+    """The topology in another format than the objects of a scheduler."""
     row = WRITTEN[name]
     exporter: Exporter = import_module(f"bayplan.topologies.{row.writer}")
     whose = row.scheduler
@@ -271,21 +271,21 @@ def title(backend: Backend, target: Target) -> str:
 
 
 def gaps(needs: Iterable[Need], backend: Backend, target: Target) -> Found:
-    """What is needed and not carried exactly."""
+    """The needs that the backend does not support exactly."""
     declared = backend.declared
     features = {**FEATURES, **declared.features}
     return tuple(compare(needs, declared.support, target, title(backend, target), features))
 
 
 def _unfit(backend: Backend, topology: ClusterTopology, target: Target) -> tuple[Diagnostic, ...]:
-    """What of a topology a backend's cluster-scoped objects cannot say."""
+    """The parts of a topology that the cluster-scoped objects of a backend cannot express."""
     names = [pool.name for pool in topology.pools]
     needs = (*topology_needs(topology, names), *backend.cluster.needs(topology))
     return gaps(needs, backend, target)
 
 
 class LintRequest(NamedTuple):
-    """Manifests to lint as one set, and what the command line says about them. No scheduler: the rules of all."""
+    """Manifests to lint as one set, with the options of the command line. No scheduler: the rules of all."""
 
     manifests: tuple[Document, ...]
     topology: Document | None = None
@@ -295,9 +295,9 @@ class LintRequest(NamedTuple):
 
 
 def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
-    """The objects, and what is wrong with them: rules of every scheduler, then of those in the table.
+    """The objects and their diagnostics, by the common rules and those of the schedulers.
 
-    Without a topology, or in one whose pools have no nodes, rules about nodes have nothing to say.
+    Without a topology, or if its pools have no nodes, rules about nodes report nothing.
     """
     from bayplan import linting
     from bayplan.linting.objects import collect, lint_context
@@ -323,19 +323,19 @@ def lint(request: LintRequest) -> tuple[Outcome[tuple[Object, ...]], Origins]:
 
 
 UNKNOWN = ClusterTopology("", ())
-"""A cluster whose topology no file describes."""
+"""A cluster without a topology file."""
 
 
 def cluster_objects(
     document: Document, scheduler: str, versions: Mapping[str, str]
 ) -> tuple[Outcome[Documents], Origins]:
-    """The cluster-scoped objects that a scheduler takes from a topology file, or the file in another format."""
+    """The cluster-scoped objects of a scheduler for a topology, or the topology in another format."""
     topology, origins = check_topology(document)
     return _then(topology, lambda value: _objects(value, scheduler, versions)), origins
 
 
 def export(document: Document, name: str, versions: Mapping[str, str]) -> tuple[Outcome[Documents], Origins]:
-    """The same, for somebody who wants to take the file elsewhere: with all that is lost on the way."""
+    """The same for `topology export`, with diagnostics for everything that the other format cannot express."""
     topology, origins = check_topology(document)
     made = _then(topology, lambda value: _objects(value, name, versions))
     if topology.value is None or made.value is None or not (made.value or name in WRITTEN):

@@ -80,7 +80,7 @@ class TestExplain:
     @pytest.mark.parametrize("asked", ["", ".", "spec.", "nothing.at.all", "\x1b"])
     def test_what_is_nothing(self, asked: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(["explain", asked]) == 2
-        assert "error[A928]" in capsys.readouterr().err
+        assert "error[A920]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -18,7 +18,7 @@ from bayplan.kube.pod import COMPUTE_DOMAIN_API
 from bayplan.manifests.order import ORDER
 from bayplan.model.manifest import Many, Slot
 
-COVERS = {"O803"}
+COVERS = {"O802"}
 
 
 def compute_domain(name: str, channel: str) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class TestOneFile:
     def test_a_full_disk_changes_nothing(self, number: int, tmp_path: Path) -> None:
         (tmp_path / "out.yaml").write_text("old")
         before = state(tmp_path)
-        assert codes(single.write_single(str(tmp_path / "out.yaml"), failing(number))) == ["O803"]
+        assert codes(single.write_single(str(tmp_path / "out.yaml"), failing(number))) == ["O802"]
         assert state(tmp_path) == before
 
     @pytest.mark.parametrize("name", ["gone/out.yaml", "a\0b", "x" * 300])
@@ -158,7 +158,7 @@ class TestFolder:
             write_bytes(path, pieces)
 
         monkeypatch.setattr(single, "write_bytes", full)
-        assert codes(folder.write_folder(str(tmp_path), {"01-a.yaml": "A\n", "03-c.yaml": "c\n"})) == ["O803"]
+        assert codes(folder.write_folder(str(tmp_path), {"01-a.yaml": "A\n", "03-c.yaml": "c\n"})) == ["O802"]
         assert state(tmp_path) == before
         assert sorted(each.name for each in tmp_path.iterdir()) == sorted(before)
 

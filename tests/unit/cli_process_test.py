@@ -144,7 +144,7 @@ def test_a_full_standard_output(arguments: list[str]) -> None:
         process = start(*arguments, stdout=full, stderr=subprocess.PIPE)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 1, said
-    assert b"O803" in said
+    assert b"O802" in said
     assert b"Traceback" not in said
     assert b"Exception" not in said
 
@@ -178,7 +178,7 @@ def test_a_disk_that_fills(tmp_path: Path) -> None:
         process = start(*RENDER, "-o", str(tmp_path) + "/" + output, stderr=subprocess.PIPE, preexec_fn=limit)
         _, said = process.communicate(timeout=60)
         assert process.returncode == 1
-        assert b"error[O803]" in said
+        assert b"error[O802]" in said
     assert (tmp_path / "out.yaml").read_text() == "old\n"
     assert [path.name for path in tmp_path.rglob("*")] in (["out.yaml", "out"], ["out", "out.yaml"])
 
@@ -196,7 +196,7 @@ sys.exit(run(["schema", "workflow"]))
 def test_a_bug_is_called_one() -> None:
     result = python("-c", BUG.format(raised="KeyError('x')"))
     assert result.returncode == 3
-    assert "a bug of bayplan" in result.stderr
+    assert "a bug in bayplan" in result.stderr
     assert "KeyError: 'x' at <string>:4" in result.stderr
     assert "Traceback" not in result.stderr
 

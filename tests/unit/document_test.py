@@ -61,7 +61,7 @@ def test_a_case_has_its_code_and_no_other(case: Path) -> None:
 
 
 def test_every_code_of_reading_has_a_case() -> None:
-    assert {case.name[:4] for case in CASES} | COVERS | {"R101", "R102"} >= page("r.md").keys()
+    assert {case.name[:4] for case in CASES} | COVERS | {"R101"} >= page("r.md").keys()
 
 
 PLAIN = [
@@ -145,8 +145,8 @@ WRONG = [
     ("a: {b: 1\nc: 2", [("R107", 2, 2)]),
     ("a: 'b\n", [("R107", 2, 1)]),
     ("a: @b\n", [("R107", 1, 4)]),
-    ("a:\n\tb: 1\n", [("R108", 2, 1)]),
-    ("a:\n  b: 1\n\tc: 2\n", [("R108", 3, 1)]),
+    ("a:\n\tb: 1\n", [("R107", 2, 1)]),
+    ("a:\n  b: 1\n\tc: 2\n", [("R107", 3, 1)]),
     ('{"a": 1\n "b": 2}', [("R107", 2, 5)]),
     ('{"a": 1} {"b": 2}', [("R107", 1, 10)]),
     ("a: 1\nb:\n  c: 1\n  c: 2\na: 3\n'a': 4\n", [("R110", 4, 3), ("R110", 5, 1), ("R110", 6, 1)]),
@@ -169,7 +169,7 @@ WRONG = [
     ("a: *b", [("R116", 1, 4)]),
     ("a: &b [*b]", [("R116", 1, 8)]),
     ("a: &b 1\n---\na: *b", [("R116", 3, 4)]),
-    ('["\\ud83d", "\\ude00x", "\\ud83d\\ude00"]', [("R117", 1, 2), ("R117", 1, 12)]),
+    ('["\\ud83d", "\\ude00x", "\\ud83d\\ude00"]', [("R105", 1, 2), ("R105", 1, 12)]),
     ("<<: 3", [("R119", 1, 5)]),
     ("<<: [{}, 3]", [("R119", 1, 5)]),
     ("a: &x {b: 1}\nc: {b: 2, <<: *x}", [("R119", 2, 15)]),
@@ -212,14 +212,14 @@ def test_foreign_keys_become_texts_as_in_kubectl() -> None:
 def test_messages_and_hints_say_what_to_do() -> None:
     (norway,) = wrong("a: NO")
     assert '"NO"' in norway.message
-    assert norway.hint == 'write "NO" in quotes for the text, or false for the boolean'
-    assert wrong("a: 0777")[0].hint == 'write "0777" in quotes for the text, or 511 for the number'
-    assert wrong("a: 12:30")[0].hint == 'write "12:30" in quotes for the text'
+    assert norway.hint == 'write "NO" in quotes for the string, or false for the boolean'
+    assert wrong("a: 0777")[0].hint == 'write "0777" in quotes for the string, or 511 for the number'
+    assert wrong("a: 12:30")[0].hint == 'write "12:30" in quotes for the string'
     (twice,) = wrong("a: 1\nb: 2\na: 3")
     assert twice.notes[0].route == ("workflow", AT, 1, 1)
     assert "template" in wrong("a: {{ .Values.b }}")[0].hint
     assert "UTF-16" in wrong("a: 1".encode("utf-16-le"))[0].hint
-    assert wrong('{"a": 1,', name="f.json")[0].code == "R109"
+    assert wrong('{"a": 1,', name="f.json")[0].code == "R107"
     assert "not JSON" in wrong('{"a": 1,')[0].notes[-1].message
 
 
@@ -247,11 +247,11 @@ HOSTILE = {
     "bomb": (
         "a: &a [x,x,x,x,x,x,x,x,x,x]\n"
         + "".join(f"{q}: &{q} [{','.join([f'*{p} '] * 10)}]\n" for p, q in zip("abcdefgh", "bcdefghi", strict=True)),
-        "R118",
+        "R115",
     ),
     "merge bomb": (
         "a0: &a0 {k0: 1}\n" + "".join(f"a{n}: &a{n} {{<<: *a{n - 1}, k{n}: 1}}\n" for n in range(1, 2000)),
-        "R118",
+        "R115",
     ),
     "question marks": ("? " * DEEP, "R112"),
     "huge integer": ("a: " + "9" * 100_000, "R114"),

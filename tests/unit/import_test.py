@@ -205,10 +205,10 @@ def test_a_file_can_be_written_and_compared(tmp_path: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("line", "code"),
     [
-        (["--from", "natve"], "A910"),
+        (["--from", "natve"], "A920"),
         (["--set", "A"], "A920"),
-        (["--check"], "A930"),
-        (["-o", "-", "--check"], "A930"),
+        (["--check"], "A920"),
+        (["-o", "-", "--check"], "A920"),
     ],
 )
 def test_wrong_usage_prints_nothing(

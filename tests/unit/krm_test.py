@@ -21,7 +21,7 @@ from bayplan.clients import resource_list as json_lines
 from bayplan.model.manifest import Many, Slot
 from tools.run import EXAMPLES, PRETRAIN, bayplan
 
-COVERS = {"A960", "A961", "A962", "A963", "A964"}
+COVERS = {"A960", "A961", "A964", "O811"}
 
 WORKFLOW = yaml.safe_load((PRETRAIN / "workflow.yaml").read_text(encoding="utf-8"))
 TRACES = {
@@ -212,9 +212,9 @@ def test_callers_that_read_results_get_them_with_the_items() -> None:
         ("a: 1\n---\nb: 2\n", "A960"),
         ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: 3\n", "A960"),
         ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: false\n", "A960"),
-        ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [1]\n", "A962"),
-        (as_kustomize(listed({"apiVersion": "v1", "kind": "Pod"})), "A962"),
-        (as_kustomize(listed({"kind": "Pod", "metadata": {"name": "a"}})), "A962"),
+        ("kind: ResourceList\napiVersion: config.kubernetes.io/v1\nitems: [1]\n", "A960"),
+        (as_kustomize(listed({"apiVersion": "v1", "kind": "Pod"})), "A960"),
+        (as_kustomize(listed({"kind": "Pod", "metadata": {"name": "a"}})), "A960"),
         (as_kustomize(listed(SECRET, function=None)), "A961"),
         (as_kustomize(listed(SECRET, function=config("ExpandWorkflow"))), "A961"),
         (as_kustomize(listed(SECRET, function={**EXPAND, "apiVersion": "bayplan.dev/v9"})), "A961"),
@@ -223,7 +223,7 @@ def test_callers_that_read_results_get_them_with_the_items() -> None:
         (as_kustomize(listed(prefixed(), function=config())), "A921"),
         (
             as_kustomize(listed(prefixed(), function=config(topology=f"{PRETRAIN}/topology.yaml", scheduler="slurm"))),
-            "A963",
+            "O811",
         ),
         (as_kustomize(listed({**prefixed(), "spec": 3})), "S2"),
         (as_kustomize(listed(prefixed())).replace("kind: Workflow", "kind: Workflow\n  kind: Workflow"), "R"),
@@ -254,7 +254,7 @@ def test_two_policies_in_one_file(tmp_path: Path) -> None:
     place = config("PlaceWorkloads", topology=f"{PRETRAIN}/topology.yaml", policy="policy.yaml")
     done = krm(as_kustomize(listed(JOBSET, function=place)), cwd=tmp_path)
     assert done.returncode == 1
-    assert "[A974]" in done.stderr
+    assert "[A923]" in done.stderr
 
 
 BASE = """\
@@ -464,7 +464,7 @@ PLUGIN = as_kustomize(config(topology=f"{PRETRAIN}/topology.yaml"))
         ("", "", "R106"),
         ("[1]", "", "A961"),
         (PLUGIN, "a: [", "R1"),
-        (PLUGIN, "a: 1\n", "A962"),
+        (PLUGIN, "a: 1\n", "A960"),
         (PLUGIN.replace("ExpandWorkflows", "Expand"), "", "A961"),
     ],
 )

@@ -14,7 +14,7 @@ import yaml
 from tools.clients import tool
 from tools.run import PRETRAIN, bayplan
 
-COVERS = {"A964", "A966", "A967", "A968", "A969", "O830", "O831", "O832", "O833", "O834"}
+COVERS = {"A964", "A966", "A967", "A968", "A969", "O804", "O831", "O832", "O833"}
 
 EXEC = {"config.kubernetes.io/function": "exec: {path: ./bayplan-krm}\n"}
 
@@ -76,7 +76,7 @@ def test_a_sound_folder_without_kustomize(place: Path) -> None:
 
 def test_no_kustomization(tmp_path: Path) -> None:
     code, said = doctor(tmp_path)
-    assert (code, "error[O834]" in said) == (1, True)
+    assert (code, "error[O831]" in said) == (1, True)
 
 
 def test_a_program_that_is_missing(place: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_workflow_that_kustomize_drops(place: Path) -> None:
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     data["metadata"]["annotations"] = {"config.kubernetes.io/local-config": "true"}
     write(path, data)
-    assert "error[A967]: kustomize drops" in doctor(place)[1]
+    assert "error[A967]: kustomize silently drops" in doctor(place)[1]
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_foreign_plugin_is_left_alone(tmp_path: Path) -> None:
     program(path, "echo mine")
     done = bayplan("kustomize", "install-legacy", "home", cwd=tmp_path)
     assert done.returncode == 1
-    assert "error[O830]" in done.stderr
+    assert "error[O804]" in done.stderr
     assert done.stdout == ""
     assert "mine" in path.read_text(encoding="utf-8")
     assert [each.name for each in (tmp_path / "home" / "bayplan.dev" / "v1alpha1").iterdir()] == ["workflow"]

@@ -218,4 +218,4 @@ def test_the_command_writes_a_file_that_can_be_checked(tmp_path: Path, capsys: p
 
 def test_standard_input_is_read_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["topology", "import", "-", "--update", "-"]) == 2
-    assert "A922" in capsys.readouterr().err
+    assert "A920" in capsys.readouterr().err

@@ -64,7 +64,7 @@ def test_which_way_a_file_is_read(file: str, name: str, codes: list[str]) -> Non
 
 
 def test_a_native_file_has_no_variables() -> None:
-    assert entry(NATIVE, a=1) == ["A927"]
+    assert entry(NATIVE, a=1) == ["A920"]
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ FIXTURES = "skills__osmo-user__evals__files"
 REFUSED: dict[str, list[tuple[str, tuple[Any, ...]]]] = {
     f"{FIXTURES}__fixtures__default__workflow_spec_private_image": [("S202", ("tasks", 0, "outputs", 0, "url"))],
     f"{FIXTURES}__jinja_workflow": [("S201", ("default-values",))],
-    "test__workflow__bad_command": [("S205", ("tasks", 0, "command"))],
+    "test__workflow__bad_command": [("S206", ("tasks", 0, "command"))],
     "test__workflow__empty_command": [("S204", ("tasks", 0))],
     "test__workflow__scripts__app_spec": [("S202", ("tasks", 0, "command"))],
 }

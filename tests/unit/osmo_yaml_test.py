@@ -108,8 +108,8 @@ def test_random_flow_yaml(text: str) -> None:
     ("text", "code"),
     [
         ("a: [1\n", "R107"),
-        ("\ta: 1\n", "R108"),
-        ("a:\n\t- 1\n", "R108"),
+        ("\ta: 1\n", "R107"),
+        ("a:\n\t- 1\n", "R107"),
         ("a: *x\n", "R116"),
         ("a: &x [*x]\n", "R116"),
         ("a: !mine b\n", "R113"),

@@ -405,10 +405,10 @@ def test_a_policy_file() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("kind: Policy", "kind: Workflow", "A911"),
+        ("kind: Policy", "kind: Workflow", "A912"),
         ("kind: Policy", "kind: Polici", "A912"),
         ("queue: research", "queu: research", "S201"),
-        ("size: 16", "size: 0", "S205"),
+        ("size: 16", "size: 0", "S206"),
         ("name: segment, ", "", "S204"),
         ("{kind: Pod}", "{}", "S210"),
         ("{required: spine}", "{}", "S210"),

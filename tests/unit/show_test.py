@@ -186,10 +186,10 @@ class TestDiff:
     @pytest.mark.parametrize(
         ("words", "code", "said"),
         [
-            (["-", "-"], 2, "A922"),
+            (["-", "-"], 2, "A920"),
             (["none.yaml", EXAMPLE], 1, "R101"),
-            ([EXAMPLE, f"{PRETRAIN}/workflow.yaml"], 1, "A911"),
-            ([EXAMPLE, str(EXAMPLES)], 1, "R102"),
+            ([EXAMPLE, f"{PRETRAIN}/workflow.yaml"], 1, "A912"),
+            ([EXAMPLE, str(EXAMPLES)], 1, "R101"),
         ],
     )
     def test_what_cannot_be_read(

@@ -1,4 +1,4 @@
-"""A cluster topology out of any file: our own format, or what `topology import` reads."""
+"""A cluster topology from any file: a topology file, or a source of `topology import`."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class LoadedTopology(NamedTuple):
-    """The topology, None where it cannot be had.
+    """The topology, or None if it cannot be read.
 
-    `states`: the reasons for which nodes are unusable that another system's file can know; None in our own format.
+    `states`: the reasons for unusable nodes that another format can report; None for a topology file.
     """
 
     topology: ClusterTopology | None
@@ -31,8 +31,8 @@ class LoadedTopology(NamedTuple):
 
 
 def load(args: Arguments, word: str, other: ClusterTopology | None, batches: list[Batch]) -> LoadedTopology:
-    """The file's topology. `other`: one that it will be compared with, into whose pools nodes are sorted."""
-    if ours(word):  # ours is not offered to every other format
+    """The topology of a file. `other`: a topology to compare it with, whose pools sort the nodes."""
+    if ours(word):  # other formats do not need to look at it
         return LoadedTopology(_own(OpenedFile(word, 0), batches))
     from bayplan.cli import topology_sources
 
@@ -40,7 +40,7 @@ def load(args: Arguments, word: str, other: ClusterTopology | None, batches: lis
     batches += read_batches
     if not picked:
         return LoadedTopology(None)
-    file = picked[0].file  # of standard input it is only known now whether it is ours
+    file = picked[0].file  # only now is it known whether standard input is a topology file
     if not picked[0].formats and file.documents and native.sniff(file.documents[0].data):
         return LoadedTopology(_own(file, batches))
     return LoadedTopology(_foreign(picked[0], other, batches), topology_sources.states(picked))
@@ -50,7 +50,7 @@ _OURS = re.compile(r"""^[ \t]*(?:\{[ \t]*)?["']?apiVersion["']?:[ \t]*["']?baypl
 
 
 def ours(path: str) -> bool:
-    """Whether a file begins like one of ours; of standard input that is told when it is read."""
+    """Whether a file begins like one of bayplan. False for standard input, which is not read yet."""
     try:
         return path != "-" and _OURS(OpenedFile(path, 0).head) is not None
     except UnreadableError:
@@ -58,7 +58,7 @@ def ours(path: str) -> bool:
 
 
 def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
-    """Read as ours: other formats may say what ours may not."""
+    """Reads a topology file, with the rules for bayplan's own formats."""
     try:
         text = file.text
     except UnreadableError as problem:
@@ -76,7 +76,7 @@ def _own(file: OpenedFile, batches: list[Batch]) -> ClusterTopology | None:
 
 
 def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]) -> ClusterTopology | None:
-    """With the names of Kubernetes in place of Slurm's, where the other topology has rules for that."""
+    """Reads another format, with Kubernetes node names instead of Slurm names if the other topology has them."""
     from bayplan.cli import topology_merging
     from bayplan.model.formats import ReadOptions
     from bayplan.topologies.slurm.layout import slurm_names

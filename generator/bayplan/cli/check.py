@@ -1,4 +1,4 @@
-"""`bayplan check`: everything that render would say, and no manifests."""
+"""`bayplan check`: the diagnostics of render, without manifests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayplan.report.codes import title
 
 
 def run(args: Arguments) -> int:
-    """Checks the workflows alone or, with a topology, all the way to their manifests."""
+    """Checks the workflows and, if there is a topology, their manifests."""
     read = inputs.read_all(args, needs_topology=False)
     if args.value("scheduler") == "all":
         return compare_schedulers(args, read)
@@ -34,10 +34,10 @@ def run(args: Arguments) -> int:
     return finish(args, [*batches, *join(compiled)[1]], to_stdout=True)
 
 
-# `check -s all`: a table for each workflow: on which schedulers it runs, and what each of them does not carry.
+# `check -s all`: a table per workflow, with the schedulers on which it runs and what each of them loses.
 
-HEADER = ("scheduler", "version", "runs", "what would be lost")
-RUNS = {"error": "no", "warning": "in part", "info": "yes"}
+HEADER = ("scheduler", "version", "runs", "lost")
+RUNS = {"error": "no", "warning": "partly", "info": "yes"}
 
 
 class Verdict(NamedTuple):
@@ -50,13 +50,13 @@ class Verdict(NamedTuple):
 
     @property
     def worst_severity(self) -> str:
-        """The gravest severity of its own diagnostics."""
+        """The highest severity of its own diagnostics."""
         severities = {each.severity for each in self.own}
         return next((severity for severity in SEVERITIES if severity in severities), "info")
 
 
 class Comparison(NamedTuple):
-    """One workflow on all schedulers. `common`: what is wrong with it wherever it runs."""
+    """One workflow on all schedulers. `common`: the diagnostics that all schedulers share."""
 
     title: str
     common: Batch
@@ -64,7 +64,7 @@ class Comparison(NamedTuple):
 
 
 def compare_schedulers(args: Arguments, read: Inputs) -> int:
-    """Prints the tables; fails where a workflow is unsound or runs nowhere."""
+    """Prints the tables. Fails if a workflow is invalid or runs on no scheduler."""
     requests = inputs.requests(args, read)
     missing = (inputs.no_topology(),) if inputs.without_topology(args) else ()
     batches = [Batch((*requests.diagnostics, *missing)), *read.batches]
@@ -84,7 +84,7 @@ def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparis
 
 
 def compare(request: Request, read: Inputs) -> Comparison:
-    """What each scheduler says of a workflow, and what all of them say."""
+    """The diagnostics of each scheduler, and those that all share."""
     checked_request = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
     outcomes = {name: pipeline.compile(checked_request._replace(scheduler=name)) for name in BACKENDS}
     by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}

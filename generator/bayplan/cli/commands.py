@@ -1,4 +1,4 @@
-"""The table of commands and their options: the only source of both parsers, the help and the completion."""
+"""The table of commands and options. Both parsers, the help and the completion come from it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
 SHELLS = ("bash", "zsh", "fish")
 
-DIAGNOSTICS = Option(("--diagnostics",), "How to write what was found (default: text).", "FORM", choices=FORMATS)
-TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one bayplan.yaml names).", "FILE")
+DIAGNOSTICS = Option(("--diagnostics",), "The format of the report (default: text).", "FORM", choices=FORMATS)
+TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
-OSMO_POOL = Option(("--osmo-pool",), "A pool configuration of OSMO, for its workflows.", "FILE[#POOL]")
+OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
 SOURCES = (
-    Option(("--from",), "The format of the workflows, where it cannot be told.", "FORMAT"),
-    Option(("--set",), "A variable of the workflow's format; a number where it looks like one.", "K=V"),
-    Option(("--set-string",), "The same, and always a text.", "K=V"),
+    Option(("--from",), "The format of the workflows (default: bayplan detects it).", "FORMAT"),
+    Option(("--set",), "Set a template variable, as a number if the value looks like one.", "K=V"),
+    Option(("--set-string",), "Set a template variable, always as a string.", "K=V"),
     OSMO_POOL,
 )
-POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE")
-TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...")
-STRICT = Option(("--strict",), "Let warnings fail the run.")
+POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
+TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
+STRICT = Option(("--strict",), "Treat warnings as errors.")
 OUTCOME = (STRICT, DIAGNOSTICS)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
-    Option(("--accept",), "Take one named gap between workflow and scheduler as a warning.", "CODE"),
+    Option(("--accept",), "Downgrade error CODE to a warning.", "CODE"),
     STRICT,
 )
-CHECK = Option(("--check",), "Write nothing; fail when what -o names differs from what would be written.")
+CHECK = Option(("--check",), "Write nothing; fail if the file or folder of -o is not up to date.")
 OUTPUT = (
-    Option(("-o", "--output"), "A file, or a folder with one file an object (default: stdout).", "FILE|DIR/"),
+    Option(("-o", "--output"), "A file, or a folder with one file per object (default: stdout).", "FILE|DIR/"),
     CHECK,
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
@@ -44,10 +44,10 @@ COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
 
 def _format(*forms: str) -> Option:
     """--format, of which the first form is the default."""
-    return Option(("--format",), f"How to show it (default: {forms[0]}).", "FORM", choices=forms)
+    return Option(("--format",), f"The output format (default: {forms[0]}).", "FORM", choices=forms)
 
 
-CLUSTER_OBJECTS = Option(("--cluster-objects",), "Write the cluster-scoped objects too that the workflows refer to.")
+CLUSTER_OBJECTS = Option(("--cluster-objects",), "Also write the cluster-scoped objects that the workflows use.")
 
 COMMANDS = (
     Command(
@@ -56,205 +56,206 @@ COMMANDS = (
         "Write every manifest of the workflows.",
         (WORKFLOWS,),
         (*SELECTION, CLUSTER_OBJECTS, *OUTPUT, *COMPILING),
-        "WORKFLOW is a file, or - for standard input. Nothing is written unless everything can be.",
+        "WORKFLOW is a file, or - for standard input. If there is an error, bayplan writes nothing.",
     ),
     Command(
         "check",
         "check",
-        "Say whether workflows are sound, fit the cluster and suit the scheduler.",
+        "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file only the workflows themselves are checked. Diagnostics go to standard output.",
+        "Without a topology file, bayplan checks only the workflows. The report goes to standard output.",
     ),
     Command(
         "plan",
         "plan",
-        "Show how the pods are cut into groups and where they fit.",
+        "Show the groups of pods and where they fit.",
         (WORKFLOWS,),
         (*SELECTION, _format("tree", "json"), *COMPILING),
     ),
     Command(
         "delete-plan",
         "render.delete_plan",
-        "List what to delete, in order, to undo a render.",
+        "List the objects to delete, in order, to undo a render.",
         (WORKFLOWS,),
         (*SELECTION, *COMPILING),
     ),
     Command(
         "diff",
         "diff",
-        "Compare manifests that are there with what would be written.",
+        "Compare existing manifests with those that render would write.",
         (Positional("WORKFLOW"), Positional("MANIFEST", 1, MANY)),
         (
             *SELECTION,
-            Option(("--cluster-objects",), "Compare the cluster-scoped objects too that the workflow refers to."),
+            Option(("--cluster-objects",), "Also compare the cluster-scoped objects that the workflow uses."),
             _format("text", "json"),
             *COMPILING,
         ),
-        "MANIFEST is a file, a folder, or - for standard input, such as the answer of `kubectl get -o yaml`. Of "
-        "objects that come out of a cluster only what bayplan writes is compared. Ends with 1 where something differs.",
+        "MANIFEST is a file, a folder, or - for standard input, such as the output of `kubectl get -o yaml`. In "
+        "objects from a cluster, bayplan compares only the fields that it writes. Exit code 1: there are differences.",
     ),
     Command(
         "lint",
         "lint",
-        "Find what is wrong with manifests that others wrote.",
+        "Find errors in manifests that other tools wrote.",
         (Positional("MANIFEST", 1, MANY),),
         (
             TOPOLOGY,
             Option(
                 ("-s", "--scheduler"),
-                "Only the rules of this scheduler, and those of all (default: every one).",
+                "Only the rules of this scheduler and the common rules (default: all).",
                 "NAME",
             ),
             TARGET,
-            Option(("--accept",), "Take the errors of one code as warnings.", "CODE"),
+            Option(("--accept",), "Downgrade errors with CODE to warnings.", "CODE"),
             *OUTCOME,
         ),
-        "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
-        "nothing is said about nodes. Diagnostics go to standard output.",
+        "MANIFEST is a file, a folder, or - for standard input. bayplan checks all of them together. Without a "
+        "topology file, it does not check whether pods fit on nodes. The report goes to standard output.",
     ),
     Command(
         "post-render",
         "post_render",
-        "Place the workloads in a chart's manifests: a post-renderer for Helm.",
+        "Place the workloads of a Helm chart, as a post-renderer.",
         (Positional("-", 0, file=False),),
         (
             TOPOLOGY,
             POLICY,
             SCHEDULER,
             *PLANNING,
-            Option(("--include-hooks",), "Let hooks be placed too."),
+            Option(("--include-hooks",), "Also place hooks."),
             DIAGNOSTICS,
         ),
-        "Reads manifests from standard input and writes them with what annotations of bayplan.dev and the policy ask "
-        "for; everything else leaves byte for byte as it came. What it said last is kept for `bayplan last-error`.",
+        "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
+        "writes all manifests. It changes no other bytes. `bayplan last-error` prints the last report.",
     ),
     Command(
         "last-error",
         "post_render.last_error",
-        "Print what post-render said last: Helm 4 shows nothing of it.",
+        "Print the last report of post-render, which Helm 4 does not show.",
     ),
     Command(
         "helm install-plugin",
         "helm_plugin",
-        "Put the post-renderer where Helm 4 looks for plugins.",
+        "Install the post-renderer as a plugin of Helm 4.",
         options=(
-            Option(("--helm",), "The Helm to ask where that is (default: helm).", "PROGRAM"),
-            Option(("-o", "--output"), "The folder of plugins, where no Helm is to be asked.", "DIR"),
+            Option(("--helm",), "The Helm program, which knows its plugin folder (default: helm).", "PROGRAM"),
+            Option(("-o", "--output"), "The plugin folder, without asking Helm.", "DIR"),
             DIAGNOSTICS,
         ),
     ),
     Command(
         "import",
         "render.import_workflows",
-        "Print workflows of any format as native ones.",
+        "Print workflows of any format in the native format.",
         (WORKFLOWS,),
         (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
-        "A topology file is read where one is named: a format may leave to it what the native one says.",
+        "If there is a topology file, bayplan takes from it what the native format needs and the other format lacks.",
     ),
     Command(
         "topology check",
         "topology_check",
-        "Say whether a cluster topology file is sound.",
+        "Check a cluster topology file.",
         (Positional("TOPOLOGY", 0),),
         (
-            Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE"),
-            Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
+            Option(("--live",), "The current nodes of the cluster, to compare the file with.", "SOURCE"),
+            Option(("--newer-than",), "Fail if the sources were read before this day.", "YYYY-MM-DD"),
             *OUTCOME,
         ),
     ),
     Command(
         "topology show",
         "topology_show",
-        "Show the tree of a cluster, its sizes and spares, and which groups fit it.",
+        "Show the tree of a cluster, its capacity, and which groups fit.",
         (Positional("TOPOLOGY", 0),),
         (
             _format("tree", "json", "svg"),
-            Option(("--level",), "How deep a tree, or JSON: down to this level.", "NAME"),
-            Option(("--all",), "A tree of every domain and every node, however many there are."),
+            Option(("--level",), "The lowest level to show in a tree or in JSON.", "NAME"),
+            Option(("--all",), "Show every domain and every node."),
             *OUTPUT_FILE,
             *OUTCOME,
         ),
-        "TOPOLOGY is a topology file, or what `topology import` reads.",
+        "TOPOLOGY is a topology file, or a source of `topology import`.",
     ),
     Command(
         "topology diff",
         "topology_diff",
-        "Show what differs between two topologies: nodes, units, states, settings.",
+        "Show the differences between two topologies.",
         (Positional("OLD"), Positional("NEW")),
         (_format("text", "json"), *OUTPUT_FILE, *OUTCOME),
-        "OLD and NEW are topology files, or what `topology import` reads. Exit code 1 where they differ.",
+        "OLD and NEW are topology files, or sources of `topology import`. Exit code 1: they differ.",
     ),
     Command(
         "topology import",
         "topology_import",
-        "Write a cluster topology out of another system's files.",
+        "Create a cluster topology from files of another system.",
         (Positional("SOURCE", 1, MANY),),
         (
             Option(
                 ("--from",),
-                "The format of the sources, or of each in turn, where it cannot be told.",
+                "The format of all sources, or once per source (default: bayplan detects it).",
                 "FORMAT",
                 choices=FROM,
             ),
-            Option(("--update",), "A topology file that gains what the sources add.", "FILE"),
-            Option(("--preset",), "Whose node labels are levels, where that cannot be told.", "NAME"),
-            Option(("--level",), "A node label that is a level; coarse to fine.", "[NAME=]KEY[,nvlink]"),
-            Option(("--plan",), "Nodes of each finest domain that may be planned.", "N"),
-            Option(("--headroom",), "CPU and memory of every node to leave to DaemonSets.", "cpu=N,memory=M"),
+            Option(("--update",), "Update this topology file with the sources.", "FILE"),
+            Option(("--preset",), "The platform whose node labels are levels (default: bayplan detects it).", "NAME"),
+            Option(
+                ("--level",), "A node label that is a level; coarse levels first.", "[NAME=]KEY[,nvlink]"
+            ),
+            Option(("--plan",), "How many nodes of each finest domain to plan with.", "N"),
+            Option(("--headroom",), "CPU and memory per node to keep free for DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
             Option(("--name",), "The name of the topology.", "NAME"),
-            Option(("--read-on",), "The day on which the sources were read, to be kept in the file.", "YYYY-MM-DD"),
+            Option(("--read-on",), "The day on which the sources were read, to store in the file.", "YYYY-MM-DD"),
             *OUTPUT_FILE,
             *OUTCOME,
         ),
-        "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. Several sources are merged: a later one adds to "
-        "an earlier one, and where they contradict each other nothing is written.",
+        "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. bayplan merges several sources: each adds to "
+        "the earlier ones. If they contradict each other, bayplan writes nothing.",
     ),
     Command(
         "topology export",
         "topology_export",
-        "Write a cluster topology in a scheduler's own objects.",
+        "Write the topology objects of a scheduler.",
         (Positional("TOPOLOGY", 0),),
-        (Option(("--to",), "The scheduler, or another format.", "NAME"), *OUTPUT, TARGET, *OUTCOME),
+        (Option(("--to",), "The scheduler or the format to write.", "NAME"), *OUTPUT, TARGET, *OUTCOME),
     ),
     Command(
         "generate",
         "generate",
-        "Write what bayplan.yaml lists, and remove what it no longer does.",
+        "Write the files that bayplan.yaml lists, and remove stale ones.",
         (Positional("PROJECT", 0),),
-        (Option(("--check",), "Write nothing; show the difference, and fail when there is one."), *OUTCOME),
-        "PROJECT is a project file or its folder (default: the bayplan.yaml of this folder or the nearest above). "
-        "Exit code 1 where anything had to be created, updated or removed.",
+        (Option(("--check",), "Write nothing; show the differences, and fail if there are any."), *OUTCOME),
+        "PROJECT is a project file or its folder (default: bayplan.yaml in this folder or the nearest folder above "
+        "it). Exit code 1: files were created, updated or removed.",
     ),
     Command(
         "krm",
         "krm",
-        "Answer kustomize as a function: a ResourceList in, a ResourceList out.",
+        "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
         (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
-        "kustomize calls it (as bayplan-krm), and what it does is the kind of its configuration: ExpandWorkflows, "
-        "PlaceWorkloads, ValidateWorkloads or Workflow. CONFIG is given to plugins of the older kind only.",
+        "kustomize runs it as bayplan-krm. The kind of the configuration selects the work: ExpandWorkflows, "
+        "PlaceWorkloads, ValidateWorkloads or Workflow. kustomize passes CONFIG only to legacy plugins.",
     ),
     Command(
         "kustomize doctor",
         "kustomize.doctor",
-        "Find out why functions do not run.",
+        "Find out why functions do not run, and which references a build breaks.",
         (Positional("DIR", 0),),
         OUTCOME,
-        "It also says which names a build leaves broken. "
-        "DIR is a folder with a kustomization (default: the current one). Where kustomize is installed, the folder is "
-        "built with it. Diagnostics go to standard output.",
+        "DIR is a folder with a kustomization (default: the current folder). If kustomize is installed, bayplan builds "
+        "the folder with it. The report goes to standard output.",
     ),
     Command(
         "kustomize install-legacy",
         "kustomize.install_legacy",
-        "Install functions as older plugins.",
+        "Install functions as legacy plugins.",
         (Positional("DIR", 0),),
         (DIAGNOSTICS,),
-        "`kubectl kustomize` runs plugins of the older kind and no functions. "
-        "DIR is the folder in which kustomize looks for plugins (default: KUSTOMIZE_PLUGIN_HOME, else "
-        "XDG_CONFIG_HOME/kustomize/plugin, else ~/.config/kustomize/plugin).",
+        "`kubectl kustomize` runs legacy plugins and no functions. "
+        "DIR is the plugin folder of kustomize. The default is the first of these: $KUSTOMIZE_PLUGIN_HOME, "
+        "$XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin.",
     ),
     Command(
         "schema",
@@ -265,25 +266,25 @@ COMMANDS = (
     Command(
         "explain",
         "explain",
-        "Explain a diagnostic's code or a field of a format.",
+        "Explain the code of a diagnostic or a field of a format.",
         (Positional("CODE|FIELD", file=False),),
     ),
     Command(
         "schedulers",
         "schedulers",
-        "Show what each scheduler carries of a workflow.",
+        "Show which features of a workflow each scheduler supports.",
         (Positional("NAME", 0, file=False),),
     ),
     Command(
         "init",
         "init",
-        "Write a commented workflow and topology to start from.",
+        "Write a workflow and a topology with comments, to start from.",
         (Positional("DIR", 0),),
     ),
     Command(
         "completion",
         "human.completion",
-        "Print the script that teaches a shell to complete bayplan's words.",
+        "Print the completion script for a shell.",
         (Positional("SHELL", choices=SHELLS, file=False),),
     ),
 )

@@ -1,4 +1,4 @@
-"""The workflows that a command line names -> their manifests, and the diagnostics of all of them."""
+"""The workflows of a command line -> their manifests, and the diagnostics of all of them."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from bayplan.text.document import Document
 CompiledWorkflow = tuple[Document, Compiled]
 
 NATIVE = ("P", "F", "W3")
-"""Codes of stages that know no format."""
+"""The beginnings of the codes of stages that know only the native format."""
 
 
 TopologyCheck = Callable[[Document], CheckedTopology]
 
 
 def cached_topology_check() -> TopologyCheck:
-    """`pipeline.check_topology` of each document once: with 100,000 nodes it takes longer than all else."""
-    checked: dict[int, tuple[Document, CheckedTopology]] = {}  # with the document, so that no other gets its number
+    """`pipeline.check_topology`, once per document: with 100,000 nodes it takes longer than everything else."""
+    checked: dict[int, tuple[Document, CheckedTopology]] = {}  # keeps the document, so that no other gets its id
 
     def check_topology(document: Document) -> CheckedTopology:
         if id(document) not in checked:
@@ -53,12 +53,19 @@ def compile_all(
 
 
 def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
-    """A933 where a hint names keys of the native format, and the workflow is in another."""
+    """A933: a hint uses keys of the native format, and the workflow has another format."""
     hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in diagnostics)
     if not hinted or "apiVersion" in workflow.data:
         return ()
-    message = "the hints name keys of the native format"
-    return (info("A933", ("workflow",), message, hint=f"`bayplan import {workflow.name}` prints this workflow in it"),)
+    message = "the hints use keys of the native format"
+    return (
+        info(
+            "A933",
+            ("workflow",),
+            message,
+            hint=f"print this workflow in the native format with `bayplan import {workflow.name}`",
+        ),
+    )
 
 
 Key = tuple[str, str, str]
@@ -66,7 +73,7 @@ Key = tuple[str, str, str]
 
 
 def join(compiled: Sequence[CompiledWorkflow]) -> tuple[tuple[Item, ...], list[Batch]]:
-    """All documents, workflows by namespace and name; equal cluster-scoped objects once; O801 for what collides."""
+    """All documents, sorted by namespace and name of the workflow, with equal cluster-scoped objects once. O801."""
     if len(compiled) == 1:
         return compiled[0][1].documents, []
     kept: list[Item] = []
@@ -99,12 +106,12 @@ def _collision(shared: Sequence[Key]) -> Diagnostic:
     kind, namespace, name = shared[0]
     more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
     scope = f' in namespace "{namespace}"' if namespace else ""
-    message = f'{kind} "{name}"{more}{scope} would be made by another workflow too'
+    message = f'another workflow also writes {kind} "{name}"{more}{scope}'
     notes = (Note("the other workflow", ("other", "metadata", "name")),)
     return error("O801", ("workflow", "metadata", "name"), message, notes=notes, hint="rename one of the workflows")
 
 
 def identities(document: Item) -> Iterator[Key]:
-    """Kind, namespace and name of all that comes of a document."""
+    """Kind, namespace and name of all objects of a document."""
     namespace = head(document)["metadata"].get("namespace", "")
     yield from ((kind, namespace, name) for kind, name in keys(document))

@@ -1,4 +1,4 @@
-"""Where documents go: standard output, a file or a folder, as `-o` and `--check` say."""
+"""Writes documents to standard output, a file or a folder, or compares them, by `-o` and `--check`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 def option_errors(args: Arguments) -> tuple[Diagnostic, ...]:
-    """What can be told of the options before there is anything to write."""
+    """The errors of the options."""
     if args.has("check") and args.value("output", "-") == "-":
-        message = "--check compares with what -o names, and -o names no file or folder"
-        return (error("A930", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
+        message = "--check needs -o with the file or folder to compare with"
+        return (error("A920", ("argument", "--check"), message, hint="add -o FILE or -o DIR/"),)
     return ()
 
 
 def writer(args: Arguments, documents: Iterable[Item]) -> Callable[[], tuple[Diagnostic, ...]]:
-    """The function that writes (or compares) the documents as the options have it."""
+    """The function that writes or compares the documents, by the options."""
     path = args.value("output", "-")
     if path != "-" and _is_folder(path):
         from bayplan.cli import output_folder as folder
@@ -38,19 +38,21 @@ def writer(args: Arguments, documents: Iterable[Item]) -> Callable[[], tuple[Dia
     return (lambda: option_errors) if option_errors else file_writer(args, emit(found))
 
 
-def several_files(documents: Sequence[Item], hint: str = "write them into a folder: -o DIR/") -> tuple[Diagnostic, ...]:
-    """O808 where one text would have to hold more than one file."""
+def several_files(
+    documents: Sequence[Item], hint: str = "write them into a folder with -o DIR/"
+) -> tuple[Diagnostic, ...]:
+    """O808: several files do not fit into one output."""
     from bayplan.model.manifest import File
 
     names = ", ".join(each.name for each in documents if isinstance(each, File))
     if len(documents) < 2 or not names:
         return ()
-    message = f"there are several files, and one text holds one: {names}"
+    message = f"there are several files for one output: {names}"
     return (error("O808", ("argument", "--output"), message, hint=hint),)
 
 
 def file_writer(args: Arguments, pieces: Iterable[str]) -> Callable[[], tuple[Diagnostic, ...]]:
-    """The same for a text that goes into one file."""
+    """The same for the pieces of one file."""
     path = args.value("output", "-")
     if path == "-":
         return lambda: write(pieces)

@@ -1,4 +1,4 @@
-"""`bayplan diff`: manifests that are there against those that would be written now."""
+"""`bayplan diff`: the differences between existing manifests and those that bayplan would write now."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayplan.text.emit import emit
 
 
 def run(args: Arguments) -> int:
-    """Writes the difference; 1 where there is one."""
+    """Writes the differences. Exit code 1 if there are any."""
     twice = files.stdin_twice(args.words)
     if twice:
         return finish(args, [Batch(twice)])
@@ -37,8 +37,10 @@ def run(args: Arguments) -> int:
     manifests_text = "".join(emit(each for each in documents if not isinstance(each, File)))
     rendered = read_document("rendered", manifests_text.encode(), "manifest", own=False).value or ()
     if any(isinstance(each, File) for each in documents):
-        message = "what would be written is a script, and diff compares Kubernetes objects"
-        batches.append(Batch((error("O811", (), message, hint="`bayplan render -o FILE --check` compares texts"),)))
+        message = "the scheduler needs a script, and diff compares only Kubernetes objects"
+        batches.append(
+            Batch((error("O811", (), message, hint="compare the script with `bayplan render -o FILE --check`"),))
+        )
     comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)
     code = finish(args, [*batches, *colliding], lambda: output.write(_text(args, comparison)))
     return code or (0 if comparison.equal else 1)
@@ -61,12 +63,12 @@ def _text(args: Arguments, comparison: Diff) -> Iterator[str]:
     for title, fields in comparison.changed:
         yield f"{title}\n"
         yield from (f"  {each.path}: {_shown(each.before)} -> {_shown(each.after)}\n" for each in fields)
-    yield from (f"{title} is not there\n" for title in comparison.missing)
-    yield from (f"{title} would not be written any more\n" for title in comparison.left)
+    yield from (f"{title} is missing\n" for title in comparison.missing)
+    yield from (f"{title} is left over\n" for title in comparison.left)
 
 
 LONGEST = 200
-"""Characters of a value that are shown."""
+"""The most characters of a value to show."""
 
 
 def _shown(value: Any) -> str:

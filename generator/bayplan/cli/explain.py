@@ -1,4 +1,4 @@
-"""`bayplan explain`: the section of a diagnostic's code, or what a field of a format means; `bayplan schema`."""
+"""`bayplan explain`: the section of a code, or the description of a field. `bayplan schema`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayplan.report import Batch
 from bayplan.report.codes import sections, successors
 
 FORMATS = {"workflow": "workflow", "topology": "cluster-topology", "project": "project"}
-"""First word of a field's path -> schema."""
+"""First word of the path of a field -> schema."""
 
 SOURCES = {
     "osmo": "osmo-workflow",
@@ -28,7 +28,7 @@ SOURCES = {
     "place": "place-workloads",
     "validate": "validate-workloads",
 }
-"""The same for the other formats; a field is looked for here when ours have none of that name."""
+"""The same for the other formats, in which `find` looks if the native formats have no such field."""
 
 FACTS = {
     "enum": "one of",
@@ -36,21 +36,21 @@ FACTS = {
     "default": "default",
     "minimum": "at least",
     "maximum": "at most",
-    "minItems": "at least, of items",
-    "maxItems": "at most, of items",
-    "maxLength": "characters at most",
+    "minItems": "items, at least",
+    "maxItems": "items, at most",
+    "maxLength": "characters, at most",
     "pattern": "pattern",
 }
-"""Keywords of JSON Schema that are shown -> their words."""
+"""Keywords of JSON Schema -> their words."""
 
 Json = Mapping[str, Any]
 
 TYPES = {
     "object": "mapping",
     "array": "list",
-    "string": "text",
-    "integer": "whole number",
-    "boolean": "true or false",
+    "string": "string",
+    "integer": "integer",
+    "boolean": "boolean",
 }
 """Types of JSON Schema -> their words."""
 
@@ -68,7 +68,7 @@ class Field(NamedTuple):
 
 
 def all_fields() -> tuple[Field, ...]:
-    """Every field of every format; what nests in itself is given once."""
+    """Every field of every format. A field that contains itself appears once."""
     return (*_fields_of(native=True), *_fields_of(native=False))
 
 
@@ -84,7 +84,7 @@ def _fields_of(native: bool) -> tuple[Field, ...]:
 
 
 def _walk(path: tuple[str, ...], schema: Json, root: Json, within: tuple[str, ...]) -> Iterator[Field]:
-    """The field and all below it. The fields of a list's items or a map's values stand right below the list or map."""
+    """The field and all below it. Fields of list items and of map values come directly below the list or map."""
     refs, whole = _resolve(schema, root)
     yield Field(path, whole)
     if set(refs) & set(within):
@@ -102,7 +102,7 @@ def _children(schema: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
-    """The schema with what it refers to under its own keys, and the references it followed."""
+    """The references that the schema follows, and the schema with the keys of their targets."""
     refs: tuple[str, ...] = ()
     while "$ref" in schema:
         ref = schema["$ref"]
@@ -115,7 +115,7 @@ def _resolve(schema: Json, root: Json) -> tuple[tuple[str, ...], Json]:
 
 
 def find(query: str) -> list[Field]:
-    """The fields whose path ends in the last word and holds the others in order; nearest to the root first."""
+    """The fields whose path ends in the last word and contains the others in order, shortest path first."""
     words = tuple(word.partition("[")[0] for word in query.split("."))
     native_fields = _found(words, native=True)
     read_only = [] if native_fields and native_fields[0].path == words else _found(words, native=False)
@@ -133,7 +133,7 @@ def _found(words: tuple[str, ...], native: bool) -> list[Field]:
 
 
 def explain(query: str) -> str | None:
-    """What is known of a field; further fields of the name are listed. None when there is none."""
+    """The description of a field, and a list of other fields with this name. None: there is no such field."""
     fields = find(query)
     if not fields:
         return None
@@ -157,8 +157,8 @@ def _described(field: Field) -> Iterator[str]:
 
 
 def _type(schema: Json) -> str:
-    """`list of mappings`, `text`, ..."""
-    kind = schema.get("type", "text" if "enum" in schema else "any")
+    """`list`, `string`, ..."""
+    kind = schema.get("type", "string" if "enum" in schema else "any")
     return " or ".join(TYPES.get(each, each) for each in ([kind] if isinstance(kind, str) else kind))
 
 
@@ -171,7 +171,7 @@ def _text(value: Any) -> str:
 
 
 def run(args: Arguments) -> int:
-    """Prints the text, or guesses what was meant."""
+    """Prints the explanation, or suggests a name."""
     query = args.words[0]
     code = query.upper()
     text = section(code) if code in sections() or code in successors() else explain(query)
@@ -181,7 +181,7 @@ def run(args: Arguments) -> int:
 
 
 def schema(args: Arguments) -> int:
-    """Prints the JSON Schema of a format, as it is shipped."""
+    """Prints the JSON Schema of a format."""
     return finish(args, (), lambda: output.write([data_text("schemas", f"{args.words[0]}.json")]))
 
 
@@ -194,7 +194,7 @@ def section(code: str) -> str:
 
 
 def _unknown(query: str) -> Diagnostic:
-    message = f'"{query}" is neither the code of a diagnostic nor a field of a format'
+    message = f'"{query}" is not a code or a field'
     guess = did_you_mean(query, sections()) or did_you_mean(query, {field.name for field in all_fields()})
     hint = guess or did_you_mean(query.rpartition(".")[2], {field.path[-1] for field in all_fields()})
-    return error("A928", ("argument", "CODE|FIELD"), message, hint=hint or "write fields like spec.gangs.placement")
+    return error("A920", ("argument", "CODE|FIELD"), message, hint=hint or "for example: spec.gangs.placement")

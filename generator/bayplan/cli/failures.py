@@ -1,4 +1,4 @@
-"""What the operating system says of a read or a write, in our words."""
+"""Errors of the operating system as diagnostics."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def unwritable(name: str, problem: OSError | ValueError) -> Diagnostic:
-    """O803 where there is no room, else O802. ValueError is what a name with a NUL in it gives."""
+    """O802. A name with a NUL byte raises ValueError."""
     why = reason(problem)
     if isinstance(problem, OSError) and problem.errno in FULL:
-        return error("O803", (), f'"{name}" cannot be written whole: {why}', hint="make room and run it again")
-    return error("O802", (), f'"{name}" cannot be written: {why}')
+        return error("O802", (), f'cannot write all of "{name}": {why}', hint="make room, and run the command again")
+    return error("O802", (), f'cannot write "{name}": {why}')
 
 
 def reason(problem: OSError | ValueError) -> str:
@@ -26,7 +26,7 @@ def reason(problem: OSError | ValueError) -> str:
 
 
 def discard_stdout() -> None:
-    """Lets the interpreter's last flush go nowhere: it would complain a second time."""
+    """Redirects standard output to nothing, because the interpreter's last flush would fail again."""
     if sys.stdout is None:
         return
     try:

@@ -1,4 +1,4 @@
-"""Read what the command line names: regular files and standard input, nothing that could block or never end."""
+"""Reads regular files and standard input. Other files might block or never end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayplan.text.document import Document, read
 from bayplan.text.source import LARGEST, text_of
 
 STDIN = "<stdin>"
-"""The name under which standard input is reported."""
+"""The name of standard input in reports."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -27,7 +27,7 @@ _KINDS = (
 
 
 def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, ...], Batch]:
-    """The documents of a file, `-` being standard input, and what is wrong with it."""
+    """The documents of a file and its diagnostics. `-` is standard input."""
     name = STDIN if path == "-" else path
     raw = raw_of(path, subject)
     if raw.value is None:
@@ -38,14 +38,16 @@ def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, 
 
 
 def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
-    """A922 where several paths are standard input."""
+    """A920: several paths are standard input."""
     if paths.count("-") < 2:
         return ()
-    return (error("A922", ("argument", "-"), "- is standard input, which can be read only once"),)
+    return (
+        error("A920", ("argument", "-"), "several arguments are `-`, and a command reads standard input only once"),
+    )
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:
-    """The bytes of a file. R101: it cannot be read; R102: it is no regular file; R103: it is too large."""
+    """The bytes of a file. R101: it cannot be read or is not a regular file. R103: it is too large."""
     try:
         with open_regular(path, (subject,)) as file:
             large = path != "-" and os.stat(path).st_size > LARGEST
@@ -58,14 +60,14 @@ def raw_of(path: str, subject: str) -> Outcome[bytes]:
 
 
 class UnreadableError(Exception):
-    """The file cannot be read, or only a part of it."""
+    """Not all of the file can be read."""
 
     def __init__(self, *diagnostics: Diagnostic) -> None:
         self.diagnostics = diagnostics
 
 
 def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
-    """A regular file or standard input. OSError; ValueError for a name with a NUL, or a closed standard input."""
+    """A regular file or standard input. OSError; ValueError: the name has a NUL byte, or standard input is closed."""
     if path == "-":
         if sys.stdin is None:
             raise ValueError("standard input is closed")
@@ -77,21 +79,21 @@ def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
 
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
-    """R101: the operating system does not read the file."""
+    """R101: the operating system refuses to read the file."""
     from bayplan.cli.failures import reason
 
-    return error("R101", route, f"the file cannot be read: {reason(problem)}")
+    return error("R101", route, f"cannot read the file: {reason(problem)}")
 
 
 def irregular(path: str, route: Route) -> Diagnostic | None:
-    """R102 where the path is something else than a regular file: reading it could block or never end."""
+    """R101: the path is not a regular file, so that reading it might block or never end."""
     mode = os.stat(path).st_mode
     kind = next((word for test, word in _KINDS if test(mode)), "")
-    hint = "name the files in it" if kind == "a folder" else "pass - and pipe the text into standard input"
-    return error("R102", route, f"a file is wanted here, and this is {kind}", hint=hint) if kind else None
+    hint = "name the files in the folder" if kind == "a folder" else "pass - and pipe the text into standard input"
+    return error("R101", route, f"this is {kind}, not a regular file", hint=hint) if kind else None
 
 
-def too_large(route: Route, what: str = "") -> Diagnostic:
-    """R103: the file is larger than any that is read (`what`: of this format)."""
-    message = f"the file has more than {LARGEST:,} bytes, the most that is read{what}"
-    return error("R103", route, message, hint="is it the right file?")
+def too_large(route: Route) -> Diagnostic:
+    """R103: the file is larger than the limit."""
+    message = f"the file has more than {LARGEST:,} bytes, the limit for this format"
+    return error("R103", route, message, hint="check that this is the right file")

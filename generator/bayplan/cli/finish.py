@@ -1,4 +1,4 @@
-"""The end of a command: its product, what was found, and the exit code."""
+"""The end of a command: its output, its report and its exit code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.report import Batch
 
 Write = Callable[[], tuple[Diagnostic, ...]]
-"""Writes the product and says what went wrong with that."""
+"""Writes the output and returns the errors of writing."""
 
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "gutter": "2", "label": "1"}
 
 
 def finish(args: Arguments, batches: Iterable[Batch], write: Write | None = None, *, to_stdout: bool = False) -> int:
-    """Writes the product if nothing failed, then reports (`to_stdout`: the report is the product); the exit code."""
+    """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report."""
     reported = list(batches)
     code = exit_code(args, reported)
     if write is not None and code == 0:
@@ -29,7 +29,7 @@ def finish(args: Arguments, batches: Iterable[Batch], write: Write | None = None
 
 
 def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
-    """0 no error, 1 errors (with --strict: warnings too), 2 errors in the command line itself."""
+    """0: no errors. 1: errors, or with --strict warnings. 2: errors in the command line."""
     reported = [each for batch in batches for each in batch.diagnostics]
     if any(each.severity == "error" and each.route[:1] == ("argument",) for each in reported):
         return 2
@@ -38,7 +38,7 @@ def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
 
 
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool) -> int:
-    """Writes what was found; 1 when standard output cannot take it."""
+    """Writes the report. 1: writing to standard output failed."""
     form = args.value("diagnostics", "text")
     quiet = form in ("text", "github") and not any(batch.diagnostics for batch in batches)
     if quiet:
@@ -59,7 +59,7 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool) -> int:
 
 
 def write_stderr(text: str) -> None:
-    """To standard error, if there is one that takes it."""
+    """Writes to standard error, and ignores errors of writing."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -68,11 +68,11 @@ def write_stderr(text: str) -> None:
 
 
 def coloured(stream: TextIO | None) -> bool:
-    """Only for people, and only for those who want it (no-color.org)."""
+    """Whether to write colors: only on a terminal, and unless NO_COLOR is set (no-color.org)."""
     plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return not plain and stream is not None and stream.isatty()
 
 
 def paint(role: str, text: str) -> str:
-    """The text in the colour of its role."""
+    """The text in the color of its role."""
     return f"\x1b[{_COLOURS[role]}m{text}\x1b[0m"

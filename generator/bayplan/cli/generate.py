@@ -1,4 +1,4 @@
-"""`bayplan generate`: every output of bayplan.yaml, kept up to date; exit 1 when anything had to change."""
+"""`bayplan generate`: keeps all outputs of bayplan.yaml up to date. Exit code 1 if a file changed."""
 
 from __future__ import annotations
 
@@ -25,42 +25,42 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 
-# The key `to` of an output in bayplan.yaml: a file or a folder, with words in braces.
+# The key `to` of an output in bayplan.yaml: a file or a folder, with placeholders in braces.
 
 WORDS = ("workflow", "namespace")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def target_problems(project: Project, entry: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
-    """A986: a place that is no good; A987: a word in braces that means nothing."""
+    """A929: bayplan cannot write there, or a placeholder is unknown."""
     to: str = entry["to"]
     place = (SUBJECT, *route, "to")
     allowed = () if "export" in entry else WORDS
     unknown = next((word for word in _BRACES.findall(to) if word not in allowed), None)
     if unknown is not None:
-        words = ", ".join(f"{{{word}}}" for word in allowed) or "none, because an export is of no one workflow"
-        hint = did_you_mean(unknown, allowed)
-        yield error("A987", place, f'nothing stands for "{{{unknown}}}" here; there is {words}', hint=hint)
+        words = " and ".join(f"{{{word}}}" for word in allowed)
+        hint = did_you_mean(unknown, allowed) or (f"the placeholders are {words}" if words else "an export has none")
+        yield error("A929", place, f'unknown placeholder: "{{{unknown}}}"', hint=hint)
     why = _outside(to) or _name_conflict(project, to)
     if why:
-        yield error("A986", place, f'"{to}" {why[0]}', hint=why[1])
+        yield error("A929", place, f'"{to}" {why[0]}', hint=why[1])
 
 
 def fill(to: str, **words: str) -> str:
-    """The place with the words filled in."""
+    """The path with the placeholders filled in."""
     return _BRACES.sub(lambda braces: words[braces[1]], to)
 
 
 def _outside(to: str) -> tuple[str, str] | None:
-    """Why a place is not below the project's folder, by its name alone."""
+    """Why a path is not in the project's folder, judged by its name only."""
     if os.path.isabs(to) or os.pardir in to.split("/"):
-        return "leads out of the project", f"outputs lie below the folder of {NAME}"
+        return "is outside of the project", f"write into the folder of {NAME} or below it"
     if not to.isprintable():
-        return "has characters that cannot be seen", "write it with letters, digits and the like"
+        return "has invisible characters", "remove them"
     if ".git" in to.split("/"):
-        return "lies in git's own folder", "write elsewhere"
+        return "is in the folder of git", "choose another folder"
     if os.path.normpath(to).split("/")[0] == INDEX:
-        return "is the list of what is generated", "choose another name"
+        return "is the list of generated files", "choose another name"
     return None
 
 
@@ -71,14 +71,14 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
     if os.path.normpath(to) == NAME:
         return "is the project file itself", "choose another name"
     if os.path.isdir(project.path(to)):
-        return "is a folder", f'write "{to}/" for a file for each object in it'
+        return "is a folder", f'write "{to}/" for one file per object'
     return None
 
 
 def match(project: Project, patterns: Sequence[str], route: Route) -> Outcome[tuple[str, ...]]:
-    """The files that the patterns match, less those of patterns with a `!`; from the project's folder, by name.
+    """The files that the patterns match, without those of patterns with a `!`. Sorted paths from the project's folder.
 
-    A983: a pattern matches nothing; A984: a file is not there.
+    A983: a pattern or a name matches no file.
     """
     selected: set[str] = set()
     diagnostics: list[Diagnostic] = []
@@ -88,13 +88,14 @@ def match(project: Project, patterns: Sequence[str], route: Route) -> Outcome[tu
         selected = selected - matched if plain != pattern else selected | matched
         diagnostics += _pattern_problems(project, plain, bool(matched), (*route, number))
     if not selected and not diagnostics:
-        message = "no file is left of what the patterns match"
-        diagnostics.append(warning("A983", (SUBJECT, *route), message, hint="a `!` takes out of what stands before it"))
+        message = "the patterns with `!` exclude all files"
+        hint = "a pattern with `!` excludes files that the patterns before it match"
+        diagnostics.append(warning("A983", (SUBJECT, *route), message, hint=hint))
     return Outcome(tuple(sorted(selected)), tuple(diagnostics))
 
 
 def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
-    """A name stands for itself; a pattern for regular files that bayplan has not made."""
+    """The file of a name; the regular files that match a pattern, without those that bayplan generated."""
     if not has_magic(pattern):
         yield os.path.normpath(pattern)
         return
@@ -106,14 +107,16 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
 
 def _pattern_problems(project: Project, pattern: str, matched: bool, route: Route) -> Iterator[Diagnostic]:
     if not matched:
-        yield warning("A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct it or take it out")
+        yield warning(
+            "A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct the pattern or remove it"
+        )
     elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
         similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
-        hint = f"correct the name or take it out; a pattern such as {similar} follows what comes and goes"
-        yield error("A984", (SUBJECT, *route), f'there is no file "{pattern}"', hint=hint)
+        hint = f"correct the name or remove it; use a pattern such as {similar} for files that come and go"
+        yield error("A983", (SUBJECT, *route), f'the file "{pattern}" does not exist', hint=hint)
 
 
-# One output of bayplan.yaml -> the texts of its files. Its keys stand for the options of `render`.
+# One output of bayplan.yaml -> the contents of its files. Its keys are the options of `render`.
 
 Entry = Mapping[str, Any]
 
@@ -135,21 +138,21 @@ KEYS = {
 
 
 class OutputFiles(NamedTuple):
-    """The files of one output, as seen from the project's folder, and what was found."""
+    """The files of one output, as paths from the project's folder, and the diagnostics."""
 
     files: Mapping[str, str]
     batches: tuple[Batch, ...]
 
 
 class SharedTopologies(NamedTuple):
-    """What the outputs of a project have in common: each topology file is read and checked once."""
+    """What the outputs of a project share: bayplan reads and checks each topology file once."""
 
     load: inputs.Load
     check_topology: TopologyCheck
 
 
 def output_files(project: Project, number: int, shared: SharedTopologies) -> OutputFiles:
-    """The files of an output; none when there are errors."""
+    """The files of an output; none if there are errors."""
     entry: Entry = project.spec["outputs"][number]
     route: Route = ("spec", "outputs", number)
     wrong = (*_contradictory(entry, route), *target_problems(project, entry, route))
@@ -167,22 +170,23 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
-    """A985: an output holds workflows or an export."""
+    """A929: an output has both workflows and an export, or neither."""
     if ("workflows" in entry) is ("export" in entry):
-        keys = "both `workflows` and `export`" if "export" in entry else "neither `workflows` nor `export`"
-        yield error("A985", (SUBJECT, *route), f"an output has one of two, and this one has {keys}")
+        both = "export" in entry
+        message = "an output has both `workflows` and `export`" if both else "an output lacks `workflows` or `export`"
+        yield error("A929", (SUBJECT, *route), message, hint="remove one of the two" if both else "add one of the two")
     unknown = [key for key in entry if "export" in entry and key not in ("to", "workflows", *EXPORTED)]
     if unknown:
-        message = f"`export` writes what the topology says, and `{unknown[0]}` is about workflows"
-        yield error("A985", (SUBJECT, *route, unknown[0]), message, hint="take it out")
+        message = f"`{unknown[0]}` is not allowed with `export`, which writes no workflows"
+        yield error("A929", (SUBJECT, *route, unknown[0]), message, hint="remove it")
 
 
 EXPORTED = ("export", "topology", "target")
-"""The keys that an export goes by."""
+"""The keys of an export."""
 
 
 def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopologies) -> OutputFiles:
-    """What `render` writes of the workflows, by where it goes."""
+    """The files that `render` writes for the workflows."""
     matched = match(project, entry["workflows"], (*route, "workflows"))
     problems = _project_batch(project, matched.diagnostics)
     if not matched.value or has_errors(matched.diagnostics):
@@ -197,7 +201,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
         plan = pair[1].planned.plan
         place = fill(entry["to"], workflow=plan.workflow.name, namespace=plan.namespace)
         places.setdefault(place, []).append(pair)
-    colliding = join(compiled)[1]  # in the cluster, wherever their files lie
+    colliding = join(compiled)[1]  # in the cluster, whichever file they are in
     outputs = [_files(place, join(group)[0]) for place, group in places.items()]
     files = {path: text for each in outputs for path, text in each.files.items()}
     return OutputFiles(
@@ -206,7 +210,7 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
-    """What `topology export` writes."""
+    """The files that `topology export` writes."""
     path = _arguments(project, entry, ()).value("topology")
     document, batches_of_file = shared.load(path) if path else (None, (Batch((inputs.no_topology(),)),))
     if document is None:
@@ -218,17 +222,17 @@ def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputF
 
 
 def _files(place: str, documents: Sequence[Item]) -> OutputFiles:
-    """One file, or one for each object."""
+    """One file, or one per object."""
     if place.endswith("/"):
         texts = output_folder.files(documents)
         return OutputFiles({os.path.normpath(place + name): output_folder.marked(texts[name]) for name in texts}, ())
-    several = destination.several_files(documents, hint=f'write them into a folder: "{place}/"')
+    several = destination.several_files(documents, hint=f'write them into a folder: to: "{place}/"')
     text = "".join(emit(documents))
     return OutputFiles({os.path.normpath(place): output_folder.marked(text)} if text else {}, (Batch(several),))
 
 
 def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Arguments:
-    """The command line that says the same."""
+    """The command line with the same options."""
     topology = entry.get("topology") or project.spec.get("topology")
     variables = entry.get("set", {}).items()
     options = {
@@ -247,7 +251,7 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
 
 
 def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
-    """A diagnostic of an option at the key of the output that stands for the option."""
+    """The diagnostic of an option, at the key of the output that sets the option."""
     if diagnostic.route[:1] != ("argument",):
         return diagnostic
     key = KEYS.get(str(diagnostic.route[1]).lstrip("-"), "")
@@ -267,11 +271,11 @@ def run(args: Arguments) -> int:
     project_found, load_problems = (None, ()) if misnamed else project.load(word)
     batches = [*load_problems]
     if misnamed:
-        message = f'"{word}" is neither a folder nor a {NAME}'
-        hint = f"name its folder; files of other names would share one list of what was generated with {NAME}"
+        message = f'"{word}" is not a folder or a {NAME}'
+        hint = f"name the folder of a {NAME}; a project file has no other name"
         batches.append(Batch((error("A980", ("argument", "PROJECT"), message, hint=hint),)))
     elif not batches:
-        message = f"there is no {NAME} here or in a folder above"
+        message = f"there is no {NAME} in this folder or a folder above it"
         hint = f"write a {NAME} with `spec: {{outputs: [...]}}`; `bayplan explain project` shows its keys"
         batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
     if project_found is None:
@@ -289,7 +293,7 @@ def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
     if not entries:
         message = "the project has no outputs, so nothing is generated"
         hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-        return {}, [_project_batch(project, [warning("A981", (SUBJECT, "spec"), message, hint=hint)])]
+        return {}, [_project_batch(project, [warning("A983", (SUBJECT, "spec"), message, hint=hint)])]
     shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}
@@ -306,32 +310,34 @@ def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
-    """A982: no output may write over another."""
+    """A982: two outputs write one file."""
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     route = (SUBJECT, "spec", "outputs")
     notes = (Note("the other output", (*route, other, "to")),)
-    message = f'"{paths[0]}"{more} would be written by another output too'
-    return error("A982", (*route, number, "to"), message, notes=notes, hint="give each a folder of its own")
+    message = f'another output also writes "{paths[0]}"{more}'
+    return error("A982", (*route, number, "to"), message, notes=notes, hint="give each output a folder of its own")
 
 
 def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
-    """A982: no output may have a file where another has a folder."""
+    """A982: one output has a file where another has a folder."""
     inside = {folder: path for path in writers for folder in output_folder.above(path)}
     for path in sorted(writers.keys() & inside.keys()):
         route = (SUBJECT, "spec", "outputs")
-        message = f'"{path}" would be a file, and "{inside[path]}" lies in it'
-        notes = (Note("the folder's output", (*route, writers[inside[path]], "to")),)
-        yield error("A982", (*route, writers[path], "to"), message, notes=notes, hint="give each a folder of its own")
+        message = f'"{path}" is a file of this output, and the folder of "{inside[path]}"'
+        notes = (Note("the output with the folder", (*route, writers[inside[path]], "to")),)
+        yield error(
+            "A982", (*route, writers[path], "to"), message, notes=notes, hint="give each output a folder of its own"
+        )
 
 
 def _update(args: Arguments, project: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
-    """Compares with what is there, and writes or shows what differs."""
+    """Compares with the existing files, and writes or shows the differences."""
     try:
         compared = output_tree.changes(project.folder, texts)
         batches.append(Batch(compared.diagnostics))
         if compared.value is None or exit_code(args, batches):
             return finish(args, batches)
-        if not compared.value:  # infos are reported when something changes, and not again at each commit
+        if not compared.value:  # reports infos only if a file changes, not again at each commit
             warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
             return finish(args, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
         changes = [each._replace(path=project.path(each.path)) for each in compared.value]
@@ -343,13 +349,13 @@ def _update(args: Arguments, project: Project, texts: Mapping[str, str], batches
 
 
 def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch]) -> int:
-    """Says what has changed, or what would: exit 1 either way, for a commit lacks it."""
+    """Reports what changed or would change. Exit code 1 in both cases, because a commit lacks it."""
     if args.has("check"):
         failed = output.write(line for each in changes for line in each.diff())
         reported = [_outdated(each) for each in changes]
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
-        hint = "review and stage what is listed; a second run changes nothing"
+        hint = "review and stage these files; a second run changes nothing"
         reported = [Batch((info("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
     report(args, [*batches, Batch(failed), *reported], False)
     return 1
@@ -357,13 +363,13 @@ def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Ba
 
 OUTDATED = {
     "created": "is missing",
-    "updated": "is not what would be written",
-    "removed": "is made by nothing any more",
+    "updated": "is out of date",
+    "removed": "is not an output any more",
 }
 
 
 def _outdated(change: Change) -> Batch:
     """O805 on a file that would change."""
-    message = f"this file {OUTDATED[change.word]}; run `bayplan generate` and commit what it does"
-    outdated = error("O805", ("output",), message)
+    message = f"this file {OUTDATED[change.word]}"
+    outdated = error("O805", ("output",), message, hint="run `bayplan generate` and commit the changes")
     return Batch((outdated,), {"output": Document(change.path, "", 0, None)})

@@ -1,4 +1,4 @@
-"""`bayplan helm install-plugin`: the file by which Helm 4 knows the post-renderer."""
+"""`bayplan helm install-plugin`: the file with which Helm 4 finds the post-renderer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ runtimeConfig:
 
 
 def run(args: Arguments) -> int:
-    """Writes plugin.yaml into a folder of its own; says which."""
+    """Writes plugin.yaml into a folder of its own, and prints its path."""
     folder = Outcome(args.value("output")) if args.has("output") else _folder(args.value("helm", "helm"))
     if folder.value is None:
         return finish(args, [Batch(folder.diagnostics)])
@@ -43,21 +43,21 @@ def run(args: Arguments) -> int:
 
 
 def _folder(helm: str) -> Outcome[str]:
-    """Where this Helm looks for plugins. O821: there is no such Helm; O822: it is Helm 3."""
+    """The plugin folder of this Helm. O821: Helm fails, or it is Helm 3."""
     version = _helm_output(helm, "version", "--template", "{{.Version}}")
     if version.value is None:
         return version
     if version.value.startswith("v3."):
-        message = f"{helm} is Helm {version.value[1:]}, which has no plugins of this kind"
+        message = f"{helm} is Helm {version.value[1:]}, which has no post-renderer plugins"
         hint = (
-            "Helm 3 runs the program itself: --post-renderer bayplan --post-renderer-args post-render; for Helm 4 pass"
+            "run Helm 3 with --post-renderer bayplan --post-renderer-args post-render; name Helm 4 with --helm PROGRAM"
         )
-        return Outcome(None, (error("O822", (), message, hint=f"{hint} --helm PROGRAM"),))
+        return Outcome(None, (error("O821", (), message, hint=hint),))
     return _helm_output(helm, "env", "HELM_PLUGINS")
 
 
 def _helm_output(helm: str, *arguments: str) -> Outcome[str]:
-    """What a Helm prints."""
+    """The output of a Helm command."""
     import subprocess
 
     try:
@@ -65,18 +65,18 @@ def _helm_output(helm: str, *arguments: str) -> Outcome[str]:
         text = process.stdout.decode(errors="replace").strip()
         if text and not process.returncode:
             return Outcome(text)
-        why = process.stderr.decode(errors="replace").strip().partition("\n")[0] or "it says nothing"
+        why = process.stderr.decode(errors="replace").strip().partition("\n")[0] or "it prints nothing"
     except subprocess.TimeoutExpired as problem:
         why = str(problem)
     except (OSError, ValueError) as problem:
         why = reason(problem)
-    message = f'Helm cannot be asked where its plugins are: "{helm}": {why}'
-    hint = "name it with --helm PROGRAM, or the folder of plugins with -o DIR"
+    message = f'cannot get the plugin folder from "{helm}": {why}'
+    hint = "name Helm with --helm PROGRAM, or its plugin folder with -o DIR"
     return Outcome(None, (error("O821", (), message, hint=hint),))
 
 
 def _foreign(path: str) -> tuple[Diagnostic, ...]:
-    """O823: somebody else's plugin has the name."""
+    """O804: another plugin has the name."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             if "post-render" in file.read():
@@ -85,12 +85,12 @@ def _foreign(path: str) -> tuple[Diagnostic, ...]:
         return ()
     except OSError:
         pass
-    message = f'"{path}" is there already, and is no plugin that bayplan wrote'
-    return (error("O823", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
+    message = f'"{path}" exists, and is another plugin'
+    return (error("O804", (), message, hint="remove that plugin, or name another folder with -o DIR"),)
 
 
 def _command() -> str:
-    """`bayplan` if the shell finds it, else the program that runs now."""
+    """`bayplan` if it is in PATH. Otherwise, the path of the running program."""
     folders = os.environ.get("PATH", "").split(os.pathsep)
     if any(os.access(os.path.join(folder, NAME), os.X_OK) for folder in folders if folder):
         return NAME

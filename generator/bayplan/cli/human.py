@@ -1,4 +1,4 @@
-"""The full command line by click, built from the same table: help, usage errors, completion and unusual spellings."""
+"""The full command line by click, from the same table: help, usage errors, completion and unusual spellings."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 Run = Callable[[Arguments], int]
 PROGRAM = "bayplan"
 COMPLETE = "_BAYPLAN_COMPLETE"
-"""The variable by which a shell asks for completions (click, `shell_completion.py`)."""
+"""The variable with which a shell requests completions (click, `shell_completion.py`)."""
 
-ABOUT = "Proves that a GPU job's gangs fit a cluster, and writes every manifest that places them there."
+ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
 WIDTH = 100
-"""Columns of the help, the same everywhere: asking the terminal costs more than all the rest."""
+"""Columns of the help. Asking the terminal for its width takes longer than everything else."""
 
-EXITS = "Exit codes: 0 no error, 1 errors or a difference, 2 wrong usage, 3 a bug of bayplan."
+EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
 GROUPS = {
-    "helm": "Set Helm up.",
-    "kustomize": "Find out why functions do not run, and install them as plugins.",
-    "topology": "Check, show and compare cluster topology files, and write them in other formats.",
+    "helm": "Install the post-renderer for Helm.",
+    "kustomize": "Check a kustomization, and install functions as plugins.",
+    "topology": "Check, show, compare, import and export cluster topologies.",
 }
 
 
 def main(argv: Sequence[str], run: Run) -> int:
-    """Parses the command line and runs what it names; the exit code."""
+    """Parses the command line and runs the command. Returns the exit code."""
     try:
         code = program(run).main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
@@ -39,7 +39,7 @@ def main(argv: Sequence[str], run: Run) -> int:
         return 2
     except click.Abort:
         return 130
-    except OSError as problem:  # commands answer for their own
+    except OSError as problem:  # commands handle their own errors
         from bayplan.cli.unhandled import HelpFailedError
 
         raise HelpFailedError(problem) from problem
@@ -47,7 +47,7 @@ def main(argv: Sequence[str], run: Run) -> int:
 
 
 def completion(args: Arguments) -> int:
-    """`bayplan completion`: click's script for the shell, without asking the shell for its version as click would."""
+    """`bayplan completion`: the script of click for the shell, without asking the shell for its version."""
     from click.shell_completion import ShellComplete, get_completion_class
 
     kind = get_completion_class(args.words[0])
@@ -65,19 +65,19 @@ def program(run: Run) -> click.Group:
 
 
 class CommandGroup(click.Group):
-    """The commands below some first words, made when they are asked for, listed as the table has them."""
+    """The commands with a common prefix, in the order of the table. click requests each when it needs it."""
 
     def __init__(self, prefix: str, run: Run, **settings: Any) -> None:
         super().__init__(**settings)
         self.prefix, self.run = prefix, run
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The next words, each once."""
+        """The next words of the commands, without duplicates."""
         names = (command.name for command in COMMANDS if command.name.startswith(self.prefix))
         return list(dict.fromkeys(name.removeprefix(self.prefix).split(" ")[0] for name in names))
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """The command or group of that word."""
+        """The command or group with this name."""
         full = self.prefix + name
         if full in GROUPS:
             return CommandGroup(f"{full} ", self.run, name=name, help=GROUPS[full])
@@ -85,7 +85,7 @@ class CommandGroup(click.Group):
         return _command(found, name, self.run) if found else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list in the help, straight from the table."""
+        """The list of commands in the help."""
         summaries = {**GROUPS, **{command.name: command.summary for command in COMMANDS}}
         with formatter.section("Commands"):
             formatter.write_dl([(name, summaries[self.prefix + name]) for name in self.list_commands(ctx)])
@@ -93,13 +93,13 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A command by its name, with a guess at what is none."""
+        """A command by its name; an unknown name gets a suggestion."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
             from bayplan.core.phrases import did_you_mean
 
             guess = did_you_mean(args[0], names)
-            ctx.fail(f'No such command "{args[0]}"{f": {guess}" if guess else "."}')
+            ctx.fail(f'unknown command "{args[0]}"{f": {guess}" if guess else "."}')
         return super().resolve_command(ctx, args)
 
 
@@ -135,7 +135,7 @@ def _option(option: Option) -> click.Option:
 
 
 def _values(value: Any) -> tuple[str, ...]:
-    """None and False: not there; True: a switch."""
+    """The values of an option. None and False: it is not given. True: a switch."""
     if value is None or value is False:
         return ()
     if value is True:

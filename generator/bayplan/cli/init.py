@@ -1,4 +1,4 @@
-"""`bayplan init`: a commented workflow and topology that render as they are, to start from."""
+"""`bayplan init`: a workflow and a topology with comments, to start from. They render without changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILES = ("topology.yaml", "workflow.yaml")
 
 
 def run(args: Arguments) -> int:
-    """Writes both files into the folder, or none."""
+    """Writes both files into the folder, or neither."""
     folder = args.words[0] if args.words else ""
     return finish(args, (), lambda: _write(folder))
 
@@ -22,8 +22,8 @@ def run(args: Arguments) -> int:
 def _write(folder: str) -> tuple[Diagnostic, ...]:
     paths = [os.path.join(folder, name) for name in FILES]
     hint = "choose another folder: `bayplan init DIR`"
-    messages = (f'"{path}" is there already, and init overwrites nothing' for path in paths if os.path.lexists(path))
-    failed = tuple(error("O807", (), message, hint=hint) for message in messages)
+    messages = (f'"{path}" exists, and init does not overwrite files' for path in paths if os.path.lexists(path))
+    failed = tuple(error("O804", (), message, hint=hint) for message in messages)
     failed = failed or output_folder.make_folder(folder)
     for name, path in zip(FILES, paths, strict=True):
         failed = failed or output_folder.write_single(path, [data_text("examples", "pretrain", name)])

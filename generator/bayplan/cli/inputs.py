@@ -1,4 +1,4 @@
-"""The files that a command line names -> documents and requests, with all that is wrong in one go."""
+"""The files of a command line -> documents and requests, with the errors of all of them."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.source import text_of
 
-# Workflow files -> documents; a format may look at files beside them, and have templates rendered elsewhere.
+# Workflow files -> documents. A format may read files in the same folder, and render templates in another process.
 
 
 def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
-    """The documents of a workflow's file; the source is given what it may do: look beside the file, and render."""
+    """The documents of a workflow file. The format may read files in its folder and render templates."""
     name = files.STDIN if path == "-" else path
     raw = files.raw_of(path, "workflow")
     if raw.value is None:
         pair = source.variables and path.partition("=")[0].isidentifier() and "=" in path
-        own = f"write --set {path}: each variable has a --set of its own" if pair else ""  # OSMO's --set takes several
+        own = f"write --set {path}: each variable needs its own --set" if pair else ""  # OSMO's --set takes several
         wrong = tuple(each._replace(hint=each.hint or own) for each in raw.diagnostics)
         return (), Batch(wrong, {"workflow": Document(name, "", 0, None)})
     folder = "" if path == "-" else os.path.dirname(path)
@@ -39,16 +39,17 @@ def workflow(path: str, source: Source) -> tuple[tuple[Document, ...], Batch]:
 
 
 def render(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Runs a template in a process of its own."""
+    """Renders a template in another process."""
     from bayplan import sandbox
 
     return sandbox.run(request)
 
 
 class Inputs(NamedTuple):
-    """What was read. `workflows` are in the order given; `topology` is None where there is none or it is broken.
+    """The files that were read. `workflows` are in the order of the command line.
 
-    `beside`: subject -> what else workflows may be read with. Where that is broken there are no workflows.
+    `topology`: None if missing or invalid. `beside`: subject -> further documents for the workflows; if one is
+    invalid, there are no workflows.
     """
 
     workflows: tuple[Document, ...]
@@ -62,7 +63,7 @@ class Inputs(NamedTuple):
         return {**self.beside, **{subject: document for subject, document in pairs.items() if document is not None}}
 
     def context(self, topology: ClusterTopology | None = None) -> Context:
-        """What a workflow may be read with."""
+        """The context for reading a workflow."""
         return Context(topology, self.beside, render)
 
 
@@ -89,7 +90,7 @@ def read_all(args: Arguments, *, needs_topology: bool = True, load: Load | None 
 
 
 def _with_pool(word: str, read: Inputs) -> Inputs:
-    """The same with the pool configuration of that name beside."""
+    """The same, with the pool configuration."""
     from bayplan.cli import osmo_pool
     from bayplan.workflows.osmo.pool.values import SUBJECT
 
@@ -101,7 +102,7 @@ def _with_pool(word: str, read: Inputs) -> Inputs:
 
 
 def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
-    """The batches of several workflows: a variable is without use only if it is so for all of them."""
+    """The batches of all workflows. A931 stays only for variables that no workflow uses."""
     listed = list(batches)
     by_workflow = [{each.message for each in batch.diagnostics if each.code == "A931"} for batch in listed]
     unused = set.intersection(*by_workflow) if by_workflow else set()
@@ -112,13 +113,13 @@ def _common_unused(batches: Iterable[Batch]) -> list[Batch]:
 
 
 def no_topology() -> Diagnostic:
-    """Nothing says on which cluster."""
-    hint = "pass -t FILE, or name it in bayplan.yaml: `spec: {topology: FILE}`; `bayplan init` writes one to start from"
-    return error("A921", ("argument", "--topology"), "no cluster topology file is named", hint=hint)
+    """A921: there is no topology file."""
+    hint = "pass -t FILE, or write `spec: {topology: FILE}` into bayplan.yaml; `bayplan init` writes a topology file"
+    return error("A921", ("argument", "--topology"), "this command needs a cluster topology file", hint=hint)
 
 
 def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
-    """The word that names a topology file, else -t, else what the project file says."""
+    """The topology file: the argument, -t, or that of the project file; the first that exists."""
     if words or args.has("topology"):
         return (*words, args.value("topology"))[0], ()
     from bayplan.cli import project
@@ -127,7 +128,7 @@ def topology_path(args: Arguments, words: Sequence[str] = ()) -> tuple[str | Non
 
 
 def needed_topology(args: Arguments, words: Sequence[str] = ()) -> tuple[str | None, tuple[Batch, ...]]:
-    """The same where a topology is needed. A921: nothing names one."""
+    """The same for a command that needs a topology. A921: there is no topology."""
     path, batches = topology_path(args, words)
     return path, batches if path is not None or _any_diagnostics(batches) else (Batch((no_topology(),)),)
 
@@ -138,16 +139,15 @@ def topology_of(path: str) -> Loaded:
 
 
 def only_topology(documents: Sequence[Document], batch: Batch) -> Loaded:
-    """The one document of a topology file, with the diagnostics of reading it; A923 where there are several."""
-    message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
-    several = error("A923", ("topology",), message, hint="keep one cluster in one file")
-    return _only("topology", documents, batch, several)
+    """The one document of a topology file, with the diagnostics of reading it. A923: there are several."""
+    return _only("topology", documents, batch, "ClusterTopology", "write one file per cluster")
 
 
-def _only(subject: str, documents: Sequence[Document], batch: Batch, several: Diagnostic) -> Loaded:
+def _only(subject: str, documents: Sequence[Document], batch: Batch, kind: str, hint: str) -> Loaded:
     if len(documents) < 2:
         return (documents[0] if documents else None), (batch,)
-    return None, (Batch((several,), {subject: documents[1]}),)
+    message = f"the file has {len(documents)} documents instead of one {kind}"
+    return None, (Batch((error("A923", (subject,), message, hint=hint),), {subject: documents[1]}),)
 
 
 def cached_loader() -> Load:
@@ -167,17 +167,15 @@ def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     if not args.has("policy"):
         return None, ()
     if len(args.values("policy")) > 1:
-        message = "--policy is given twice, and the rules of one file hold"
-        hint = "put all rules into one file: the first that matches a workload holds for it"
-        return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
-    documents, batch = files.load(args.value("policy"), "policy")
-    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
-    several = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
-    return _only("policy", documents, batch, several)
+        message = "there are several --policy options"
+        hint = "put all rules into one file: the first rule that matches a workload applies to it"
+        return None, (Batch((error("A923", ("argument", "--policy"), message, hint=hint),)),)
+    loaded = files.load(args.value("policy"), "policy")
+    return _only("policy", *loaded, "Policy", "put all rules under one `rules:`")
 
 
 def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
-    """One request for each workflow document; None where the arguments are wrong."""
+    """One request per workflow document; None if an option is invalid."""
     target, accept = options.target(args), options.accept(args)
     wrong = (*target.diagnostics, *accept.diagnostics)
     if target.value is None or accept.value is None or inputs.topology is None:
@@ -199,18 +197,18 @@ def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
 
 
 def without_topology(args: Arguments) -> bool:
-    """Whether neither the command line nor a project names a topology; a broken project counts as naming one."""
+    """Whether the command line and the project name no topology. An invalid project counts as naming one."""
     path, batches = topology_path(args)
     return path is None and not _any_diagnostics(batches)
 
 
 def _any_diagnostics(batches: Iterable[Batch]) -> bool:
-    """Whether anything was found: a project that names no topology is sound."""
+    """Whether there are diagnostics. A project without a topology is valid."""
     return any(batch.diagnostics for batch in batches)
 
 
 def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
-    """The topology of a command whose argument it is, else the project's."""
+    """The topology of the argument, or that of the project."""
     path, batches = needed_topology(args, args.words)
     if path is None:
         return None, batches
@@ -218,43 +216,41 @@ def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
     return document, (*batches, *topology_batches)
 
 
-# Files beside a workflow: in its folder or below it, and nowhere else.
+# Files next to a workflow: in its folder or below it.
 
 
 def read_beside(folder: str, path: str) -> Outcome[bytes]:
-    """The bytes of a file named from the folder. R134: there is none to read; R135: it lies elsewhere.
+    """The bytes of a file in the folder. R134: it cannot be read. R135: it is outside of the folder.
 
-    The routes are empty: whoever asks knows where the name stands.
+    The routes are empty; the caller knows where the name is.
     """
     full = os.path.join(folder or os.curdir, path)
     try:
         if outside(folder, path):
-            kind = "an absolute path" if os.path.isabs(path) else "a path that leads out of the workflow's folder"
-            hint = (
-                "copy the file beside the workflow, and name it from there: a manifest must not depend on the machine"
-            )
+            kind = "an absolute path" if os.path.isabs(path) else "outside of the workflow's folder"
+            hint = "copy the file into the workflow's folder: a manifest must not depend on the machine"
             return Outcome(None, (error("R135", (), f'"{path}" is {kind}', hint=hint),))
         raw = files.raw_of(full, "")
     except (OSError, ValueError) as problem:  # a name with a NUL
         return Outcome(None, (_unreadable(folder, path, str(problem)),))
-    why = "; ".join(each.message.removeprefix("the file cannot be read: ") for each in raw.diagnostics)
+    why = "; ".join(each.message.removeprefix("cannot read the file: ") for each in raw.diagnostics)
     return Outcome(None, (_unreadable(folder, path, why),)) if raw.value is None else raw
 
 
 def outside(folder: str, path: str) -> bool:
-    """Whether a path leads out of the folder: by its name or by a link."""
+    """Whether a path is outside of the folder, by its name or by a symbolic link."""
     root = os.path.realpath(folder or os.curdir)
     real = os.path.realpath(os.path.join(root, path))
     return os.path.isabs(path) or os.path.commonpath((root, real)) != root
 
 
 def _unreadable(folder: str, path: str, why: str) -> Diagnostic:
-    """With the nearest name where the file is looked for."""
+    """R134, with the nearest name in the folder."""
     inner = os.path.dirname(path)
     try:
         names = [os.path.join(inner, name) for name in os.listdir(os.path.join(folder, inner) or os.curdir)]
     except (OSError, ValueError):
         names = []
     where = f"the folder {folder}" if folder else "the current folder"
-    hint = did_you_mean(path, names) or f"a localpath is looked for from {where}"
+    hint = did_you_mean(path, names) or f"a localpath is relative to {where}"
     return error("R134", (), f'"{path}" cannot be read: {why}', hint=hint)

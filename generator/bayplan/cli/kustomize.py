@@ -1,6 +1,6 @@
-"""`bayplan kustomize`: why kustomize would not run bayplan's functions and what they leave broken; older plugins.
+"""`bayplan kustomize`: finds out why functions do not run and which references a build breaks; installs legacy plugins.
 
-`doctor` reads the files; where kustomize is installed, the folder is built with it, and what comes out is looked at.
+`doctor` reads the files. If kustomize is installed, it builds the folder and checks the output.
 """
 
 from __future__ import annotations
@@ -28,11 +28,10 @@ from bayplan.kube.objects import api_group, get, items, mapping, pod_templates, 
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
 
-# Broken references in the objects that a build writes: a field has the name that an object had before kustomize
-# renamed it.
+# Broken references in the output of a build: a field has the name that an object had before kustomize renamed it.
 #
-# kustomize-plugin/references/names.yaml lists the fields. A reference is broken where no object of that kind has the
-# name, and one has it with something before or behind it: a prefix, a suffix, a hash.
+# kustomize-plugin/references/names.yaml lists the fields. A reference is broken if no object of that kind has the name,
+# and the name of one is the same with a prefix, a suffix or a hash.
 
 HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
 
@@ -42,7 +41,7 @@ def _name(data: Any) -> str:
 
 
 def _broken_references(objects: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Owner, field, the name in it, and the object that has another name now."""
+    """Owner, field, the name in the field, and the renamed object."""
     table = read("names.yaml", data_text("kustomize-plugin", "references", "names.yaml").encode(), "names", own=False)
     for row in items(table.value[0].data if table.value else {}, "nameReference"):
         targets = [each for each in objects if _matches(each, row)]
@@ -60,7 +59,7 @@ def _matches(data: Any, row: Any) -> bool:
 
 
 def _values(data: Any, path: Sequence[str]) -> Iterator[str]:
-    """The texts at the end of a path; lists on the way are walked through."""
+    """The strings at the end of a path, through all items of lists on the path."""
     if isinstance(data, list):
         for each in data:
             yield from _values(each, path)
@@ -71,13 +70,13 @@ def _values(data: Any, path: Sequence[str]) -> Iterator[str]:
 
 
 def _renamed_from(name: str, objects: Sequence[Any], present: set[str]) -> Any | None:
-    """The object whose name is this one with a prefix or a suffix; None where the name itself is present."""
+    """The object whose name is this one with a prefix or a suffix. None if an object has the name itself."""
     renamed = (each for each in objects if _name(each).endswith(f"-{name}") or _name(each).startswith(f"{name}-"))
     return None if name in present else next(renamed, None)
 
 
 def _orphaned_channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
-    """ComputeDomains that were renamed while their channel template, with a name of its own, was not."""
+    """Renamed ComputeDomains whose channel template, with another name, was not renamed."""
     for each in (each for each in objects if text(each, "kind") == "ComputeDomain"):
         channel, words = text(each, "spec", "channel", "resourceClaimTemplate", "name"), _name(each).split("-")
         former = ("-".join(words[cut:]) for cut in range(1, len(words)))
@@ -86,7 +85,7 @@ def _orphaned_channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
-    """Owner, host name in an environment or an argument, and what now has the name of its Service."""
+    """Owner, host name in an environment variable or an argument, and the renamed Service."""
     services = [each for each in objects if text(each, "kind") in ("Service", "JobSet", "LeaderWorkerSet")]
     present = {_name(each) for each in services} | {text(each, "spec", "network", "subdomain") for each in services}
     for owner in objects:
@@ -98,7 +97,7 @@ def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
 
 
 def _free_text(data: Any) -> Iterator[str]:
-    """Free text in the containers of an object's pods."""
+    """Environment variables, commands and arguments of the containers of an object's pods."""
     for _, pod in pod_templates(data):
         for container in (*items(pod, "spec", "containers"), *items(pod, "spec", "initContainers")):
             yield from (text(each, "value") for each in items(container, "env"))
@@ -150,27 +149,25 @@ def _annotations(data: Any) -> Mapping[str, Any]:
     return mapping(data, "metadata", "annotations")
 
 
-# The result of a build: whether it runs, Workflows that are left in it, and broken references.
+# The output of a build: errors, remaining Workflows, and broken references.
 
 PLUGINS, EXEC = "--enable-alpha-plugins", "--enable-exec"
 TIMEOUT = 300
-"""Seconds that a build may take."""
+"""The time limit of a build, in seconds."""
 
 
 def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
-    """O832: there is no kustomize to ask, or one that knows no functions; O831: it fails."""
+    """O832: there is no kustomize, or it runs no functions. O831: the build fails."""
     paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
     program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
     route = (folders[0].kustomization.subject,)
     if program is None:
-        message = "kustomize is not installed, so nothing was built"
-        yield info("O832", route, message, hint="with kustomize in PATH the result is looked at too")
+        message = "kustomize is not installed, so bayplan checked only the files"
+        yield info("O832", route, message, hint="install kustomize to check the output of the build too")
         return
     if EXEC not in _run(program, "build", "--help")[1]:
-        message = f"{program} knows no {EXEC}, so it runs no function"
-        yield error(
-            "O832", route, message, hint="install kustomize 4.4 or newer; kubectl's own is built without the flag"
-        )
+        message = f"{program} has no {EXEC}, so it runs no functions"
+        yield error("O832", route, message, hint="install kustomize 4.4 or newer; kubectl does not have the flag")
         return
     functions = [one for each in folders for one in each.functions]
     annotated = any(key in _annotations(each.data) for each in functions for key in FUNCTION)
@@ -198,23 +195,23 @@ def _run(*command: str) -> tuple[int, str, str]:
 
 def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]:
     for each in filter(is_workflow, objects):
-        message = f'the Workflow "{_name(each)}" is still there after the build'
+        message = f'the Workflow "{_name(each)}" is still in the output of the build'
         yield error("A967", route, message, hint=EXPAND)
     for owner, field, name, target in _broken_references(objects):
-        message = f'{owner}: {field} says "{name}", and it is {target} now'
+        message = f'{owner}: {field} has the former name "{name}" of {target}'
         hint = "list the folder kustomize-plugin/references under `components:`"
         yield error("A968", route, message, hint=hint)
     for owner, channel in _orphaned_channels(objects):
-        message = f'{owner} has another name now, and its channel template is still "{channel}"'
-        hint = "give both one name, which kustomize can follow: two overlays in one namespace would share the template"
+        message = f'{owner} was renamed, but its channel template is still "{channel}"'
+        hint = "give both the same name, so that kustomize renames both, and overlays do not share the template"
         yield warning("A968", route, message, hint=hint)
     for owner, host, target in _broken_hosts(objects):
-        message = f'{owner} speaks of the host "{host}", and it is {target} now'
-        hint = "no configuration repairs free text: let ExpandWorkflows make it, or use `replacements:`"
+        message = f'{owner} has the host name "{host}" with the former name of {target}'
+        hint = "let ExpandWorkflows write the host name, or use `replacements:`"
         yield error("A968", route, message, hint=hint)
 
 
-# What is wrong in the files: functions in the wrong list, programs that are missing, Workflows that nothing expands.
+# Errors in the files: functions in the wrong list, missing programs, Workflows that no function expands.
 
 PLACES = {
     "ExpandWorkflows": "transformers",
@@ -222,7 +219,7 @@ PLACES = {
     "ValidateWorkloads": "validators",
     "Workflow": "generators",
 }
-"""Kind of a function -> the list in which it belongs."""
+"""Kind of a function -> its list in a kustomization."""
 
 LOCAL = "config.kubernetes.io/local-config"
 NAMING = ("namePrefix", "nameSuffix", "namespace")
@@ -241,22 +238,22 @@ def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
 
 
 def _misplaced(function: Listed) -> Iterator[Diagnostic]:
-    """A964: kustomize does something else with what a function of another list prints."""
+    """A964: kustomize uses the output of a function in another list differently."""
     kind = function.function
     if kind == "Workflow" or function.key == PLACES[kind]:
         return
-    effect = "every object would be deleted" if kind == "ValidateWorkloads" else "kustomize would refuse what it prints"
-    message = f"{kind} stands under `{function.key}:`, where {effect}"
+    effect = "it would delete every object" if kind == "ValidateWorkloads" else "kustomize would reject its output"
+    message = f"{kind} is listed under `{function.key}:`, where {effect}"
     yield error("A964", (function.subject, "kind"), message, hint=f"list it under `{PLACES[kind]}:`")
 
 
 def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
-    """A966: what kustomize would call is not there."""
+    """A966: the program of a function does not exist."""
     key = next((key for key in FUNCTION if key in _annotations(function.data)), None)
     if key is None:
         path = _plugin_path(_plugin_home(), function.function)
         if not os.access(path, os.X_OK):
-            message = f"{function.function} names no program, and there is no plugin at {path}"
+            message = f"{function.function} has no annotation with a program, and there is no plugin {path}"
             hint = "annotate it with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`; "
             hint += "or run `bayplan kustomize install-legacy`"
             yield error("A966", (function.subject, "kind"), message, hint=hint)
@@ -267,25 +264,27 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
         return
     folders = [where.folder] if "/" in program else os.get_exec_path()
     if not any(os.access(os.path.join(each, program), os.X_OK) for each in folders):
-        message = f'kustomize would call "{program}", and there is no such program'
-        hint = "a name without a slash is looked for in PATH; a path is seen from the kustomization that lists the file"
+        message = f'the program "{program}" of the function does not exist'
+        hint = "kustomize looks for a name in PATH, and for a path from the folder of this kustomization"
         yield error("A966", (function.subject, "metadata", "annotations", key), message, hint=hint)
 
 
 def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
-    """A969: a kustomization above gives the objects other names than those that the function knew."""
+    """A969: a kustomization above renames objects after the function ran."""
     for outer in where.above:
         key = next((key for key in NAMING if outer.document.data.get(key)), None)
         if key is not None:
             message = f"{function.function} runs before `{key}` of {outer.document.name}"
             notes = (Note(f"`{key}` is set here", (outer.subject, key, KEY)),)
-            hint = "list it in that kustomization: host names in environments and arguments keep the earlier name"
+            hint = (
+                "list it in that kustomization: kustomize does not rename hosts in environment variables and arguments"
+            )
             yield warning("A969", (function.subject, "kind"), message, hint=hint, notes=notes)
             return
 
 
 def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
-    """A967: nothing expands a Workflow, or it is dropped in the end."""
+    """A967: no function expands a Workflow, or kustomize drops it."""
     expanding = {
         each.kustomization.folder
         for each in folders
@@ -297,34 +296,34 @@ def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
         for one in (one for one in each.resources if is_workflow(one.data)):
             name = str(mapping(one.data, "metadata").get("name", ""))
             if str(_annotations(one.data).get(LOCAL, "")).lower() == "true":
-                message = f'kustomize drops the Workflow "{name}" in the end, and says nothing'
+                message = f'kustomize silently drops the Workflow "{name}" because of this annotation'
                 route: Route = (one.subject, "metadata", "annotations", LOCAL, KEY)
                 yield error("A967", route, message, hint="remove the annotation")
             elif not expanded:
                 hint = f"{EXPAND} of the outermost kustomization"
-                yield error("A967", (one.subject, "kind"), f'nothing expands the Workflow "{name}"', hint=hint)
+                yield error("A967", (one.subject, "kind"), f'no function expands the Workflow "{name}"', hint=hint)
 
 
 def _flags(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
-    """O833: how the folder has to be built."""
+    """O833: the flags that the build needs."""
     functions = (one for each in folders for one in each.functions if one.function)
     one = next((one for one in functions if any(key in _annotations(one.data) for key in FUNCTION)), None)
     if one is not None:
-        message = "kustomize runs this function with --enable-alpha-plugins and --enable-exec only"
-        why = "with --enable-alpha-plugins alone it is skipped without a word, and kubectl has no other flag"
+        message = "kustomize runs this function only with --enable-alpha-plugins and --enable-exec"
+        why = "with only --enable-alpha-plugins, kustomize silently skips it; kubectl has only this flag"
         yield info("O833", (one.subject, "kind"), message, notes=(Note(why),), hint=HINT)
 
 
-HINT = "for `kubectl kustomize`, leave the annotation out and run `bayplan kustomize install-legacy`"
+HINT = "for `kubectl kustomize`, remove the annotation and run `bayplan kustomize install-legacy`"
 
 
 def doctor(args: Arguments) -> int:
-    """Reports on one folder with a kustomization."""
+    """Checks a folder with a kustomization."""
     folder = args.words[0] if args.words else "."
     folders = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
     if not folders:
-        message = f'there is no kustomization.yaml in "{folder}" that can be read'
-        wrong = error("O834", (), message, hint="name the folder that you build")
+        message = f'there is no readable kustomization.yaml in "{folder}"'
+        wrong = error("O831", (), message, hint="name the folder that you build")
         return finish(args, [Batch((wrong,))], to_stdout=True)
     sources = {each.kustomization.subject: each.kustomization.document for each in folders}
     sources |= {one.subject: one.document for each in folders for one in (*each.functions, *each.resources)}
@@ -334,7 +333,7 @@ def doctor(args: Arguments) -> int:
     return finish(args, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
 
 
-# The layout of kustomize's older plugins, the only one that kubectl runs.
+# The layout of the legacy plugins of kustomize, the only plugins that kubectl runs.
 #
 # Source: kustomize 5.8.1, api/internal/plugins/loader and execplugin; api/konfig/plugins.go for where it looks.
 
@@ -343,7 +342,7 @@ SCRIPT = "bayplan-krm"
 
 
 def install_legacy(args: Arguments) -> int:
-    """Writes a small script for each kind, and says which are new."""
+    """Writes a script for each kind, and prints those that changed."""
     home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
     paths = [_plugin_path(home, kind) for kind in KINDS]
@@ -361,7 +360,7 @@ def install_legacy(args: Arguments) -> int:
 
 
 def _plugin_home() -> str:
-    """Where kustomize looks for plugins: the first of these that is set, else in the home folder."""
+    """The plugin folder of kustomize, from the environment or in the home folder."""
     own = os.environ.get("KUSTOMIZE_PLUGIN_HOME")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return own or os.path.join(config, "kustomize", "plugin")
@@ -373,14 +372,14 @@ def _plugin_path(home: str, kind: str) -> str:
 
 
 def _program() -> str:
-    """What the script runs: the installed command of this Python, else this Python with bayplan."""
+    """The command of the script: the installed one of this Python, or this Python with bayplan."""
     beside = (os.path.dirname(sys.executable), os.path.dirname(os.path.abspath(sys.argv[0])))
     installed = next((path for folder in beside if os.access(path := os.path.join(folder, SCRIPT), os.X_OK)), None)
     return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"
 
 
 def _in_the_way(path: str) -> Diagnostic | None:
-    """O830: a file that bayplan has not written."""
+    """O804: the file exists, and bayplan did not write it."""
     try:
         with open(path, "rb") as file:
             ours = MARK.encode() in file.read(4096)
@@ -388,12 +387,12 @@ def _in_the_way(path: str) -> Diagnostic | None:
         return None
     except OSError as problem:
         return unwritable(path, problem)
-    hint = "remove it, or name another folder in KUSTOMIZE_PLUGIN_HOME"
-    return None if ours else error("O830", (), f'"{path}" is there already, and is not bayplan\'s', hint=hint)
+    hint = "remove the file, or set KUSTOMIZE_PLUGIN_HOME to another folder"
+    return None if ours else error("O804", (), f'"{path}" exists, and bayplan did not write it', hint=hint)
 
 
 def _install(path: str, text: str) -> str:
-    """`created`, `updated`, or nothing where the script is as it should be."""
+    """`created`, `updated`, or an empty string if the script is up to date."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     old = output_folder.text_at(path)
     if old == text and os.access(path, os.X_OK):

@@ -1,4 +1,4 @@
-"""`bayplan lint`: what is wrong with manifests that others wrote, each alone and all together."""
+"""`bayplan lint`: errors in manifests that other tools wrote, each by itself and all together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bayplan.text.document import Document
 
 
 def run(args: Arguments) -> int:
-    """Lints everything that is named as one set of objects."""
+    """Lints all manifests as one set of objects."""
     twice = files.stdin_twice((*args.words, inputs.topology_path(args)[0]))
     if twice:
         return finish(args, [Batch(twice)], to_stdout=True)
@@ -37,7 +37,7 @@ def run(args: Arguments) -> int:
 
 
 def lint_request(args: Arguments, documents: tuple[Document, ...]) -> tuple[pipeline.LintRequest | None, list[Batch]]:
-    """The request to lint the documents, with the topology and the versions that are given; None where one is wrong."""
+    """The request to lint the documents, with the topology and versions. None if one of them is invalid."""
     path, batches = inputs.topology_path(args)
     topology, topology_batches = inputs.topology_of(path) if path is not None else (None, ())
     target, accept = options.target(args), options.accept(args, "FM")
@@ -52,7 +52,7 @@ ENDINGS = (".yaml", ".yml", ".json")
 
 
 class Manifests(NamedTuple):
-    """All documents in the order read. `unnamed`: files that were found in a folder, so the user did not name them."""
+    """All documents in the order read. `unnamed`: files from a folder, which the user did not name."""
 
     documents: tuple[Document, ...]
     batches: tuple[Batch, ...]
@@ -60,7 +60,7 @@ class Manifests(NamedTuple):
 
 
 def load_manifests(words: Sequence[str]) -> Manifests:
-    """The documents of files, of `-` (standard input), and of all manifests in folders and below them."""
+    """The documents of files, of standard input (`-`), and of all manifests in folders and below them."""
     documents: list[Document] = []
     batches: list[Batch] = []
     unnamed: set[str] = set()
@@ -69,21 +69,23 @@ def load_manifests(words: Sequence[str]) -> Manifests:
         paths = sorted(_below(word, batches)) if is_folder else [word]
         unnamed |= set(paths) if is_folder else set()
         if not paths:
-            message = f"the folder holds no {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
+            message = f"the folder has no {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
             batches.append(Batch((warning("M702", (SUBJECT,), message),), {SUBJECT: Document(word, "", 0, None)}))
         for path in paths:
             read, batch = files.load(path, SUBJECT, own=False)
             documents += read
             empty_is_warning = (e._replace(severity="warning") if e.code == "R106" else e for e in batch.diagnostics)
-            batches.append(batch._replace(diagnostics=tuple(empty_is_warning)))  # a file of comments is no error
+            batches.append(
+                batch._replace(diagnostics=tuple(empty_is_warning))
+            )  # a file that has only comments is not an error
     return Manifests(tuple(documents), tuple(batches), frozenset(unnamed))
 
 
 def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
-    """Its files with the endings of YAML and JSON, but for hidden ones. Links to folders are not followed."""
+    """Its YAML and JSON files, without hidden files. It does not follow links to folders."""
 
     def complain(problem: OSError) -> None:
-        message = f"the folder cannot be read: {problem.strerror}"
+        message = f"cannot read the folder: {problem.strerror}"
         source = Document(str(problem.filename), "", 0, None)
         batches.append(Batch((error("R101", (SUBJECT,), message),), {SUBJECT: source}))
 
@@ -95,7 +97,7 @@ def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
 
 
 def lenient(diagnostic: Diagnostic, read: Manifests) -> Diagnostic:
-    """A document that is no manifest is only an info where the user named the folder and not the file."""
+    """A document that is not a manifest is only an info if the user named the folder and not the file."""
     if diagnostic.code != "M702" or not diagnostic.route:
         return diagnostic
     number = str(diagnostic.route[0]).partition(":")[2]

@@ -1,6 +1,7 @@
-"""The shapes of the command table, and what a command line comes to. Both parsers are built from these rows.
+"""The types of the command table, and the parsed command line.
 
-Without the future import of annotations: `typing` compiles every one that is a text, and --help counts milliseconds.
+This module does not import annotations from the future: `typing` compiles each one that is a string, and --help is to
+stay fast.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Option(NamedTuple):
 
 
 class Positional(NamedTuple):
-    """The positional words of a command: at least `least`, at most `most`."""
+    """A positional argument of a command: at least `least` words, at most `most`."""
 
     metavar: str
     least: int = 1
@@ -40,11 +41,11 @@ class Positional(NamedTuple):
 
 
 MANY = 1_000_000
-"""As many words as the command line holds."""
+"""No limit."""
 
 
 class Command(NamedTuple):
-    """One command; `module` is that in `bayplan.cli` which runs it, and its function where that is not `run`."""
+    """One command. `module` is its module in `bayplan.cli`, with the name of the function if that is not `run`."""
 
     name: str  # "render", "topology export"
     module: str  # "render", "topology_export", "kustomize.doctor"
@@ -54,25 +55,25 @@ class Command(NamedTuple):
     description: str = ""
 
     def takes(self, words: tuple[str, ...]) -> bool:
-        """Whether so many words, and these, may be given."""
+        """Whether the command accepts these words."""
         least, most = sum(a.least for a in self.arguments), sum(a.most for a in self.arguments)
         pairs = zip(self.arguments, words, strict=False)
         return least <= len(words) <= most and all(not a.choices or word in a.choices for a, word in pairs)
 
 
 class Arguments(NamedTuple):
-    """The parsed command line: words in order, and the values of each option that is there ("" for a switch)."""
+    """The parsed command line: the words in order, and the values of each option that it has ("" for a switch)."""
 
     command: Command
     words: tuple[str, ...]
     options: Mapping[str, tuple[str, ...]]
 
     def has(self, key: str) -> bool:
-        """Whether the option is there."""
+        """Whether the command line has the option."""
         return key in self.options
 
     def value(self, key: str, default: str = "") -> str:
-        """The option's last value."""
+        """The last value of an option."""
         return self.options.get(key, (default,))[-1]
 
     def values(self, key: str) -> tuple[str, ...]:
@@ -80,26 +81,26 @@ class Arguments(NamedTuple):
         return self.options.get(key, ())
 
 
-# Values of options -> values of the request, or what is wrong with them. All routes are `("argument", OPTION)`.
+# Values of options -> values of the request, or errors. All routes are `("argument", OPTION)`.
 
 
 def target(args: Arguments) -> Outcome[Mapping[str, str]]:
-    """`kai=0.17,draDriver=25.12` -> {"kai": "0.17", ...}. What the names and versions mean is for the pipeline."""
+    """`kai=0.17,draDriver=25.12` -> {"kai": "0.17", ...}. The pipeline checks the names and versions."""
     versions: dict[str, str] = {}
     wrong: list[Diagnostic] = []
     for pair in ",".join(args.values("target")).split(",") if args.has("target") else ():
         name, equals, version = (part.strip() for part in pair.partition("="))
         if not (name and equals and version):
-            message = f'--target takes COMPONENT=VERSION, with commas between several; "{pair}" is none'
-            wrong.append(error("A920", ("argument", "--target"), message, hint="write it as kai=0.17,draDriver=25.12"))
+            message = f'--target takes COMPONENT=VERSION pairs with commas between them, not "{pair}"'
+            wrong.append(error("A920", ("argument", "--target"), message, hint="for example: kai=0.17,draDriver=25.12"))
         elif versions.setdefault(name, version.removeprefix("v")) != version.removeprefix("v"):
-            message = f"--target names two versions of {name}: {versions[name]} and {version}"
-            wrong.append(error("A920", ("argument", "--target"), message, hint="keep one of them"))
+            message = f"--target has two versions of {name}: {versions[name]} and {version}"
+            wrong.append(error("A920", ("argument", "--target"), message, hint="remove one of the two"))
     return Outcome(None if wrong else versions, tuple(wrong))
 
 
 def accept(args: Arguments, letters: str = "F") -> Outcome[frozenset[str]]:
-    """The codes to take as warnings: those of fidelity and, where manifests are linted, of manifests."""
+    """The codes of --accept. `letters`: the first letters of the codes that the command downgrades."""
     if not (codes := args.values("accept")):
         return Outcome(frozenset())
     from bayplan.report.codes import successors
@@ -120,18 +121,18 @@ def _unacceptable(code: str, letters: str) -> Diagnostic | None:
 
     route = ("argument", "--accept")
     if code not in sections():
-        hint = did_you_mean(code, sections()) or "bayplan prints the code of a gap in brackets"
-        return error("A924", route, f'there is no code "{code}"', hint=hint)
+        hint = did_you_mean(code, sections()) or "copy the code from the brackets after `error`"
+        return error("A924", route, f'unknown code: "{code}"', hint=hint)
     if code[0] not in letters:
-        message = f"{code} ({sections()[code].title}) is not a gap between workflow and scheduler"
         begin = " or ".join(letters)
-        hint = f"only codes that begin with {begin} can be accepted; mend this one instead"
-        return error("A925", route, message, hint=hint)
+        message = f"--accept takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
+        hint = "fix what the error reports"
+        return error("A924", route, message, hint=hint)
     return None
 
 
 def variables(args: Arguments) -> Outcome[Mapping[str, int | float | str]]:
-    """`--set K=V` -> {"K": V}, a number where it is one; `--set-string K=V` -> a text always, and it wins.
+    """`--set K=V` -> {"K": V}, a number if it looks like one; `--set-string K=V` -> a string, and it wins.
 
     Source: OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`.
     """
@@ -140,14 +141,14 @@ def variables(args: Arguments) -> Outcome[Mapping[str, int | float | str]]:
         for word in args.values(option):
             name, equals, value = word.partition("=")
             if not (name and equals):
-                message = f'--{option} takes NAME=VALUE; "{word}" is none'
+                message = f'--{option} takes NAME=VALUE, not "{word}"'
                 return Outcome(None, (error("A920", ("argument", f"--{option}"), message),))
             found[name] = make(value)
     return Outcome(found)
 
 
 def _number(text: str) -> int | float | str:
-    """An integer, else a float, else the text, as Python reads them."""
+    """An integer, a float or the string itself, as Python reads it."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -1,4 +1,4 @@
-"""OSMO pool configurations named on the command line, as FILE or FILE#POOL."""
+"""OSMO pool configurations on the command line: FILE or FILE#POOL."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from bayplan.workflows.osmo.pool.values import SUBJECT, choose
 
 
 def split(word: str) -> tuple[str, str]:
-    """File and pool. A file that has a `#` in its name is the file, not a pool of it."""
+    """File and pool. If a file with this name exists, the `#` is part of its name."""
     path, mark, name = word.rpartition("#")
     return (path, name) if mark and path and name and not os.path.lexists(word) else (word, "")
 
 
 def load(word: str) -> tuple[Document | None, Batch]:
-    """The document, with the named pool only if one is named, and what is wrong with it."""
+    """The document, reduced to the named pool if there is one, and its diagnostics."""
     path, name = split(word)
     documents, batch = files.load(path, SUBJECT, own=False)
     return pick(documents, name) if documents else (None, batch)
 
 
 def pick(documents: Sequence[Document], name: str) -> tuple[Document | None, Batch]:
-    """The one document of a file, with the named pool only if one is named."""
+    """The one document of a file, reduced to the named pool if there is one."""
     batch = Batch((), {SUBJECT: documents[0]})
     if len(documents) > 1:
-        message = f"the file holds {len(documents)} documents; one with all pools is wanted"
+        message = f"the file has {len(documents)} documents instead of one with all pools"
         hint = "put pools and templates into one document, under `pools`, `podTemplates` and so on"
         return None, Batch((error("W472", (SUBJECT,), message, hint=hint),), {SUBJECT: documents[1]})
     if not name:
@@ -42,8 +42,8 @@ def pick(documents: Sequence[Document], name: str) -> tuple[Document | None, Bat
 
 
 def useless(workflows: Iterable[Document]) -> tuple[Diagnostic, ...]:
-    """A932 where no workflow is one of OSMO's."""
+    """A931: there is no OSMO workflow."""
     if any(osmo.sniff(each.data) for each in workflows):
         return ()
-    message = "no workflow here is one of OSMO's, so the pool configuration says nothing of any"
-    return (warning("A932", ("argument", "--osmo-pool"), message, hint="leave it out"),)
+    message = "--osmo-pool has no effect: none of the workflows is an OSMO workflow"
+    return (warning("A931", ("argument", "--osmo-pool"), message, hint="leave out --osmo-pool"),)

@@ -1,4 +1,4 @@
-"""Standard output, as UTF-8 whatever the locale and in large writes; and the layout of tables and trees for people."""
+"""Standard output, always as UTF-8 and in large writes, and the layout of tables and trees."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic
 
 CHUNK = 1 << 20
-"""Characters that are gathered before a write."""
+"""Characters per write."""
 
 
 def write(pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Writes all pieces; what prevented it. A reader that went away is a BrokenPipeError, which `run` knows."""
+    """Writes all pieces, and returns the errors. BrokenPipeError: the reader is gone; `run` handles it."""
     return write_bytes(chunks(pieces))
 
 
@@ -21,7 +21,7 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
     """The same with bytes."""
     try:
         if sys.stdout is None:
-            raise OSError("it is closed")
+            raise OSError("standard output is closed")
         for chunk in pieces:
             sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
@@ -36,7 +36,7 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
 
 
 def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
-    """The same text in pieces of some CHUNK characters."""
+    """The same text in pieces of about CHUNK characters."""
     gathered: list[str] = []
     size = 0
     for piece in pieces:
@@ -49,9 +49,9 @@ def chunks(pieces: Iterable[str]) -> Iterable[bytes]:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: bool = False, widest: int = 1_000_000) -> Iterator[str]:
-    """The rows with their columns below each other. `right`: all but the first are aligned right.
+    """The rows with aligned columns. `right`: all columns after the first are aligned right.
 
-    `widest`: the most characters to which a column is widened; what is longer moves the cells behind it.
+    `widest`: the maximum width of a column; a longer cell moves the cells after it.
     """
     columns = zip(*rows, strict=True)
     widths = [max((len(text) for text in column if len(text) <= widest), default=0) for column in columns]
@@ -63,11 +63,11 @@ def table(rows: Sequence[Sequence[str]], *, right: bool = False, widest: int = 1
 
 
 Branches = Iterable[tuple[str, Any]]
-"""The nodes of a tree: the line of each, and the nodes below it."""
+"""The nodes of a tree: the line of each, and its children."""
 
 
 def tree(nodes: Branches, indent: str = "") -> Iterator[str]:
-    """The lines of a tree with its branches drawn."""
+    """The lines of a tree with its branches."""
     found = [*nodes]
     for number, (line, below) in enumerate(found, 1):
         last = number == len(found)

@@ -1,6 +1,6 @@
-"""Output files and folders: all of a product is written or nothing, and only files that bayplan wrote are touched.
+"""Output files and folders: bayplan writes all of its output or nothing, and changes only files that it wrote.
 
-An index in each folder lists the files that bayplan wrote; only these are ever replaced or removed.
+An index in each folder lists the files that bayplan wrote. It replaces or removes only these.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayplan.text.emit import emit
 
 
 class Change(NamedTuple):
-    """A file, and its text before and after; None where there is none."""
+    """A file, and its text before and after. None: there is no file."""
 
     path: str
     old: str | None
@@ -30,11 +30,11 @@ class Change(NamedTuple):
 
     @property
     def word(self) -> str:
-        """What is done to it."""
+        """What happens to the file."""
         return "created" if self.old is None else "removed" if self.new is None else "updated"
 
     def diff(self) -> Iterator[str]:
-        """The unified diff; a file that is not there is /dev/null."""
+        """The unified diff. A missing file is /dev/null."""
         from difflib import unified_diff
 
         before, after = (_lines(text) for text in (self.old, self.new))
@@ -43,22 +43,22 @@ class Change(NamedTuple):
 
 
 def _lines(text: str | None) -> list[str]:
-    """The lines, the last with its newline, as diffs want them."""
+    """The lines, each with a newline, as difflib needs them."""
     lines = (text or "").split("\n")
     return [f"{line}\n" for line in (lines[:-1] if lines[-1] == "" else lines)]
 
 
 def compare(path: str, changes: Sequence[Change]) -> tuple[Diagnostic, ...]:
-    """Writes what would change to standard output; O805 where anything would."""
+    """Writes the differences to standard output. O805: there are some."""
     if not changes:
         return ()
     failed = output.write(line for each in changes for line in each.diff())
-    message = f'"{path}" is not what would be written: {count(len(changes), "file")} would change'
-    return (*failed, error("O805", (), message, hint="run it again without --check, and read the difference"))
+    message = f'"{path}" is out of date: {count(len(changes), "file")} would change'
+    return (*failed, error("O805", (), message, hint="run the command without --check, and review the differences"))
 
 
 def text_at(name: str) -> str | None:
-    """The text of a file, None where there is none."""
+    """The text of a file. None: there is no file."""
     try:
         with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
             return file.read()
@@ -67,7 +67,7 @@ def text_at(name: str) -> str | None:
 
 
 def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """All pieces or nothing; a link stays a link, the file keeps its mode, devices and pipes are written directly."""
+    """All pieces or nothing. A link stays a link, the file keeps its mode, and bayplan writes directly to devices."""
     try:
         real = os.path.realpath(path)
         if os.path.exists(real) and not os.path.isfile(real):
@@ -91,14 +91,14 @@ def make_folder(folder: str) -> tuple[Diagnostic, ...]:
 
 
 def write_bytes(path: str, pieces: Iterable[str]) -> None:
-    """Writes into what is there, or into a new file. OSError, also of what the disk says only at the end."""
+    """Writes into an existing or a new file. OSError, also for errors that the disk reports only at the end."""
     with open(path, "wb") as file:
         for chunk in output.chunks(pieces):
             file.write(chunk)
 
 
 def replace(path: str, pieces: Iterable[str]) -> None:
-    """Moves a new file into the place of an old one that differs; nothing is left behind when it fails."""
+    """Replaces a file that differs with a new one. If it fails, no temporary file remains."""
     temporary = os.path.join(os.path.dirname(path), f".bayplan-{os.getpid()}.tmp")
     try:
         write_bytes(temporary, pieces)
@@ -112,7 +112,7 @@ def replace(path: str, pieces: Iterable[str]) -> None:
 
 
 def same_bytes(left: str, right: str) -> bool:
-    """Whether both files are there with the same bytes."""
+    """Whether both files exist and have the same bytes."""
     if not os.path.isfile(right) or os.path.getsize(left) != os.path.getsize(right):
         return False
     with open(left, "rb") as one, open(right, "rb") as other:
@@ -123,7 +123,7 @@ def same_bytes(left: str, right: str) -> bool:
 
 
 def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
-    """Shows on standard output how the file differs from what would be written."""
+    """Writes the differences between the file and the new text to standard output."""
     text = "".join(pieces)
     try:
         old = text_at(path)
@@ -133,7 +133,7 @@ def compare_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
 
 
 INDEX = ".bayplan-index"
-HEADER = "# bayplan wrote the files below, and replaces or removes them. It touches no others.\n"
+HEADER = "# bayplan wrote the files below, and replaces or removes them. It changes no other files.\n"
 _OURS = re.compile(r"[0-9]+-[A-Za-z0-9._-]+").fullmatch
 _KIND = re.compile(r"^kind: (.*)$", re.MULTILINE)
 _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
@@ -142,17 +142,17 @@ _NAME = re.compile(r"^metadata:\n(?:  .*\n)*?  name: (.*)$", re.MULTILINE)
 def files(documents: Iterable[Item]) -> dict[str, str]:
     """`01-topology-hall-1.yaml` -> text, in the order to apply them.
 
-    The number is that of the kind, so that one object more or less renames no other file.
+    The number belongs to the kind, so that an additional object does not rename other files.
     """
     items = tuple(documents)
     texts = [each for each in items if isinstance(each, File)]
     texts_by_name = {f"{number:02}-{each.name}": each.text for number, each in enumerate(texts, 1)}
     documents = [each for each in items if not isinstance(each, File)]
-    repeats: dict[str, int] = {}  # names repeat in several namespaces
+    repeats: dict[str, int] = {}  # one name in several namespaces
     for text in filter(None, re.split(r"^---\n", "".join(emit(documents)), flags=re.MULTILINE)):
         stem = _stem(text)
         name = f"{stem}.yaml"
-        while name in texts_by_name:  # also by an object that is really called so
+        while name in texts_by_name:  # another object may have this name
             repeats[stem] = repeats.get(stem, 1) + 1
             name = f"{stem}--{repeats[stem]}.yaml"
         texts_by_name[name] = text
@@ -160,21 +160,21 @@ def files(documents: Iterable[Item]) -> dict[str, str]:
 
 
 def _stem(text: str) -> str:
-    """The file name of a document as `emit` writes it. Longer than file systems allow is cut."""
+    """The file name of a document from `emit`, cut to the length that file systems allow."""
     kind, name = (match[1] if (match := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
     number = ORDER.index(kind) + 1 if kind in ORDER else 99
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 
 
 def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Makes the folder hold exactly these files of ours; those of others stay. O804: one of them is in the way."""
+    """Writes these files, and removes stale files that bayplan wrote. O804: bayplan did not write an existing file."""
     try:
         previous = listed(path)
         if previous.value is None:
             return previous.diagnostics
         new = [os.path.join(path, name) for name in expected if name not in previous.value]
         foreign = tuple(
-            error("O804", (), f'"{name}" is in the way: bayplan did not write it', hint=_MOVE)
+            error("O804", (), f'"{name}" exists, and bayplan did not write it', hint=_MOVE)
             for name in filter(os.path.lexists, new)
         )
         if not foreign:
@@ -186,11 +186,11 @@ def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ..
         return (unwritable(path, problem),)
 
 
-_MOVE = "move it, or choose another folder"
+_MOVE = "move the file, or choose another folder"
 
 
 def compare_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    """Shows on standard output how the folder differs from what would be written."""
+    """Writes the differences between the folder and the new files to standard output."""
     try:
         previous = listed(path)
         if previous.value is None:
@@ -202,7 +202,7 @@ def compare_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, 
 
 
 def _changes(path: str, expected: Mapping[str, str], previous: Iterable[str]) -> list[Change]:
-    """What must change in a folder so that it holds the expected files, and none else of the previous ones."""
+    """The changes that make the folder contain the expected files and no other previous ones."""
     texts = {**expected, **dict.fromkeys(name for name in previous if name not in expected)}
     changes = (Change(name, text_at(os.path.join(path, name)), text) for name, text in texts.items())
     return [each for each in changes if each.old != each.new]
@@ -211,23 +211,23 @@ def _changes(path: str, expected: Mapping[str, str], previous: Iterable[str]) ->
 def listed(path: str) -> Outcome[tuple[str, ...]]:
     """The files that the folder's index lists."""
     index = os.path.join(path, INDEX)
-    return read_index(index, text_at(index) or "", _OURS, "remove the index, and the files that bayplan wrote")
+    return read_index(index, text_at(index) or "", _OURS, "remove the index and the files that bayplan wrote")
 
 
 def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:
-    """The files that an index lists. O806: bayplan cannot have written a line, which could remove anything."""
+    """The files that an index lists. O806: a line is not of bayplan, and following it might remove any file."""
     names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
     impossible = next((name for name in names if not possible(name)), None)
     if impossible is None:
         return Outcome(names)
-    message = f'"{path}" lists "{impossible}", which bayplan never wrote'
+    message = f'"{path}" lists "{impossible}", which bayplan cannot have written'
     return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
 def apply(root: str, index: str, changes: Sequence[Change]) -> None:
     """Makes the changes below a folder. OSError, ValueError.
 
-    All texts are written into a temporary folder before the first file is touched: a full disk changes nothing.
+    It writes all files into a temporary folder before it changes the first file, so that a full disk changes nothing.
     """
     new = {each.path: each.new for each in changes if each.new is not None}
     temporary = os.path.join(root, f".bayplan-{os.getpid()}")
@@ -238,7 +238,7 @@ def apply(root: str, index: str, changes: Sequence[Change]) -> None:
             write_bytes(source, [text])
         _check_folders(root, changes)
         for each in changes:
-            if each.path == index:  # should the moving be interrupted, old and new files alike are known as ours
+            if each.path == index:  # if the moves are interrupted, the index has both the old and the new files
                 replace(os.path.join(root, index), [each.old or "", each.new or ""])
         stale = [each.path for each in changes if each.new is None]
         for path in stale:
@@ -254,7 +254,7 @@ def apply(root: str, index: str, changes: Sequence[Change]) -> None:
 
 
 def _check_folders(root: str, changes: Sequence[Change]) -> None:
-    """PermissionError where a folder takes no changes: better now than halfway."""
+    """PermissionError: bayplan may not change a folder. It checks this before the first change."""
     for path in sorted({each.path for each in changes}):
         places = [os.path.join(root or os.curdir, each) for each in (*above(path), "")]
         if not os.access(next(filter(os.path.isdir, places)), os.W_OK | os.X_OK):
@@ -262,13 +262,13 @@ def _check_folders(root: str, changes: Sequence[Change]) -> None:
 
 
 def above(path: str) -> Iterator[str]:
-    """Its folders."""
+    """The folders above a path."""
     while path := os.path.dirname(path):
         yield path
 
 
 def _move(source: str, path: str) -> None:
-    """Onto what is there, which keeps its mode; a link stays a link."""
+    """Replaces a file, which keeps its mode. A link stays a link."""
     real = os.path.realpath(path)
     os.makedirs(os.path.dirname(real), exist_ok=True)
     if os.path.exists(real):
@@ -277,7 +277,7 @@ def _move(source: str, path: str) -> None:
 
 
 def _remove_empty_folders(root: str, path: str) -> None:
-    """Removes folders that nothing is left in, up to the root."""
+    """Removes empty folders, up to the root."""
     for each in above(path):
         try:
             os.rmdir(os.path.join(root, each))
@@ -285,14 +285,14 @@ def _remove_empty_folders(root: str, path: str) -> None:
             return
 
 
-# The mark of what `bayplan generate` wrote: only a file that carries it is ever replaced or removed.
+# The mark of the files of `bayplan generate`. It replaces or removes only files with this mark.
 
 MARK = "# Generated by bayplan"
-GENERATED = f"{MARK} as bayplan.yaml says. What is edited here is lost.\n"
+GENERATED = f"{MARK} from bayplan.yaml. Do not edit: your changes would be lost.\n"
 
 
 def marked(text: str) -> str:
-    """The text with the mark on top, or right below the line that names a script's interpreter."""
+    """The text with the mark on top, or below the line with the interpreter of a script."""
     if not text.startswith("#!"):
         return GENERATED + text
     first, newline, rest = text.partition("\n")
@@ -305,7 +305,7 @@ def is_marked(text: str) -> bool:
 
 
 def is_ours(path: str) -> bool:
-    """Whether the file carries the mark. One that cannot be read does not."""
+    """Whether the file has the mark. False if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return is_marked(file.read(1024).decode("utf-8", "replace"))

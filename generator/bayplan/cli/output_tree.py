@@ -1,7 +1,7 @@
-"""The files that `bayplan generate` keeps: what differs, what is stale, and all of it changed at once.
+"""The files of `bayplan generate`: which differ, which are stale, and how to change all of them at once.
 
-An index beside bayplan.yaml lists them, so that those of deleted workflows and outputs are found again. A file is
-replaced or removed only if it carries the mark of `output_folder`, or `render -o DIR/` lists it in its folder's index.
+An index next to bayplan.yaml lists them, so that bayplan finds the files of deleted workflows and outputs. It replaces
+or removes a file only if the file has the mark of `output_folder`, or if the index of `render -o DIR/` lists it.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from bayplan.cli.output_folder import Change, above
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 
 INDEX = ".bayplan-generated"
-HEADER = "# bayplan generate wrote the files below, and replaces or removes them. It touches no others.\n"
+HEADER = "# bayplan generate wrote the files below, and replaces or removes them. It changes no other files.\n"
 _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullmatch
 
 
 def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
-    """What must change below the project's folder so that it holds these files of ours and no others.
+    """The changes that make the project's folder contain these generated files and no other generated files.
 
-    Paths are those seen from that folder. O804: a file of others is in the way. O810: one of ours has lost its mark.
-    OSError and ValueError where the file system says so.
+    Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
+    OSError and ValueError of the file system.
     """
     listed = _listed(root)
     older = _adopted(root, texts)
@@ -45,17 +45,17 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
         return Outcome(None, wrong)
     needed = (*(each for each in written if each.old != each.new), *removed)
     notices = (
-        f'nothing makes "{os.path.join(root, each.path)}" any more, and it is kept: it has lost its first line'
+        f'"{os.path.join(root, each.path)}" is not an output any more; bayplan keeps it because its first line is gone'
         for each in kept
     )
-    hint = "remove it yourself if nobody needs it"
+    hint = "remove the file if nobody needs it"
     return Outcome(tuple(sorted(needed)), tuple(warning("O810", (), message, hint=hint) for message in notices))
 
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
-    """The files that the index lists. The two sides of a merge conflict in it are both believed."""
+    """The files that the index lists. In a merge conflict, the files of both sides."""
     text = "\n".join(line for line in (_text(root, INDEX) or "").splitlines() if not _CONFLICT(line))
-    return output_folder.read_index(os.path.join(root, INDEX), text, _possible, "take the line out")
+    return output_folder.read_index(os.path.join(root, INDEX), text, _possible, "remove the line")
 
 
 def _possible(path: str) -> bool:
@@ -66,7 +66,7 @@ def _possible(path: str) -> bool:
 
 
 def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
-    """What `render -o DIR/` wrote into the folders that are written now, its index included."""
+    """The files that `render -o DIR/` wrote into the folders of this run, with its index."""
     paths: list[str] = []
     for place in sorted({os.path.dirname(path) for path in texts}):
         if os.path.isfile(os.path.join(root, place, output_folder.INDEX)):
@@ -78,7 +78,7 @@ def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
 
 
 def _text(root: str, path: str) -> str | None:
-    """The text of a file; None where there is none, or where its folder is a file; "" of what is no file to read."""
+    """The text of a file. None: there is no file, or its folder is a file. "": it is not a regular file."""
     whole = os.path.join(root, path)
     try:
         os.lstat(whole)
@@ -92,14 +92,14 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
 
 
 def _foreign(root: str, path: str) -> Diagnostic:
-    message = f'"{os.path.join(root, path)}" is in the way: `bayplan generate` did not write it'
-    return error("O804", (), message, hint="move it or remove it, or choose another place in bayplan.yaml")
+    message = f'"{os.path.join(root, path)}" exists, and `bayplan generate` did not write it'
+    return error("O804", (), message, hint="move or remove the file, or choose another `to` in bayplan.yaml")
 
 
 def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
-    """A988: links may lead anywhere; what is written and removed lies below the project's folder."""
+    """A988: a folder is a link to a place outside of the project's folder."""
     inside = os.path.join(os.path.realpath(root or os.curdir), "")
     for place in sorted({os.path.dirname(path) for path in paths}):
         if not os.path.join(os.path.realpath(os.path.join(root, place)), "").startswith(inside):
-            message = f'"{os.path.join(root, place)}" leads out of the project by a link'
-            yield error("A988", (), message, hint="write into a folder of the project itself")
+            message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
+            yield error("A988", (), message, hint="use a real folder in the project")

@@ -1,4 +1,4 @@
-"""What a command asks of the engine that places workloads, out of its options."""
+"""The options of a command -> the request to place workloads."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from bayplan.text.document import Document
 
 
 class Placing(NamedTuple):
-    """`request`: still without objects; None where an option is wrong, or a file that one names cannot be used.
+    """`request`: without objects yet. None: an option is invalid, or one of its files.
 
-    `documents`: subject -> the topology and the policy, as far as they could be read.
+    `documents`: subject -> the topology and the policy, if they could be read.
     """
 
     request: AugmentRequest | None
@@ -22,7 +22,7 @@ class Placing(NamedTuple):
 
 
 def placing(args: Arguments, path: str) -> Placing:
-    """The request with the topology in the file and the policy that the options name."""
+    """The request with the topology and the policy of the options."""
     topology, about_topology = inputs.topology_of(path)
     policy, about_policy = inputs.policy_of(args)
     target, accept = options.target(args), options.accept(args)

@@ -1,4 +1,4 @@
-"""`bayplan plan`: how the pods are cut into groups, and one placement that proves they fit."""
+"""`bayplan plan`: the groups of pods, and one placement that proves that they fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bayplan.topologies.hostlist import compress
 
 
 class Site(NamedTuple):
-    """Where one stage's pods can be: (gang, podSet instance) -> nodes; node -> its place in the tree."""
+    """A placement of the pods of one stage: (gang, podSet instance) -> nodes; node -> its path in the tree."""
 
     nodes: Mapping[tuple[str, str], tuple[str, ...]]
     paths: Mapping[str, tuple[str, ...]]
@@ -31,7 +31,7 @@ def as_json(planned: Sequence[Planned]) -> str:
 
 
 def as_tree(planned: Sequence[Planned]) -> str:
-    """The same for people."""
+    """The same as a tree of lines."""
     return "".join(f"{line}\n" for each in planned for line in _lines(_workflow(each)))
 
 
@@ -63,7 +63,7 @@ def _stages(plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
-    """One gang or group with what is below it."""
+    """One gang or group, with its groups and podSets."""
     pods = list(all_pods(unit))
     placed = [site.paths[node] for each in pods for node in site.nodes.get((gang.name, each.name), ())]
     return {
@@ -79,7 +79,7 @@ def _unit(gang: GangPlan, unit: Unit, site: Site) -> dict[str, Any]:
 
 
 def _shared(paths: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The levels' values that all paths have in common, coarse to fine."""
+    """The common beginning of all paths, coarse to fine."""
     for values in zip(*paths, strict=False):
         if len(set(values)) > 1:
             return

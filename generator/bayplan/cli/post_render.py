@@ -1,4 +1,4 @@
-"""`bayplan post-render`: Helm's manifests in, the same with placement out; Helm runs it for each release."""
+"""`bayplan post-render`: adds placement to the manifests of a Helm release. Helm runs it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RELATED_KINDS = (
     "TrainingRuntime",
     "ClusterTrainingRuntime",
 )
-"""Kinds that say something about the pods of others."""
+"""Kinds with settings for the pods of other objects."""
 
 SHARED = "shared-policy"
-"""Stands among the options where the policy is the project's, for all charts."""
+"""An option that marks the policy of the project, which is for all charts."""
 
 
 def run(args: Arguments) -> int:
-    """Passes standard input on, with what annotations and the policy ask for."""
+    """Writes standard input, with the placement of annotations and the policy."""
     args = args if args.has("topology") or args.has("policy") else _with_policy(args)
     path, batches = _topology_path(args)
     wrong = _wrong(args, path)
@@ -40,29 +40,30 @@ def run(args: Arguments) -> int:
     if path is None or raw.value is None or wrong:
         return finish(args, batches)
     if not raw.value.strip():
-        hint = (
-            "with --output-dir, Helm 3 writes its files without asking a post-renderer: use Helm 4, or render to a file"
-        )
-        empty = warning("A973", (), "standard input is empty, and so is the output", hint=hint)
+        hint = "with --output-dir, Helm 3 does not post-render its files: use Helm 4, or render to one file"
+        empty = warning("A973", (), "standard input is empty, so there is nothing to place", hint=hint)
         return finish(args, [*batches, Batch((empty,))])
     if args.has("policy") or MARK in raw.value:
         return _augment(args, path, raw.value, batches)
-    raw_topology = files.raw_of(path, "topology")  # unused here, but a wrong name should not wait until it matters
+    raw_topology = files.raw_of(path, "topology")  # unused here, but reports a wrong name early
     batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
     return finish(args, [*batches, batch], lambda: output.write_bytes([raw.value or b""]))
 
 
 def _stream() -> Outcome[bytes]:
-    """Standard input. Some shells make UTF-16 of what goes through a pipe, and no word in it would be found."""
+    """Standard input. R104: some shells convert pipes to UTF-16, in which bayplan would find no workload."""
     raw = files.raw_of("-", "stream")
     if raw.value is None or not raw.value.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw
-    message = "the stream is UTF-16, and Helm writes UTF-8"
-    return Outcome(None, (error("R104", ("stream",), message, hint="let Helm run the post-renderer itself"),))
+    message = "standard input is UTF-16; Helm writes UTF-8"
+    return Outcome(
+        None,
+        (error("R104", ("stream",), message, hint="let Helm run the post-renderer instead of a pipe in your shell"),),
+    )
 
 
 def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
-    """-t, else the topology of the project file. With -t nothing of the pipeline is loaded."""
+    """-t, or the topology of the project file. With -t, bayplan does not load the pipeline."""
     if args.has("topology"):
         return args.value("topology"), ()
     from bayplan.cli import inputs
@@ -71,7 +72,7 @@ def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
 
 
 def _with_policy(args: Arguments) -> Arguments:
-    """The same with the policy that the project file names. What is wrong with that file is told with its topology."""
+    """The same with the policy of the project file. Loading the topology reports the errors of that file."""
     from bayplan.cli import project
 
     path = project.named("policy")[0]
@@ -79,17 +80,17 @@ def _with_policy(args: Arguments) -> Arguments:
 
 
 def _wrong(args: Arguments, path: str | None) -> tuple[Diagnostic, ...]:
-    """What is wrong with the arguments."""
+    """The errors of the arguments."""
     if any(word != "-" for word in args.words):
-        message = f'post-render reads standard input, and "{args.words[0]}" is something else'
-        return (error("A970", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
+        message = f'post-render reads only standard input, not "{args.words[0]}"'
+        return (error("A920", ("argument", args.words[0]), message, hint="pipe the manifests into it"),)
     if "-" in (path, args.value("policy")):
-        return (error("A922", ("argument", "-"), "- is standard input, which holds the manifests"),)
+        return (error("A920", ("argument", "-"), "standard input has the manifests, so no other file can be `-`"),)
     return ()
 
 
 def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...]) -> int:
-    """Reads what is needed, has the engine place what is asked for, and writes everything."""
+    """Reads the documents, places workloads, and writes the stream."""
     from bayplan.augment import augment
     from bayplan.cli.placing import placing
     from bayplan.clients import helm as stream
@@ -112,7 +113,7 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
-    """Whether objects of a kind may have to be placed, or say something about those that have."""
+    """Whether placing needs objects of a kind."""
     from bayplan.kube.objects import items, text
     from bayplan.kube.workloads import REFUSED, WORKLOADS
 
@@ -121,27 +122,27 @@ def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
     return frozenset({*RELATED_KINDS, *(kind for _, kind in (*WORKLOADS, *REFUSED)), *named}).__contains__
 
 
-# What post-render says is kept in a file, because Helm 4 shows nothing of it (internal/plugin, `runPostrenderer`).
+# post-render keeps its report in a file, because Helm 4 does not show it (internal/plugin, `runPostrenderer`).
 
 PLUGIN = "HELM_PLUGIN_NAME"
 """Helm 4 sets this variable, Helm 3 does not."""
 
 
 class Tee:
-    """Standard error that remembers what was written to it."""
+    """Standard error that keeps a copy of its text."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
         self.written: list[str] = []
 
     def write(self, text: str) -> int:
-        """To both."""
+        """Writes to standard error and to the copy."""
         size = self.stream.write(text) if self.stream is not None else len(text)
         self.written.append(text)
         return int(size)
 
     def isatty(self) -> bool:
-        """Whether people read it."""
+        """Whether standard error is a terminal."""
         return self.stream is not None and bool(self.stream.isatty())
 
     def __getattr__(self, name: str) -> Any:
@@ -149,7 +150,7 @@ class Tee:
 
 
 def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
-    """Runs a command line; whatever it says is kept."""
+    """Runs a command line, and keeps its report."""
     real, tee = sys.stderr, Tee(sys.stderr)
     sys.stderr = tee
     try:
@@ -162,13 +163,13 @@ def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int
 
 
 def path() -> str:
-    """The file, as the XDG base directory specification has it."""
+    """The path of the file, by the XDG base directory specification."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     return os.path.join(home, "bayplan", "last-error.txt")
 
 
 def _keep(text: str, argv: Sequence[str], code: int) -> None:
-    """Writes the file, and to the terminal where Helm holds standard error back. It is no error if neither can be."""
+    """Writes the report to the file and, if Helm hides standard error, to the terminal. It ignores errors of both."""
     import re
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
@@ -189,14 +190,14 @@ def _folder() -> str:
     try:
         return os.getcwd()
     except OSError:
-        return "a folder that is gone"
+        return "a deleted folder"
 
 
 def last_error(args: Arguments) -> int:
-    """`bayplan last-error`: prints what is kept."""
+    """`bayplan last-error`: prints the kept report."""
     try:
         with open(path(), encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
-        return finish(args, [Batch((info("O820", (), "no post-render has had anything to say"),))])
+        return finish(args, [Batch((info("O820", (), "post-render has not reported anything yet"),))])
     return finish(args, [], lambda: output.write([text]))

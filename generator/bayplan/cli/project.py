@@ -18,11 +18,11 @@ from bayplan.text.document import Document
 NAME = "bayplan.yaml"
 SUBJECT = "project"
 API_VERSION = "bayplan.dev/v1alpha1"
-HINT = f"it should read: apiVersion: {API_VERSION}, kind: Project, spec: {{topology: FILE}}"
+HINT = f"write apiVersion: {API_VERSION}, kind: Project and spec: {{topology: FILE}}"
 
 
 class Project(NamedTuple):
-    """A project file that follows its schema; `folder` is where it lies, as seen from the current one ("": here)."""
+    """A valid project file. `folder` is its folder, as a path from the current folder ("": the current folder)."""
 
     folder: str
     document: Document
@@ -34,15 +34,15 @@ class Project(NamedTuple):
         return spec
 
     def path(self, name: str) -> str:
-        """A file that it names, as seen from the current folder. `-` is a file here, not standard input."""
+        """The path of a file of the project, from the current folder. Here `-` is a file, not standard input."""
         joined = os.path.join(self.folder, name)
         return joined if joined != "-" else os.path.join(os.curdir, joined)
 
 
 def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
-    """The file that `spec` of the project names under this key, `topology` or `policy`, seen from the current folder.
+    """The path of `topology` or `policy` in the project, from the current folder.
 
-    None where there is no project.
+    None if there is no project.
     """
     project, batches = load()
     name = project.spec.get(key) if project else None
@@ -50,7 +50,7 @@ def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
 
 
 def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
-    """The project in that file or folder, else the nearest one, and what is wrong with it."""
+    """The project in this file or folder, or the nearest project, and its diagnostics."""
     path = (os.path.join(word, NAME) if os.path.isdir(word) else word) or find()
     if path is None:
         return None, ()
@@ -74,10 +74,10 @@ def find() -> str | None:
 
 
 def _wrong(documents: tuple[Document, ...]) -> tuple[Diagnostic, ...]:
-    """What in it cannot be understood."""
+    """The errors of a project file."""
     data: Any = documents[0].data
     if len(documents) > 1:
-        return (error("A929", (SUBJECT,), f"the project file holds {len(documents)} documents; one is wanted"),)
+        return (error("A929", (SUBJECT,), f"the project file has {len(documents)} documents instead of one"),)
     if not isinstance(data, dict) or data.get("apiVersion") != API_VERSION or data.get("kind") != "Project":
-        return (error("A929", (SUBJECT, "kind"), f"this is no Project of {API_VERSION}", hint=HINT),)
+        return (error("A929", (SUBJECT, "kind"), f"this file is not a Project of {API_VERSION}", hint=HINT),)
     return schemas.validate("Project", data, SUBJECT)

@@ -1,4 +1,4 @@
-"""Workflows in, text out: `bayplan render`, `bayplan delete-plan` and `bayplan import`."""
+"""`bayplan render`, `bayplan delete-plan` and `bayplan import`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.report import Batch
 
 
 def run(args: Arguments) -> int:
-    """`bayplan render`: writes every manifest of all workflows, or nothing."""
+    """`bayplan render`: writes all manifests of all workflows, or nothing."""
     read = inputs.read_all(args)
     compiled, batches = compile_all(args, read)
     batches.append(Batch(destination.option_errors(args)))
@@ -23,7 +23,7 @@ def run(args: Arguments) -> int:
 
 
 def delete_plan(args: Arguments) -> int:
-    """`bayplan delete-plan`: the commands that delete what render writes, a line each, in an order that works."""
+    """`bayplan delete-plan`: one command per line that deletes an object of render, in a safe order."""
     from bayplan.manifests import lifecycle
 
     compiled, batches = compile_all(args, inputs.read_all(args))
@@ -33,14 +33,14 @@ def delete_plan(args: Arguments) -> int:
 
 
 def import_workflows(args: Arguments) -> int:
-    """`bayplan import`: prints all workflows as native ones, or none."""
+    """`bayplan import`: prints all workflows in the native format, or none."""
     from bayplan.text.emit import emit
     from bayplan.workflows import native
 
     read = inputs.read_all(args, needs_topology=False)
     batches = [Batch(destination.option_errors(args)), *read.batches]
     topology: ClusterTopology | None = None
-    if read.topology is not None:  # a format may leave to it what only a cluster resolves
+    if read.topology is not None:  # a format may need it for what only the cluster defines
         checked, origins = pipeline.check_topology(read.topology)
         topology = checked.value
         batches.append(Batch(checked.diagnostics, read.sources(), origins))

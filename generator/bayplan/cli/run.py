@@ -1,4 +1,4 @@
-"""argv -> exit code: finds the command, parses, runs it, and answers for everything that goes wrong on the way."""
+"""argv -> exit code: finds, parses and runs the command, and handles all failures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from bayplan.cli.options import Arguments, Command
 
 INTERRUPTED = 130
-"""Exit code: 128 and the signal's number, as shells have it."""
+"""Exit code: 128 plus the number of the signal, as in shells."""
 
 
 def run(argv: Sequence[str]) -> int:
-    """Runs a command line. Nothing that it is given makes it raise, but for click's completions, which exit."""
+    """Runs a command line. It does not raise, except for the completions of click, which exit."""
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
@@ -20,14 +20,14 @@ def run(argv: Sequence[str]) -> int:
 
 
 def krm(argv: Sequence[str]) -> int:
-    """Runs `bayplan krm`. kustomize gives it no arguments, and then no table of commands is loaded."""
+    """Runs `bayplan krm`. kustomize passes no arguments, and then bayplan does not load the table of commands."""
     if argv:
         return run(["krm", *argv])
     return _guarded_call(lambda: execute(Arguments(Command("krm", "krm", ""), (), {})))
 
 
 def _guarded_call(work: Callable[[], int]) -> int:
-    """The exit code of the work, or of what is said about its failure."""
+    """The exit code of the work, or of its failure."""
     try:
         return work()
     except KeyboardInterrupt:
@@ -39,7 +39,7 @@ def _guarded_call(work: Callable[[], int]) -> int:
 
 
 def _dispatch(argv: Sequence[str]) -> int:
-    """The fast parser where it understands, click where not."""
+    """Uses the fast parser, or click if the fast parser does not understand the command line."""
     from bayplan.cli.commands import COMMANDS
 
     command = find(argv, COMMANDS)
@@ -52,17 +52,17 @@ def _dispatch(argv: Sequence[str]) -> int:
 
 
 def execute(args: Arguments) -> int:
-    """Runs the command's own module; no other is loaded."""
+    """Runs the module of the command, and loads no other command."""
     module, _, function = args.command.module.partition(".")
     code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(args)
     return code
 
 
-# The parser for well-formed command lines. What it does not understand is left to click, which says what is wrong.
+# The parser for well-formed command lines. click handles all others, and reports their errors.
 
 
 def find(argv: Sequence[str], commands: Iterable[Command]) -> tuple[Command, Sequence[str]] | None:
-    """The command that the first word or two words name, and the rest."""
+    """The command of the first one or two words, and the rest."""
     for length in (2, 1):
         name = " ".join(argv[:length])
         for command in commands:
@@ -72,7 +72,7 @@ def find(argv: Sequence[str], commands: Iterable[Command]) -> tuple[Command, Seq
 
 
 def parse(command: Command, argv: Sequence[str]) -> Arguments | None:
-    """The command line, or None unless it is of the plain kind: known options spelled out, values where due."""
+    """The parsed command line. None if it has anything but known options in full with their values."""
     spelled = {name: option for option in command.options for name in option.names}
     words: list[str] = []
     options: dict[str, tuple[str, ...]] = {}

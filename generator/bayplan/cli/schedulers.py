@@ -19,13 +19,11 @@ from bayplan.report import Batch
 
 
 def run(args: Arguments) -> int:
-    """Prints the table of all, or the rows of one with their reasons."""
+    """Prints the table of all schedulers, or the rows of one with the reasons."""
     name = args.words[0] if args.words else ""
     if name and name not in BACKENDS:
         hint = suggest(name, BACKENDS)
-        return finish(
-            args, [Batch((error("A928", ("argument", "NAME"), f'there is no scheduler "{name}"', hint=hint),))]
-        )
+        return finish(args, [Batch((error("A920", ("argument", "NAME"), f'unknown scheduler: "{name}"', hint=hint),))])
     lines = _one(BACKENDS[name]) if name else output.table([*matrix([*BACKENDS.values()])])
     return finish(args, (), lambda: output.write(f"{line.rstrip()}\n" for line in lines))
 

@@ -1,4 +1,4 @@
-"""A comparison of two topologies, for people and as JSON."""
+"""A comparison of two topologies as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from bayplan.topologies.alignment import Unit
 from bayplan.topologies.comparing import Comparison, Group, Place, Renamed
 from bayplan.topologies.hostlist import compress
 
-FATAL = "slurmctld does not start while a saved node is on a unit that has no such name any more"
+FATAL = "slurmctld does not start while a saved node is on a unit whose name is gone"
 
 
 def as_text(comparison: Comparison, old: str, new: str) -> Iterator[str]:
-    """Sections, each with a line for each thing; nothing where nothing differs."""
+    """Sections with one line per difference."""
     if comparison.equal:
         return
     yield f"--- {old}\n+++ {new}\n"
@@ -39,7 +39,7 @@ def _sections(comparison: Comparison) -> Iterator[tuple[str, Sequence[Sequence[s
     yield "states", [(compress(s.nodes), f"{s.before or 'usable'} -> {s.after or 'usable'}") for s in comparison.states]
     yield (
         "settings",
-        [(each.key, f"{each.before or 'not given'} -> {each.after or 'not given'}") for each in comparison.settings],
+        [(each.key, f"{each.before or 'not set'} -> {each.after or 'not set'}") for each in comparison.settings],
     )
 
 
@@ -54,7 +54,7 @@ def _renamed(each: Renamed) -> Sequence[str]:
 
 
 def _units(units: Iterable[tuple[str, Unit]]) -> Iterator[Sequence[str]]:
-    """Those whose parents are not listed too."""
+    """The units whose parents are not listed."""
     listed: set[tuple[str, tuple[str, ...]]] = set()
     for pool, unit in units:
         listed.add((pool, unit.path))
@@ -72,11 +72,11 @@ def _place(place: Place) -> str:
 
 
 WIDEST = 60
-"""Characters beyond which a column is not widened."""
+"""The maximum width of a column."""
 
 
 def as_json(comparison: Comparison) -> str:
-    """The same as data; all keys are there."""
+    """The same as JSON, with all keys."""
     import json
 
     data = {

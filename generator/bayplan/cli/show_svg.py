@@ -1,4 +1,4 @@
-"""A counted topology as a picture: boxes in boxes, a square for each node, or for each domain of a large cluster."""
+"""A topology as a picture: nested boxes with a square per node, or per domain in a large cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.topologies.inventory import PoolCount, Unit
 
 MOST_NODES, MOST_UNITS = 3000, 8000
-"""Nodes that are drawn one by one; finest domains that are drawn at all, else the level above them is the last."""
+"""The most nodes to draw one by one; the most domains to draw before the level above them is the last."""
 
 WIDTH, CELL, STEP, PAD, HEAD, LETTER = 1160, 12, 15, 8, 18, 6.2
 STYLE = """\
@@ -77,7 +77,7 @@ def _pool(counted: PoolCount, large: bool) -> Box:
 
 
 def _depth(counted: PoolCount, large: bool) -> int:
-    """How many levels are boxes; of a large cluster the one below them is squares."""
+    """How many levels are boxes. In a large cluster, the level below them has squares."""
     levels = counted.levels
     if not large:
         return len(levels)
@@ -86,7 +86,7 @@ def _depth(counted: PoolCount, large: bool) -> int:
 
 
 def _box(counted: PoolCount, unit: Unit, depth: int, large: bool, width: float) -> Box:
-    """A unit with the boxes of the units inside, else with squares: its nodes or, in a large cluster, its units."""
+    """A unit with the boxes of its units, or with squares for its nodes or, in a large cluster, its units."""
     if len(unit.path) < depth and unit.below:
         inside = [_box(counted, each, depth, large, width - 2 * PAD) for each in unit.below]
     elif large:
@@ -115,7 +115,7 @@ def _whole(counted: PoolCount, unit: Unit) -> tuple[str, str]:
 
 
 def _grid(squares: Iterator[tuple[str, str]]) -> Box:
-    """Squares in columns: two for a rack, more for what is larger."""
+    """Squares in columns: two for a rack, and more for a larger unit."""
     cells = [*squares]
     columns = 2 if len(cells) <= 20 else min(ceil(sqrt(2 * len(cells))), 70)
     lines = []
@@ -128,7 +128,7 @@ def _grid(squares: Iterator[tuple[str, str]]) -> Box:
 
 
 def _framed(title: str, inside: Sequence[Box], most: float, fixed: bool = False) -> Box:
-    """Boxes beside and below each other in a frame with a title, at most so wide (`fixed`: exactly)."""
+    """Boxes in rows in a frame with a title, at most `most` wide (`fixed`: exactly)."""
     x, y, height, width = float(PAD), float(HEAD + PAD), 0.0, 0.0
     placed = []
     for box in inside:
@@ -146,7 +146,7 @@ def _framed(title: str, inside: Sequence[Box], most: float, fixed: bool = False)
 
 
 def _legend(pieces: Sequence[str]) -> str:
-    """What the colours mean, those that are there."""
+    """The legend of the colors in the picture."""
     x, lines = 0.0, []
     for word, meaning in MEANING.items():
         if any(f'class="{word}"' in piece for piece in pieces):
@@ -157,7 +157,7 @@ def _legend(pieces: Sequence[str]) -> str:
 
 
 def _n(number: float) -> str:
-    """A coordinate, without a fraction where there is none."""
+    """A coordinate, without the fraction of an integer."""
     return f"{number:.1f}".removesuffix(".0")
 
 

@@ -12,14 +12,14 @@ from bayplan.topologies.hostlist import compress
 from bayplan.topologies.inventory import Amount, LevelCount, PoolCount, Unit
 
 MOST = 60
-"""Lines of a pool's tree, unless a level is asked for."""
+"""The most lines of the tree of a pool, unless the user names a level."""
 
 FEW = 4
 """Sizes of domains that are listed; the rest is counted."""
 
 
 def draw(topology: ClusterTopology, counted: Sequence[PoolCount], level: str) -> Iterator[str]:
-    """The text, line by line. `level`: how deep, `host` for every node; empty for what fits a screen."""
+    """The text, line by line. `level`: the lowest level, `host` for every node, or empty to fit a screen."""
     total = sum(each.amount.nodes for each in counted)
     yield f"{topology.name}: {count(len(counted), 'pool')}, {count(total, 'node')}\n"
     for each in counted:
@@ -69,7 +69,7 @@ def _level(level: LevelCount) -> tuple[str, ...]:
 
 
 def _sizes(sizes: Mapping[int, int]) -> str:
-    """`18` where all are alike, else `18 (x 9), 17 (x 2)`."""
+    """`18` if all are equal, or `18 (x 9), 17 (x 2)`."""
     if len(sizes) == 1:
         return str(next(iter(sizes)))
     shown = [f"{size} (x {number})" for size, number in [*sizes.items()][:FEW]]
@@ -79,7 +79,7 @@ def _sizes(sizes: Mapping[int, int]) -> str:
 
 
 def _fits(levels: Sequence[LevelCount]) -> Iterator[str]:
-    """How many groups of each size fit, one group in one domain; in brackets the nodes left over."""
+    """How many groups of each size fit, with one domain per group. In brackets, the nodes left over."""
     sizes = [fit.size for fit in levels[0].fits]
     if not sizes:
         return
@@ -95,7 +95,7 @@ def _fits(levels: Sequence[LevelCount]) -> Iterator[str]:
 
 
 def _tree(counted: PoolCount, level: str) -> Iterator[str]:
-    """The units down to a level, else as deep as the lines allow; what is alike is drawn together."""
+    """The units down to a level, or as deep as the lines allow. Equal units share a line."""
     names = [each.name for each in counted.levels]
     if level in (*names, HOST_LEVEL):
         yield from tree(_branches(counted, counted.units, [*names, HOST_LEVEL].index(level) + 1, True))
@@ -106,13 +106,13 @@ def _tree(counted: PoolCount, level: str) -> Iterator[str]:
                 break
         yield from lines[:MOST]
         if len(lines) > MOST:
-            yield f"... {len(lines) - MOST} lines more: --all shows every node"
+            yield f"... {len(lines) - MOST} more lines: --all shows every node"
         elif depth < len(names):
             yield f"down to {names[depth - 1]}: --level {names[-1]} or --all shows more"
 
 
 def _branches(counted: PoolCount, units: Sequence[Unit], depth: int, each_one: bool) -> Branches:
-    """The lines of units with what is below them."""
+    """The lines of units and of everything below them."""
     for group in ([unit] for unit in units) if each_one else _alike(units, depth):
         unit = group[0]
         below: Branches = ()
@@ -125,9 +125,9 @@ def _branches(counted: PoolCount, units: Sequence[Unit], depth: int, each_one: b
 
 
 def _alike(units: Sequence[Unit], depth: int) -> list[list[Unit]]:
-    """Neighbours below which nothing is drawn, and in which the same is usable, in one group."""
+    """Groups of neighboring units without lines below them and with equal usable nodes."""
     groups: list[list[Unit]] = []
-    previous: Unit | None = None  # the last one, if more may join it
+    previous: Unit | None = None  # the last unit, if others may join its group
     for unit in units:
         leaf = not unit.below or len(unit.path) >= depth
         if previous and leaf and previous.amount == unit.amount and not unit.amount.unusable:
@@ -154,7 +154,7 @@ def _amount(amount: Amount) -> str:
 
 
 def _named(counted: PoolCount, unit: Unit) -> str:
-    """The nodes of a finest domain, those that are unusable by their reason."""
+    """The nodes of a finest domain, with unusable nodes by reason."""
     if not unit.members:
         return ""
     reasons = sorted({counted.reasons[node] for node in unit.members if node in counted.reasons})

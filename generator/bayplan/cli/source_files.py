@@ -1,4 +1,4 @@
-"""The files that `topology import` names, read when somebody asks: a list of all nodes can have a gigabyte."""
+"""The files of `topology import`. bayplan reads them lazily: a list of all nodes can have a gigabyte."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECE = 2**22
 
 
 class OpenedFile(SourceFile):
-    """A file, or standard input, behind the interface that formats see. UnreadableError: there is no reading it."""
+    """A file or standard input, with the interface that formats use. UnreadableError: it cannot be read."""
 
     def __init__(self, path: str, number: int) -> None:
         super().__init__(files.STDIN if path == "-" else path, number=number)
@@ -31,7 +31,7 @@ class OpenedFile(SourceFile):
 
     @cached_property
     def _begin(self) -> bytes:
-        """The first piece; standard input gives it once."""
+        """The first piece; standard input has it only once."""
         if self._path != "-":
             with closing(self._pieces()) as pieces:
                 return next(pieces, b"")
@@ -48,7 +48,7 @@ class OpenedFile(SourceFile):
 
     @property
     def _all(self) -> Iterator[bytes]:
-        """All pieces; those of standard input, which gives them once, are kept only by who reads them whole."""
+        """All pieces. Standard input has them only once; `_raw` keeps them."""
         if "_raw" in self.__dict__:
             return iter((self._raw,))
         return chain((self._begin,), self._stream) if self._path == "-" else self._pieces()
@@ -60,18 +60,18 @@ class OpenedFile(SourceFile):
             pieces.append(piece)
             size += len(piece)
             if size > LARGEST:
-                raise UnreadableError(files.too_large(self.at(), " of this format"))
+                raise UnreadableError(files.too_large(self.at()))
         return b"".join(pieces)
 
     @cached_property
     def head(self) -> str:
-        """Its beginning; what is no text in it is replaced."""
+        """The beginning of the text, with invalid bytes replaced."""
         begin = self._raw if "_raw" in self.__dict__ else self._begin
         return text_of(begin[: 4 * HEAD])[:HEAD].replace("\r\n", "\n")
 
     @property
     def small(self) -> bool:
-        """Whether it can be read whole as often as somebody likes."""
+        """Whether reading the whole file several times is cheap."""
         return "_raw" in self.__dict__ or len(self._begin) < PIECE
 
     @cached_property
@@ -88,12 +88,12 @@ class OpenedFile(SourceFile):
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """What it holds as YAML or JSON."""
+        """The YAML or JSON documents."""
         return self._read.value or ()
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
-        """Why there are no documents."""
+        """The diagnostics of reading the documents."""
         return self._read.diagnostics
 
     def chunks(self) -> Iterator[str]:
@@ -116,11 +116,11 @@ class OpenedFile(SourceFile):
         before = problem.object[: problem.start].decode(encoding, "replace")
         row, column = Lines(before).at(len(before))
         characters = problem.object[problem.start : problem.end].hex(" ")
-        message = f"the file is not {encoding.removesuffix('-sig').upper()}: {characters} is no character"
+        message = f"the file is not {encoding.removesuffix('-sig').upper()}: {characters} is not a character"
         return error("R104", (*self.at(), AT, line + row - 1, column), message, hint="save it as UTF-8")
 
     def batch(self, diagnostics: tuple[Diagnostic, ...]) -> Batch:
-        """Findings about this file, with the texts that they quote lines from."""
+        """Diagnostics of this file, with the documents that reports quote."""
         text = self.__dict__.get("text", "")
         if not text and "_raw" in self.__dict__ and diagnostics:
             text = read_text(self._raw, "").value or ""

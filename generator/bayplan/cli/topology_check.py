@@ -1,4 +1,4 @@
-"""`bayplan topology check`: whether a cluster topology file is sound in itself, and still true."""
+"""`bayplan topology check`: whether a cluster topology file is valid and up to date."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayplan.text.document import Document
 
 
 def run(args: Arguments) -> int:
-    """Checks the file named, else the project's."""
+    """Checks the named file, or the project's."""
     document, batches = inputs.one_topology(args)
     reported = list(batches)
     wrong_day = topology_sources.day(args, "newer-than")
@@ -29,16 +29,21 @@ def run(args: Arguments) -> int:
 
 
 def _age(topology: ClusterTopology, args: Arguments) -> Iterator[Diagnostic]:
-    """T444: days are compared as texts, so no clock is asked."""
+    """T443. It compares days as strings, so the result does not depend on the clock."""
     since = args.value("newer-than")
     if since and topology.read < since:
-        age = f"were read on {topology.read}" if topology.read else "were read on an unknown day"
-        hint = "`bayplan topology import SOURCE --update FILE --read-on DAY` brings it up to date"
-        yield warning("T444", ("topology", "spec", "read"), f"its sources {age}, before {since}", hint=hint)
+        age = f"is from {topology.read}" if topology.read else "has no date"
+        hint = "update it: `bayplan topology import SOURCE --update FILE --read-on DAY`"
+        yield warning(
+            "T443",
+            ("topology", "spec", "read"),
+            f"the topology {age}; --newer-than expects {since} or later",
+            hint=hint,
+        )
 
 
 def _live(args: Arguments, topology: ClusterTopology, document: Document) -> list[Batch]:
-    """T444: the sources contradict the file about nodes."""
+    """T444: the sources and the file have different nodes."""
     from bayplan.cli.topology_merging import nodes_are, over
     from bayplan.topologies.comparing import compare
 
@@ -48,28 +53,28 @@ def _live(args: Arguments, topology: ClusterTopology, document: Document) -> lis
     if len(picked) < len(live_args.words) or request.value is None:
         return batches
     if not any(topology_sources.knows_nodes(each) for each in picked):
-        message = "what --live names knows no nodes, so there is nothing to compare"
-        hint = "name the list of nodes: `kubectl get nodes -o json`"
+        message = "the sources of --live name no nodes, so there is nothing to compare"
+        hint = "add a list of nodes: `kubectl get nodes -o json`"
         return [*batches, Batch((error("A934", ("argument", "--live"), message, hint=hint),))]
     live = over(topology, document, picked, request.value, batches)
     if live is not None:
         compared = compare(topology, live)
         states = topology_sources.states(picked)
-        groups = (("gone", compared.gone), ("new", compared.new), ("in another place", compared.moved))
-        differences = [
+        groups = (("gone", compared.gone), ("new", compared.new), ("in other domains", compared.moved))
+        changes = [
             f"{nodes_are([node for each in members for node in each.nodes])} {word} in the cluster"
             for word, members in groups
             if members
         ]
-        differences += [
+        changes += [
             f"{nodes_are(nodes)} {after or 'usable'} in the cluster, and {before or 'usable'} in the file"
             for nodes, before, after in compared.states
             if {before, after} & states
         ]
         route = ("topology", "spec", "pools")
-        diagnostics = tuple(warning("T444", route, difference, hint=HINT) for difference in differences)
+        diagnostics = tuple(warning("T444", route, change, hint=HINT) for change in changes)
         batches.append(Batch(diagnostics, {"topology": document}))
     return batches
 
 
-HINT = "`bayplan topology diff` shows all of it, `topology import --update` brings the file up to date"
+HINT = "see all differences with `bayplan topology diff`; update the file with `topology import --update`"

@@ -1,4 +1,4 @@
-"""`bayplan topology diff`: what differs between two topologies, whatever they are written in."""
+"""`bayplan topology diff`: the differences between two topologies of any format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bayplan.topologies import comparing
 
 
 def run(args: Arguments) -> int:
-    """Writes the difference; 1 where there is one."""
+    """Writes the differences. Exit code 1 if there are any."""
     batches = [Batch(destination.option_errors(args))]
     twice = files.stdin_twice(args.words)
     if twice:
@@ -25,7 +25,7 @@ def run(args: Arguments) -> int:
 
 
 def _both(args: Arguments, batches: list[Batch]) -> tuple[LoadedTopology, LoadedTopology]:
-    """One of ours is read first: it says how the other's nodes are sorted."""
+    """Loads the native file first: its pools sort the nodes of the other."""
     left, right = args.words
     if any_topology.ours(right):
         new = any_topology.load(args, right, None, batches)
@@ -43,7 +43,7 @@ def _text(args: Arguments, comparison: comparing.Comparison) -> str:
 
 
 def _known_to_both(comparison: comparing.Comparison, old: LoadedTopology, new: LoadedTopology) -> comparing.Comparison:
-    """Only what both sides speak of."""
+    """Only the states that both sides can report."""
     foreign = [side.states for side in (old, new) if side.states is not None]
     if not foreign:
         return comparison

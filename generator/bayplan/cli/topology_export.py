@@ -1,4 +1,4 @@
-"""`bayplan topology export`: the cluster-scoped objects that workflows refer to, in a scheduler's words."""
+"""`bayplan topology export`: the topology objects of a scheduler, to which workflows refer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bayplan.report import Batch
 
 
 def run(args: Arguments) -> int:
-    """Writes the objects of the file named, else of the project's."""
+    """Writes the objects of the named topology file, or of the project's."""
     target = options.target(args)
     document, batches = inputs.one_topology(args)
     batches = (Batch((*target.diagnostics, *destination.option_errors(args))), *batches)

@@ -25,7 +25,7 @@ DOMAINS = "domains: []"
 
 
 def run(args: Arguments) -> int:
-    """Writes the topology, or the one after --update with what the sources add."""
+    """Writes a new topology, or with --update the file with what the sources add."""
     request = topology_sources.read_options(args)
     twice = files.stdin_twice((*args.words, args.value("update")))
     batches = [Batch((*destination.option_errors(args), *request.diagnostics, *twice))]
@@ -73,8 +73,8 @@ def _updated(args: Arguments, picked: Sequence[Picked], request: ReadOptions, ba
     if any(topology_sources.knows_nodes(each) for each in picked):
         return _refreshed(args, picked, request, topology.value, document, batches)
     name = next(format_.name for each in picked for format_ in each.formats)
-    message = f"{name} knows no nodes, so there is nothing to bring up to date"  # levels and selectors stay
-    hint = "name a source with nodes too, such as `kubectl get nodes -o json`; or leave --update out"
+    message = f"{name} names no nodes, so --update has nothing to change"  # levels and selectors stay
+    hint = "add a source with nodes, such as `kubectl get nodes -o json`, or leave out --update"
     batches.append(Batch((error("A934", ("argument", "--update"), message, hint=hint),)))
     return None
 
@@ -87,7 +87,7 @@ def _refreshed(
     document: Document,
     batches: list[Batch],
 ) -> str | None:
-    """The text with what the sources say of nodes in place of what the file said; the rest of it stays."""
+    """The text with the nodes of the sources instead of those in the file. The rest stays."""
     from bayplan.topologies import refreshing
 
     new = topology_merging.over(old, document, picked, request, batches)
@@ -109,7 +109,7 @@ def _refreshed(
 def _osmo(
     picked: Sequence[Picked], topology: ClusterTopology, document: Document, batches: list[Batch]
 ) -> tuple[Edit, ...] | None:
-    """What a topology gains of OSMO's pools: they know no nodes, so nothing of it is replaced."""
+    """What OSMO pools add to a topology. They name no nodes, so they replace nothing."""
     edits: list[Edit] = []
     failed = False
     for each in picked:
@@ -132,9 +132,9 @@ def _applied(document: Document, edits: tuple[Edit, ...] | None, batches: list[B
 
 
 def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
-    """The text of a topology file with the edits: YAML keeps every byte that is not edited, JSON the order of its keys.
+    """The text of a topology file with the edits. YAML keeps all other bytes, and JSON the order of its keys.
 
-    The text is read again, and only one that has the expected data is taken. W499: none has.
+    bayplan reads the new text again. W499: it does not have the expected data.
     """
     import json
 
@@ -149,13 +149,13 @@ def apply(document: Document, edits: Sequence[Edit]) -> Outcome[str]:
         again = read(document.name, (text or "").encode("utf-8", "surrogatepass"), "topology").value or ()
         if text is not None and len(again) == 1 and again[0].data == expected:
             return Outcome(text)
-        message = "the file cannot be changed without changing its meaning"
+        message = "cannot edit this file without changing other parts of its data"
         return Outcome(None, (error("W499", ("topology",), message, hint="make the changes by hand"),))
     return Outcome(f"{json.dumps(expected, indent=2, ensure_ascii=False)}\n")
 
 
 def _commented(topology: Mapping[str, Any]) -> str:
-    """The topology with a line of help at each list of domains that is still empty."""
+    """The topology with a comment at each empty list of domains."""
     text = "".join(emit((topology,)))
     if DOMAINS not in text:
         return text
@@ -165,5 +165,5 @@ def _commented(topology: Mapping[str, Any]) -> str:
         if line.strip() == DOMAINS:
             names = next(levels)
             path = f"path: {'/'.join(names).upper()}, " if names else ""
-            lines[number] += f'  # one line for each domain: - {{{path}nodes: "n[01-18]"}}'
+            lines[number] += f'  # one line per domain: - {{{path}nodes: "n[01-18]"}}'
     return "".join(f"{line}\n" for line in lines)

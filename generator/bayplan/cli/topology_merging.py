@@ -1,4 +1,4 @@
-"""Several sources together, and what they say laid over a topology file."""
+"""Merges several sources, and merges them with a topology file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bayplan.topologies.slurm.layout import slurm_names
 
 
 def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]) -> Part | None:
-    """What all sources say; None where one of them has errors, or they contradict each other."""
+    """The merged sources. None if one has errors, or they contradict each other."""
     parts, read_batches = topology_sources.gather(picked, request)
     batches += read_batches
     merged = merging.merge(parts) if parts else None
@@ -29,7 +29,7 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
 
 
 def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
-    """What is no more true where another source knew it: Slurm has no labels (T482), OSMO no nodes (W497)."""
+    """Drops findings that another source makes obsolete: Slurm has no labels (T482), OSMO no nodes (W497)."""
     missing_labels = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
 
     def still_true(each: Diagnostic) -> bool:
@@ -43,9 +43,9 @@ def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -
 def over(
     old: ClusterTopology, document: Document, picked: Sequence[Picked], request: ReadOptions, batches: list[Batch]
 ) -> ClusterTopology | None:
-    """The cluster as the sources say it, sorted into the pools and levels of the file.
+    """The cluster of the sources, with the pools and levels of the file.
 
-    Networks that know no labels are matched by their nodes with what the file says, and can only add to it.
+    bayplan matches networks without labels by their nodes. They can only add to the file.
     """
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
     parts, read_batches = topology_sources.gather(picked, request._replace(frames=frames))
@@ -60,7 +60,9 @@ def over(
         kept = (_without_states(pool, stale) for pool in old.pools)
         own = file_part._replace(topology=old._replace(pools=tuple(kept)), places=_places(old))
         merged = merging.merge((own, *parts))
-        still_true = tuple(each for each in merged.diagnostics if each.code != "T446")  # T445 says it of all sources
+        still_true = tuple(
+            each for each in merged.diagnostics if each.code != "T446"
+        )  # T445 reports it for all sources
         merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
     batch = _quoted(merged.diagnostics, picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
@@ -72,24 +74,24 @@ def over(
 
 
 def _without_states(pool: Pool, states: frozenset[str]) -> Pool:
-    """The pool without the unusable nodes that the sources list anew."""
+    """The pool without the unusable nodes that the sources list themselves."""
     return pool._replace(unusable={reason: nodes for reason, nodes in pool.unusable.items() if reason not in states})
 
 
 def _tells_nodes(pool: Pool) -> bool:
-    """Whether a list of nodes can be sorted by the pool: what is made of a network alone has no labels for that."""
+    """Whether the pool can select nodes from a list. A pool that comes only from a network has no labels for that."""
     promised = any(level.apply for level in pool.levels) and not pool.node.node_selector
     return not (promised or (not pool.levels and not pool.node.described))
 
 
 def _unnamed(old: ClusterTopology, merged: Part | None, parts: Sequence[Part]) -> Iterator[Diagnostic]:
-    """T445: nodes of the file that no source knows. They stay: a network may lack nodes that the cluster has."""
+    """T445: nodes of the file that no source has. They stay, because a network may lack nodes of the cluster."""
     names = merged.aliases if merged else {}
     known_nodes = {names.get(node, node) for part in parts for pool in part.topology.pools for node in pool.nodes()}
     missing = [node for pool in old.pools for node in pool.nodes() if node not in known_nodes]
     if missing and known_nodes:
-        message = f"{nodes_are(missing, ' of the file')} in no source"
-        hint = "what knows the network only removes nothing; name the list of nodes too, if nodes have left the cluster"
+        message = f"{nodes_are(missing, ' of the file')} not in the sources"
+        hint = "a network source removes no nodes: if nodes have left the cluster, add the list of nodes as a source"
         yield warning("T445", ("topology", "spec", "pools"), message, hint=hint)
 
 
@@ -99,7 +101,7 @@ def nodes_are(nodes: Sequence[str], of: str = "") -> str:
 
 
 def _places(topology: ClusterTopology) -> dict[str, Route]:
-    """Where the file has its nodes."""
+    """Node -> its route in the file."""
     return {
         node: ("topology", "spec", "pools", p, "domains", d, "nodes")
         for p, pool in enumerate(topology.pools)
@@ -109,7 +111,7 @@ def _places(topology: ClusterTopology) -> dict[str, Route]:
 
 
 def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Batch:
-    """Findings that speak of several sources, with the texts of all."""
+    """Diagnostics of the sources, with all of their documents."""
     sources: dict[str, Document] = {}
     for each in picked if diagnostics else ():
         sources.update(each.file.batch(diagnostics).sources)
@@ -117,19 +119,19 @@ def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Ba
 
 
 def at_sources(diagnostics: tuple[Diagnostic, ...], merged: Part, picked: Sequence[Picked]) -> Batch:
-    """What is wrong with the result, shown where a source speaks of the first node concerned."""
+    """The diagnostics of the result, at the place in a source of the first node concerned."""
     only = picked[0].file.at() if len(picked) == 1 else ()
     places = dict(_origins(merged, only)) if diagnostics else {}
 
     def nearest(route: Route) -> Route:
-        """The place of the nearest part of the result that has one: a source has paths of its own."""
+        """The place of the nearest part of the result that has one."""
         return (origin(route, places) or ((), ()))[0]
 
     return _quoted(tuple(moved(each, nearest) for each in diagnostics), picked)
 
 
 def _origins(merged: Part, only: Route) -> Iterator[tuple[Route, Route]]:
-    """Route of a pool or a domain -> the place of its first node, where a source has told it, else the only source."""
+    """Route of a pool or a domain -> the place of its first node in a source, or the only source."""
     if only:
         yield ("topology",), only
     for p, pool in enumerate(merged.topology.pools):

@@ -1,4 +1,4 @@
-"""`bayplan topology show`: the tree of a cluster with its sizes and spares, and which groups find a place in it."""
+"""`bayplan topology show`: the tree of a cluster with its sizes and spares, and which groups fit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bayplan.topologies import inventory
 
 
 def run(args: Arguments) -> int:
-    """Shows the file named, of whatever format, else the project's."""
+    """Shows the named file, of any format, or the project's topology."""
     batches = [Batch(destination.option_errors(args))]
     path, read_batches = inputs.needed_topology(args, args.words)
     batches += read_batches
@@ -31,7 +31,7 @@ def run(args: Arguments) -> int:
 
 
 def _drawn(args: Arguments, topology: ClusterTopology) -> Iterator[str]:
-    """The text, made when it is written."""
+    """The text, piece by piece."""
     counted = inventory.count(topology)
     form, level = args.value("format", "tree"), args.value("level")
     if form == "json":

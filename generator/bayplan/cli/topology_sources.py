@@ -1,4 +1,4 @@
-"""The sources of a cluster topology: each is recognised, read as its part of the cluster, and all are merged."""
+"""The sources of a cluster topology: bayplan recognizes each, reads its part of the cluster, and merges them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
@@ -26,31 +27,40 @@ if TYPE_CHECKING:
 
 
 class Picked(NamedTuple):
-    """A file and the sources that it is: several where it holds objects of several. None: OSMO's, or nobody's."""
+    """A file and the formats of its objects. None: an OSMO configuration, or unknown."""
 
     file: OpenedFile
     formats: tuple[Source, ...] = ()
-    pool: str = ""  # of an OSMO configuration, behind FILE#
-    guessed: bool = False  # no format recognised it
+    pool: str = ""  # of an OSMO configuration, from FILE#POOL
+    guessed: bool = False  # no format recognized it
 
 
 def read_options(args: Arguments) -> Outcome[ReadOptions]:
-    """What the command line asks of formats. A938: a level, a plan or --from that cannot be meant."""
+    """The options for the formats. A920: the value of an option is invalid."""
     wrong = [*day(args, "read-on")]
     levels = tuple(level for word in args.values("level") for level in _level(word, wrong))
     plan = args.value("plan", "0")
     if not plan.isdecimal() or not plan.isascii() or len(plan) > 6:
-        wrong.append(error("A938", ("argument", "--plan"), f'"{plan}" is no number of nodes', hint="such as --plan 16"))
+        wrong.append(
+            error(
+                "A920",
+                ("argument", "--plan"),
+                f'--plan takes a number of nodes, not "{plan}"',
+                hint="for example: --plan 16",
+            )
+        )
     if len(args.values("from")) not in (0, 1, len(args.words)):
-        message = f"--from is given {len(args.values('from'))} times for {len(args.words)} sources"
-        wrong.append(error("A938", ("argument", "--from"), message, hint="give it once for all, or once for each"))
+        message = f"there are {len(args.values('from'))} --from options for {count(len(args.words), 'source')}"
+        wrong.append(
+            error("A920", ("argument", "--from"), message, hint="pass --from once for all sources, or once per source")
+        )
     headroom = _headroom(args.value("headroom"), wrong)
     request = ReadOptions(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
     return Outcome(None if wrong else request._replace(plan=int(plan), headroom=headroom), tuple(wrong))
 
 
 def _headroom(word: str, wrong: list[Diagnostic]) -> dict[str, int]:
-    """`cpu=4,memory=32Gi`, or one of them."""
+    """`cpu=4,memory=32Gi`, or only one of the two."""
     from bayplan.kube import quantity
 
     amounts: dict[str, int] = {}
@@ -61,13 +71,13 @@ def _headroom(word: str, wrong: list[Diagnostic]) -> dict[str, int]:
         except ValueError:
             amounts[key] = -1
         if key not in ("cpu", "memory") or amounts[key] < 0:
-            message = f'"{part[:40]}" is no amount of cpu or memory'
-            wrong.append(error("A938", ("argument", "--headroom"), message, hint="such as cpu=4,memory=32Gi"))
+            message = f'--headroom takes amounts of cpu and memory, not "{part[:40]}"'
+            wrong.append(error("A920", ("argument", "--headroom"), message, hint="for example: cpu=4,memory=32Gi"))
     return amounts
 
 
 def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
-    """A938 where an option is no day."""
+    """A920: the value of an option is not a date."""
     from datetime import date
 
     text = args.value(option)
@@ -75,8 +85,8 @@ def day(args: Arguments, option: str) -> tuple[Diagnostic, ...]:
         sound = not args.has(option) or date.fromisoformat(text).isoformat() == text
     except ValueError:
         sound = False
-    message = f'"{text[:40]}" is no day'
-    return () if sound else (error("A938", ("argument", f"--{option}"), message, hint="write it as 2026-11-22"),)
+    message = f'--{option} takes a date, not "{text[:40]}"'
+    return () if sound else (error("A920", ("argument", f"--{option}"), message, hint="for example: 2026-11-22"),)
 
 
 def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
@@ -88,14 +98,21 @@ def _level(word: str, wrong: list[Diagnostic]) -> Iterator[Level]:
     text, _, mark = word.partition(",")
     name, equals, key = text.rpartition("=")
     if mark not in ("", "nvlink") or (equals and dns_label(name) != name) or not is_label_key(key):
-        message = f'"{word[:80]}" is no level: a label key, such as rack=example.com/rack or example.com/rack,nvlink'
-        wrong.append(error("A938", ("argument", "--level"), message, hint="write [NAME=]KEY[,nvlink], coarse to fine"))
+        message = f'--level takes [NAME=]KEY[,nvlink] with a label key, not "{word[:80]}"'
+        wrong.append(
+            error(
+                "A920",
+                ("argument", "--level"),
+                message,
+                hint="for example: rack=example.com/rack or example.com/rack,nvlink",
+            )
+        )
         return
     yield Level(name or level_name(key), key, mark == "nvlink")
 
 
 def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
-    """Every source with its formats; a file that cannot be read is told of, and is not among them."""
+    """Every source with its formats. A file that cannot be read gets a diagnostic, and is left out."""
     names = args.values("from")
     batches, picked = [], []
     for number, word in enumerate(args.words):
@@ -115,7 +132,7 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
 
 
 def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
-    """The source of that name; else every one whose objects the file holds, or the first that recognises it."""
+    """The named format, or all formats whose objects the file has, or the first that recognizes it."""
     if name:
         yield READ[name]
         return
@@ -131,14 +148,14 @@ def _reader(source: Source) -> Importer:
 
 
 class Gathered(NamedTuple):
-    """What all sources say: those that know nodes last. None: one of them has errors."""
+    """The parts of all sources; sources that know nodes come last. None: one of them has errors."""
 
     parts: tuple[Part, ...] | None
     batches: tuple[Batch, ...]
 
 
 def gather(picked: Sequence[Picked], request: ReadOptions) -> Gathered:
-    """The part of each source. Frames are read first: they say which labels of nodes are levels."""
+    """The part of each source. bayplan reads frames first, because they say which node labels are levels."""
     pairs = [(each.file, format_) for each in picked for format_ in each.formats]
     frames = [pair for pair in pairs if not pair[1].nodes]
     trees = sorted((pair for pair in pairs if pair[1].nodes), key=lambda pair: pair[1].name != "nodes")
@@ -161,17 +178,17 @@ def gather(picked: Sequence[Picked], request: ReadOptions) -> Gathered:
 
 
 def states(picked: Sequence[Picked]) -> frozenset[str]:
-    """The reasons for which nodes are unusable that any of the sources speaks of."""
+    """The reasons for unusable nodes that a source can report."""
     return frozenset(state for each in picked for format_ in each.formats for state in format_.states)
 
 
 def knows_nodes(picked: Picked) -> bool:
-    """Whether any of its formats names nodes."""
+    """Whether one of its formats names nodes."""
     return any(format_.nodes for format_ in picked.formats)
 
 
 def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
-    """The labels that sources must know of every node."""
+    """The labels that sources need for every node."""
     for file, format_ in trees:
         yield from format_.node_labels
         if hasattr(reader := _reader(format_), "needed_labels"):
@@ -187,7 +204,7 @@ def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part
 
 
 def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
-    """The pools of an OSMO configuration; of what nobody recognises, why it is none (A936)."""
+    """The pools of an OSMO configuration. A912: no format recognizes the file."""
     from bayplan.topologies import native
 
     document, batch = pools_of(picked)
@@ -198,14 +215,14 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
 
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
-    """The one document of OSMO's; why there is none."""
+    """The document of an OSMO configuration, or the reason why it is missing."""
     if picked.file.documents:
         return osmo_pool.pick(picked.file.documents, picked.pool)
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 
 def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """What was found in a source that was taken for OSMO's; A936 alone where nothing in it speaks for that."""
+    """The diagnostics of a source that bayplan read as an OSMO configuration; only A912 if it has no pools."""
     unrecognised = picked.guessed and any(
         each.code == "W471" and each.message.endswith(NO_POOLS) for each in diagnostics
     )
@@ -213,8 +230,8 @@ def reported(picked: Picked, diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagn
 
 
 def _unrecognised(file: OpenedFile) -> Diagnostic:
-    """A936: the format cannot be told."""
+    """A912: no format recognizes the source."""
     ours = any(isinstance(each.data, dict) and each.data.get("kind") == "ClusterTopology" for each in file.documents)
     hint = f"name its format with --from: {', '.join(FROM)}"
-    hint = "this is a ClusterTopology already: name it after --update, and what adds to it as SOURCE" if ours else hint
-    return error("A936", (SUBJECT,), "no format recognises the source", hint=hint)
+    hint = "this is a ClusterTopology: pass it with --update, and pass what adds to it as SOURCE" if ours else hint
+    return error("A912", (SUBJECT,), "no format recognizes this source", hint=hint)

@@ -1,4 +1,4 @@
-"""What bayplan reports when no command can: streams that fail, and bugs of bayplan."""
+"""Failures that no command handles: streams that fail, and bugs of bayplan."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from bayplan.cli.options import Arguments, Command
 from bayplan.report import Batch
 
 DEBUG = "BAYPLAN_DEBUG"
-"""Set to 1, this variable lets a bug of ours end in its traceback."""
+"""If this variable is 1, bayplan prints the traceback of a bug."""
 
 READER_GONE, BUG = 141, 3
-"""Exit codes; the first is what shells make of SIGPIPE."""
+"""Exit codes. The first is the exit code of shells for SIGPIPE."""
 
 
 def exit_code_of(problem: Exception) -> int:
-    """Answers an exception that no command has caught."""
+    """Reports an exception that no command caught."""
     if isinstance(problem, BrokenPipeError):
         discard_stdout()
         return READER_GONE
@@ -35,21 +35,21 @@ def exit_code_of(problem: Exception) -> int:
 
 
 class HelpFailedError(Exception):
-    """Standard output does not take what click writes."""
+    """click cannot write to standard output."""
 
     def __init__(self, reason: OSError) -> None:
         self.reason = reason
 
 
 def _bug(problem: Exception) -> str:
-    """What to say of an exception that nobody expected."""
+    """The report of an unexpected exception."""
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
     return (
-        f"bayplan: this is a bug of bayplan, not of your files: {type(problem).__name__}: {problem}{where}\n"
-        "  note: nothing that was written can be relied on\n"
-        f"  hint: please report it with the command line, the files if you may share them, the output of"
-        f" `bayplan --version` and that of a run with {DEBUG}=1\n"
+        f"bayplan: this is a bug in bayplan, not in your files: {type(problem).__name__}: {problem}{where}\n"
+        "  note: do not use the output of this run\n"
+        "  hint: please report it with the command line, and with your files if you may share them; add the output of"
+        f" `bayplan --version` and of a run with {DEBUG}=1\n"
     )

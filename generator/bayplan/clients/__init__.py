@@ -1,4 +1,4 @@
-"""Wire protocols of the tools that call bayplan, such as kustomize and Helm. No scheduler is named here."""
+"""Input and output formats of the tools that call bayplan: kustomize and Helm. No module here names a scheduler."""
 
 MARK = b"bayplan.dev"
-"""What annotations, labels and files of bayplan have in them."""
+"""A string that annotations, labels and files of bayplan contain."""

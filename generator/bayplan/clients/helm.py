@@ -1,11 +1,10 @@
-"""Helm's stream: documents that come in as one text, of which few are read and fewer are changed.
+"""Helm's stream: one text with many documents, of which bayplan reads few and changes fewer.
 
-A stream is cut at its `---` lines without reading it. Only documents that may matter are read: those that carry a word
-of ours and, where there is anything to place at all, those of a kind that counts. All others leave as they came, byte
-for byte, whatever is in them.
+bayplan splits a stream at its `---` lines without parsing it. It parses only documents that contain a word of bayplan
+and, if there is anything to place, documents of certain kinds. All other documents stay the same, byte for byte.
 
 Helm 3 names the template of each document in a comment, `# Source: chart/templates/file.yaml`, Helm 4 in an annotation.
-New documents carry the same as the workload that they go with, and stand before it.
+New documents get the same comment or annotation as their workload, and come before it.
 """
 
 from __future__ import annotations
@@ -24,30 +23,30 @@ from bayplan.model.manifest import Object
 from bayplan.text.document import Document, SourceMap, Span, read
 from bayplan.text.source import text_of
 
-# Annotations that Helm reads and no cluster needs: objects are judged without them, and keep them.
+# Annotations that only Helm reads. bayplan checks objects without them, and keeps them in the output.
 #
-# Helm 4 says in one which template a document comes from (Helm 4.1, pkg/action, `annotateAndMerge`), and takes it off
-# again. Objects that are made for a hook are hooks themselves: else they would come after what needs them.
+# Helm 4 writes the template of a document into one of them, and removes it afterwards (Helm 4.1, pkg/action,
+# `annotateAndMerge`). Objects for a hook are hooks themselves, so that Helm creates them before the hook.
 
 FILE = "postrenderer.helm.sh/postrender-filename"
 """Helm 4's annotation."""
 
 HOOK = ("helm.sh/hook", "helm.sh/hook-weight", "helm.sh/hook-delete-policy")
-"""Annotations of hooks. Helm runs those of one kind by weight, the lightest first (pkg/action/hooks.go, `execHook`)."""
+"""Annotations of hooks. Helm runs hooks by weight, the lowest first (pkg/action/hooks.go, `execHook`)."""
 
 AUXILIARY = ("ComputeDomain", "PodGroup", "ResourceClaimTemplate")
-"""Kinds of objects that are made for workloads."""
+"""Kinds of objects that bayplan adds for workloads."""
 
 
 def helm_annotations(data: Any) -> dict[str, Any]:
-    """Those of an object: its template, and on an object that was made for a hook also what makes it one."""
+    """The annotations of Helm on an object: its template, and on an added object also those of hooks."""
     annotations = mapping(data, "metadata", "annotations")
     names = (FILE, *HOOK) if text(data, "kind") in AUXILIARY else (FILE,)
     return {name: annotations[name] for name in names if name in annotations}
 
 
 def with_annotations(data: Mapping[str, Any], extra: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object with such annotations."""
+    """The object with additional annotations."""
     if not extra:
         return data
     metadata = data.get("metadata") or {}
@@ -55,12 +54,12 @@ def with_annotations(data: Mapping[str, Any], extra: Mapping[str, Any]) -> Mappi
 
 
 def template_of(data: Any) -> str:
-    """The template that an object comes from, if Helm 4 says so."""
+    """The template of an object, from the annotation of Helm 4."""
     return text(data, "metadata", "annotations", FILE)
 
 
 def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
-    """What goes on the objects that are made for a workload: its template; a hook's are hooks, and run before it."""
+    """Annotations for objects that bayplan adds for a workload: its template and, for a hook, an earlier hook."""
     template = template_of(workload) or template_of(document)
     annotations = mapping(workload, "metadata", "annotations")
     annotations_added = {FILE: template} if template else {}
@@ -73,14 +72,14 @@ def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
 
 
 LARGEST = 8 * 2**20
-"""Bytes of a document that is read: many times what an API server takes, and room for long Lists."""
+"""The most bytes of a document that bayplan reads: far more than an API server accepts, with room for long Lists."""
 
 _SOURCE = re.compile(rb"^# Source: (.*?)\r?$", re.M)
 _BOM = b"\xef\xbb\xbf"
 
 
 class Stream(NamedTuple):
-    """A stream in pieces, and the documents in those that were read: number of the piece -> data."""
+    """A stream in pieces, and its parsed documents: number of the piece -> data."""
 
     name: str
     pieces: tuple[bytes, ...]
@@ -88,14 +87,14 @@ class Stream(NamedTuple):
 
 
 def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream, tuple[Diagnostic, ...]]:
-    """Cuts a stream, and reads those of its documents that carry a word of ours or are of a watched kind."""
+    """Splits a stream, and parses its documents that contain a word of bayplan or have a watched kind."""
     pieces = tuple(split(raw))
     numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
-    message = f"this document has more than {LARGEST:,} bytes, and it may be one to place"
-    hint = "no API server takes an object of that size; of a List, make several documents"
+    message = f"this document has more than {LARGEST:,} bytes, so bayplan cannot check whether to place it"
+    hint = "split a List into several documents; an API server does not accept objects of this size"
     large = [subject(number) for number in numbers if len(pieces[number]) > LARGEST]
     if large:
-        return Stream(name, pieces, {}), tuple(error("A971", (one, AT, 1, 1), message, hint=hint) for one in large)
+        return Stream(name, pieces, {}), tuple(error("R103", (one, AT, 1, 1), message, hint=hint) for one in large)
     documents = _read_together(name, pieces, numbers)
     if documents is not None:
         return Stream(name, pieces, documents), ()
@@ -107,7 +106,7 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
 
 
 def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
-    """All of them in one go, which is faster; None where that cannot be told from one by one."""
+    """All of them at once, which is faster. None if the result might differ from parsing them one by one."""
     chosen = [pieces[number] for number in numbers]
     for piece in chosen:
         bare_returns = piece.count(b"\r") != piece.count(b"\r\n")
@@ -119,17 +118,17 @@ def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -
 
 
 _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")
-"""What may hide a border from those who look for lines; the last are line breaks of Unicode, which YAML 1.1 takes."""
+"""Bytes that may hide a border between documents. The last three are Unicode line breaks, which YAML 1.1 allows."""
 
 
 def _read_one(name: str, piece: bytes, number: int) -> tuple[Any, tuple[Diagnostic, ...]]:
-    """The data of a piece; None for one without any. R107: there are several, which Helm takes for one, too."""
+    """The data of a piece, or None. R107: it has several documents, which Helm takes for one."""
     documents = read(name, piece, subject(number), own=False)
     if documents.value is None:
         return None, tuple(each for each in documents.diagnostics if each.code != "R106")
     if len(documents.value) > 1:
-        hint = "documents are told apart by `---` on lines that end with a line feed"
-        message = "several documents are one here: nothing that Helm and kubectl see stands between them"
+        hint = "end each `---` line with a line feed"
+        message = "Helm and kubectl take these documents for one, because they do not recognize the separator"
         return None, (error("R107", (subject(number), AT, 1, 1), message, hint=hint),)
     return documents.value[0].data, documents.diagnostics
 
@@ -140,7 +139,7 @@ def subject(number: int) -> str:
 
 
 def objects(stream: Stream) -> Iterator[Object]:
-    """The objects that were read, items of Lists one by one, without what Helm put into them."""
+    """The parsed objects, with the items of Lists, and without the annotations of Helm."""
     for number, data in stream.documents.items():
         for one in flattened(Object((subject(number),), data)):
             if isinstance(one.data, dict) and ("kind" in one.data or "apiVersion" in one.data):
@@ -148,7 +147,7 @@ def objects(stream: Stream) -> Iterator[Object]:
 
 
 def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
-    """The stream with what was made of it."""
+    """The stream with changed and added documents."""
     changed: dict[int, list[tuple[Route, Any]]] = {}
     added: dict[int, list[Added]] = {}
     for change in augmented.changes:
@@ -162,7 +161,7 @@ def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
 
 
 def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -> dict[int, bytes]:
-    """The texts of the pieces in which something changes."""
+    """The new bytes of the changed pieces."""
     from bayplan.text.patch import rewrite_all
 
     tasks = []
@@ -190,22 +189,26 @@ def _preceded(stream: Stream, number: int, piece: bytes, added: Iterable[Added])
     if piece.startswith(b"---"):
         return "".join(f"---\n{text}" for text in texts).encode() + piece
     mark = _BOM if piece.startswith(_BOM) else b""
-    end = "...\n" if piece[len(mark) :].startswith(b"%") else "---\n"  # a directive follows the end of a document only
+    end = (
+        "...\n" if piece[len(mark) :].startswith(b"%") else "---\n"
+    )  # a directive may follow only the end of a document
     before = "---\n" if number else ""
     return mark + (before + "---\n".join(texts) + end).encode() + piece[len(mark) :]
 
 
 def own_files(stream: Stream) -> Iterator[Diagnostic]:
-    """A972: files of ours among the manifests, which no cluster knows."""
+    """A972: files of bayplan among the manifests, which no cluster knows."""
     for number, data in stream.documents.items():
         if text(data, "apiVersion").startswith("bayplan.dev/"):
-            message = f"this {text(data, 'kind') or 'file'} is a file of bayplan, and no object that a cluster knows"
-            hint = "`bayplan render` makes manifests of a Workflow; files that post-render reads stay out of the chart"
+            message = f"this {text(data, 'kind') or 'file'} is a file of bayplan, which no cluster accepts"
+            hint = (
+                "replace a Workflow with the output of `bayplan render`; keep a topology or a policy out of the chart"
+            )
             yield warning("A972", (subject(number), "kind"), message, hint=hint)
 
 
 def located(stream: Stream, reported: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], dict[str, Document]]:
-    """The diagnostics with places of the whole stream, and a document for each piece that they speak of."""
+    """The diagnostics with places in the whole stream, and a document for each of their pieces."""
     diagnostics = tuple(reported)
     routes = [route for each in diagnostics for route in (each.route, *(note.route for note in each.notes)) if route]
     numbers = {number_of(route) for route in routes if str(route[0]).startswith("manifest:")}
@@ -221,7 +224,7 @@ def located(stream: Stream, reported: Iterable[Diagnostic]) -> tuple[tuple[Diagn
 
 
 def _moved(route: Route, lines: Mapping[int, int]) -> Route:
-    """A line of a piece as that of the stream."""
+    """A route with its lines in the whole stream."""
     if AT not in route or not str(route[0]).startswith("manifest:"):
         return route
     before = lines[number_of(route)]
@@ -230,11 +233,11 @@ def _moved(route: Route, lines: Mapping[int, int]) -> Route:
 
 
 def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
-    """A piece, to be found again in the stream."""
+    """A piece as a document, with a map to the lines of the stream."""
     piece = stream.pieces[number]
     source = _SOURCE.search(piece)
     template = template_of(stream.documents.get(number)) or (source[1].decode(errors="replace") if source else "")
-    remark = f"this was rendered from {template}" if template else ""
+    remark = f"rendered from {template}" if template else ""
 
     def back(span: Span) -> tuple[Span, str]:
         return span._replace(line=span.line + before, end_line=span.end_line + before), remark
@@ -242,20 +245,20 @@ def _document(stream: Stream, number: int, whole: str, before: int) -> Document:
     return Document(stream.name, whole, number, stream.documents.get(number), SourceMap(text_of(piece), back))
 
 
-# The stream is cut into pieces, one for each document; patterns find the kinds in each piece without parsing it.
+# Splits a stream into pieces, one per document. Patterns find the kinds in a piece without parsing it.
 
 _BORDER = rb"\n(?=---(?:[ \t\r\n]|\Z))"
 _ENDED = rb"\n\.\.\.(?:[ \t][^\n]*)?\r?\n"
 _TOP = rb"""(?:\A|\n)["']?kind["']?[ \t]*:[ \t]*["']?(\w+)"""
 _ANY = rb"""\bkind["']?\s*:\s*["']?(\w+)"""
-"""Patterns that most runs do not need are compiled when they are."""
+"""These patterns are strings, because most runs do not need to compile them."""
 
 
 def split(raw: bytes) -> Iterator[bytes]:
-    """The pieces, of which most begin with a line `---`; together they are the stream.
+    """The pieces of a stream. Most of them begin with a line `---`.
 
-    Helm and kubectl cut at these lines too. A directive (`%YAML`) stays with the document that it is about, and the one
-    before it, which ends with a line `...`, is a piece of its own.
+    Helm and kubectl split at these lines too. A directive (`%YAML`) stays with its document, and the document before
+    it, which ends with a line `...`, is a piece of its own.
     """
     start = before = 0
     for border in re.finditer(_BORDER, raw):
@@ -273,16 +276,16 @@ def split(raw: bytes) -> Iterator[bytes]:
 
 
 def _only_directives(piece: bytes) -> bool:
-    """Whether a piece ends with a directive, so that its document is still to come."""
+    """Whether a piece ends with a directive, so that its document follows."""
     lines = [line for line in piece.splitlines() if line.strip() and not line.lstrip().startswith(b"#")]
     return bool(lines) and lines[-1].removeprefix(b"\xef\xbb\xbf").startswith(b"%")
 
 
 def kinds(piece: bytes) -> set[str]:
-    """The kinds of the objects that a piece may hold, by a glance.
+    """The kinds that the objects of a piece may have.
 
-    A `kind` at the beginning of a line is that of the document, and decides unless it is a List; without one, as in
-    JSON, any `kind` may be.
+    A `kind` at the beginning of a line is the kind of the document, unless it is a List. Without one, as in JSON,
+    the result has every `kind` in the piece.
     """
     top = set(re.findall(_TOP, piece))
     names = top if top and not any(kind.endswith(b"List") for kind in top) else set(re.findall(_ANY, piece))

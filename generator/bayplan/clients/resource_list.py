@@ -1,7 +1,7 @@
-"""kustomize's wire formats: a ResourceList (KRM functions), or a plain stream of objects (its older plugins).
+"""The formats of kustomize: a ResourceList for KRM functions, or a plain stream of objects for legacy plugins.
 
-kustomize writes each item in block style; items that nobody looks at are passed on as they came, byte for byte, and
-only what a function reads is parsed. A list in any other shape (JSON, flow style, comments) is parsed whole.
+kustomize writes each item in block style. bayplan parses only the items that a function needs, and passes on all others
+byte for byte. It parses all of a list that has another form (JSON, flow style, comments).
 Source: kustomize 5.8.1, cmd/config/docs/api-conventions/functions-spec.md and kyaml/kio/byteio_writer.go.
 """
 
@@ -20,9 +20,9 @@ from bayplan.text.document import Document, read
 if TYPE_CHECKING:
     from bayplan.report.findings import Finding
 
-# Objects -> JSON in one line, which YAML readers read alike: what is written into a ResourceList.
+# Objects -> one line of JSON in a ResourceList. All YAML readers read JSON the same way.
 #
-# The package `json` costs a fifth of a bare interpreter start; its encoder in C is all that is needed of it.
+# Importing the package `json` takes a fifth of an interpreter start, so this module uses only its encoder in C.
 
 
 class UnfitError(ValueError):
@@ -30,7 +30,7 @@ class UnfitError(ValueError):
 
 
 def _plain(value: Any) -> Any:
-    """What the encoder knows of what it does not: mappings that are no dict."""
+    """A mapping as a dict, which the encoder needs."""
     if isinstance(value, Mapping):
         return dict(value)
     raise UnfitError(f"a {type(value).__name__} is nothing that JSON knows")
@@ -71,9 +71,9 @@ def line(value: Any) -> str:
 
 
 def _marked(value: Any, mark: str) -> Any:
-    """A skeleton with a text for each slot: its column between marks, which are doubled where a bare number stands.
+    """A skeleton with a string for each slot: its column between marks, which are doubled for a number.
 
-    Slots hold names and numbers, which need no escapes.
+    Slots have names and numbers, which need no escapes.
     """
     if isinstance(value, Slot):
         return _marked((mark, value, mark), mark) if value.form == "number" else _marked((value,), mark)
@@ -86,7 +86,7 @@ def _marked(value: Any, mark: str) -> Any:
 
 
 def _escaped(character: str) -> str:
-    """What YAML would not take raw, or take for the end of a line: controls, NEL, separators, the byte order mark."""
+    """Escapes characters that YAML does not allow or takes for a line break, and the byte order mark."""
     code = ord(character)
     raw = character.isprintable() or code > 0xFFFF or not (code < 0xA0 or code in _NOT_RAW)
     return character if raw else f"\\u{code:04x}"
@@ -102,14 +102,14 @@ KIND = "ResourceList"
 
 
 class Item(NamedTuple):
-    """One object: its text as it came (indented below a `- `), and its data where somebody has read it."""
+    """One object: its unchanged text (indented below a `- `), and its data if it was parsed."""
 
     text: str = ""
     data: Any = None
 
 
 class ResourceList(NamedTuple):
-    """What a function is given. `config`: the function's own configuration, None where there is none."""
+    """The input of a function. `config`: the configuration of the function, or None."""
 
     items: tuple[Item, ...]
     config: Any = None
@@ -117,21 +117,21 @@ class ResourceList(NamedTuple):
 
 
 def parse(raw: bytes) -> Outcome[ResourceList]:
-    """A ResourceList. A960: it is none; A962: an item is no object; else what `document.read` finds."""
+    """A ResourceList. A960: it is not one, or an item is not an object. Also the errors of `document.read`."""
     pieces = _split(raw)
     if pieces is not None:
         head, items, tail = pieces
         config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
-        if config is not None and len(config) == bool(tail):  # else it cannot be read by itself
+        if config is not None and len(config) == bool(tail):  # otherwise it cannot be parsed by itself
             return Outcome(ResourceList(items, config[0].data if config else None, head))
     return _parse_all(raw)
 
 
 def _parse_all(raw: bytes) -> Outcome[ResourceList]:
-    """The list from its data."""
+    """Parses the whole list."""
     if not raw.strip():
-        hint = "kustomize calls this command; to render a file yourself, use `bayplan render`"
-        return Outcome(None, (error("A960", (), "standard input is empty; a ResourceList is wanted", hint=hint),))
+        hint = "kustomize runs this command; to render a file, use `bayplan render`"
+        return Outcome(None, (error("A960", (), "standard input is empty instead of a ResourceList", hint=hint),))
     documents = read(NAME, raw, SUBJECT, own=False)
     if documents.value is None:
         return Outcome(None, documents.diagnostics)
@@ -149,16 +149,16 @@ def _not_a_list(documents: Sequence[Document]) -> Diagnostic | None:
     data = documents[0].data
     hint = "kustomize writes one for a function with `config.kubernetes.io/function: |` and `exec: {path: bayplan-krm}`"
     if len(documents) > 1:
-        message = f"standard input holds {len(documents)} documents; one ResourceList is wanted"
+        message = f"standard input has {len(documents)} documents instead of one ResourceList"
         return error("A960", (SUBJECT,), message, hint=hint)
     if not isinstance(data, dict):
-        return error("A960", (SUBJECT,), "standard input holds no mapping; a ResourceList is wanted", hint=hint)
+        return error("A960", (SUBJECT,), "standard input is not a mapping, and so not a ResourceList", hint=hint)
     version, kind = data.get("apiVersion"), data.get("kind")
     if kind != KIND or not str(version).startswith(GROUP):
-        message = f'standard input holds kind "{kind}" of {version}; a ResourceList of {GROUP}v1 is wanted'
+        message = f'standard input has kind "{kind}" of {version}, expected {KIND} of {GROUP}v1'
         return error("A960", (SUBJECT,), message, hint=hint)
     if not isinstance(data.get("items"), list | None):
-        return error("A960", (SUBJECT, "items"), "the items of a ResourceList are a list, and these are none")
+        return error("A960", (SUBJECT, "items"), "the items of this ResourceList are not a list")
     return None
 
 
@@ -171,20 +171,21 @@ def _is_object(data: Any) -> bool:
 def _foreign(number: int, data: Any) -> Diagnostic:
     route = (SUBJECT, "items", number)
     if not isinstance(data, dict):
-        return error("A962", route, f"item {number} is no object but a {type(data).__name__}")
+        return error("A960", route, f"item {number} is not an object")
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
     what = " and ".join(f"`{key}`" for key in lacking) or "`metadata.name`"
-    return error("A962", route, f"item {number} has no {what}", hint="kustomize takes no object without them")
+    hint = "every object needs `apiVersion`, `kind` and `metadata.name`"
+    return error("A960", route, f"item {number} has no {what}", hint=hint)
 
 
 _ALIASES = (": &", ": *", "- &", "- *")
-"""What may be an anchor or an alias: an item cannot be read by itself that shares something with another."""
+"""Possible anchors and aliases. bayplan cannot parse an item by itself if it shares values with another."""
 
 _ITEMS, _CONFIG = "\nitems:\n", "\nfunctionConfig:\n"
 
 
 def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
-    """Version, items and function config of a list in the shape that kustomize writes; None for any other."""
+    """Version, items and function config of a list in the form that kustomize writes; None for other forms."""
     try:
         text = raw.decode()
     except UnicodeDecodeError:
@@ -204,7 +205,7 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
 
 
 def _chunks(body: str) -> tuple[Item, ...]:
-    """The items of a block sequence that starts at the margin; none where anything else stands there."""
+    """The items of a block sequence without indentation. Empty if other lines have no indentation."""
     lines = body.split("\n")
     starts = [number for number, each in enumerate(lines) if each[:2] == "- "]
     margin = [each for each in lines if each and each[:2] not in ("- ", "  ")]
@@ -217,14 +218,16 @@ def _chunks(body: str) -> tuple[Item, ...]:
 
 
 def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:
-    """The items with the data of those whose text is wanted; parsed in one go, or one by one to say what is wrong."""
+    """The items, with the data of those whose text is wanted."""
     numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
     if not numbers:
         return Outcome(tuple(items))
     documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
     data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
-        return Outcome(None, documents.diagnostics or (error("A962", (SUBJECT,), "the items cannot be told apart"),))
+        return Outcome(
+            None, documents.diagnostics or (error("A960", (SUBJECT,), "cannot split the list into its items"),)
+        )
     errors = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
     table = dict(zip(numbers, data, strict=True))
     return Outcome(
@@ -233,7 +236,7 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
 
 
 def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
-    """The objects of a plain stream, as kustomize gives it to its older plugins; none in an empty one."""
+    """The objects of a plain stream, which kustomize passes to legacy plugins. An empty stream is valid."""
     if not raw.strip():
         return Outcome(())
     documents = read(NAME, raw, SUBJECT, own=False)
@@ -246,7 +249,7 @@ def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
 
 
 def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = ()) -> Iterator[str]:
-    """The text of a ResourceList: items as they came, or in JSON; `str` items are JSON already."""
+    """The text of a ResourceList: items unchanged or in JSON. Items of type `str` are JSON."""
     yield f"apiVersion: {version}\nkind: {KIND}\n"
     head = "items:\n"
     for each in items:
@@ -265,7 +268,7 @@ def streamed(items: Iterable[Item | str]) -> Iterator[str]:
 
 # Findings -> the `results` of a ResourceList, for callers that read them (kpt, `kustomize fn run --results-dir`).
 #
-# A result has a file and no line: line and column stand among its tags. Source: kyaml/fn/framework/result.go at 5.8.1.
+# A result has a file and no line. Line and column are tags. Source: kyaml/fn/framework/result.go at 5.8.1.
 
 
 def result(finding: Finding) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""What every room stands on: values, diagnostics, phrases of messages, and the files that travel with the package."""
+"""The basis of all rooms: values, diagnostics, parts of messages, and data files of the package."""

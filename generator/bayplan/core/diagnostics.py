@@ -18,16 +18,16 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 class Note(NamedTuple):
-    """A further place that explains a diagnostic."""
+    """Another place that explains a diagnostic."""
 
     message: str
     route: Route = ()
 
 
 class Diagnostic(NamedTuple):
-    """One finding. `code` has a row in `codes`; an empty `route` means the run as a whole.
+    """One finding. `code` has a section in docs/diagnostics. An empty `route` means the whole run.
 
-    A route may end in the marker `KEY` where the key itself is at fault rather than its value.
+    A route ends in the marker `KEY` if the key itself is invalid, not its value.
     """
 
     code: str
@@ -39,46 +39,46 @@ class Diagnostic(NamedTuple):
 
 
 KEY = "\x00key"
-"""Last element of a route that points at the mapping key, not at the value under it."""
+"""Last element of a route that points at the key of a mapping, not at its value."""
 
 AT = "\x00at"
-"""Followed by a line and a column (both from 1): a place in a text that could not be read as data. Line and column of
-the end may follow, exclusive."""
+"""A line and a column (both from 1) follow it: a place in an invalid document. The exclusive line and column
+of the end may follow too."""
 
 T = TypeVar("T")
 
 
 class Outcome(NamedTuple, Generic[T]):
-    """What every stage returns: a value (None when there is none to go on with) and what was found on the way."""
+    """The result of every stage: a value (None if later stages cannot run) and the diagnostics."""
 
     value: T | None
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def moved(diagnostic: Diagnostic, move: Callable[[Route], Route]) -> Diagnostic:
-    """The diagnostic with another route, and other routes of its notes."""
+    """The diagnostic with its route and the routes of its notes changed by `move`."""
     notes = tuple(note._replace(route=move(note.route)) for note in diagnostic.notes)
     return diagnostic._replace(route=move(diagnostic.route), notes=notes)
 
 
 def origin(route: Route, origins: Mapping[Route, Route]) -> tuple[Route, Route] | None:
-    """Where the longest known part of a route leads, and what is left of it; None where no part is known."""
+    """The origin of the longest known part of a route, and the rest of the route. None if no part is known."""
     cut = next((n for n in range(len(route), 0, -1) if route[:n] in origins), 0)
     return (origins[route[:cut]], route[cut:]) if cut else None
 
 
 def error(code: str, route: Route, message: str, *, hint: str = "", notes: tuple[Note, ...] = ()) -> Diagnostic:
-    """Something required cannot be had: exit 1, nothing written."""
+    """A requirement that cannot be met: exit code 1, and bayplan writes nothing."""
     return Diagnostic(code, "error", message, route, notes, hint)
 
 
 def warning(code: str, route: Route, message: str, *, hint: str = "", notes: tuple[Note, ...] = ()) -> Diagnostic:
-    """Something preferred is lost, or likely not meant."""
+    """A lost preference, or a probable mistake."""
     return Diagnostic(code, "warning", message, route, notes, hint)
 
 
 def info(code: str, route: Route, message: str, *, hint: str = "", notes: tuple[Note, ...] = ()) -> Diagnostic:
-    """Worth knowing; nothing is lost."""
+    """Information without a loss."""
     return Diagnostic(code, "info", message, route, notes, hint)
 
 

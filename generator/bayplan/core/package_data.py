@@ -1,4 +1,4 @@
-"""Where the files that travel with the package lie: `bayplan/_data` when installed, the top of a checkout else."""
+"""The data files of the package: in `bayplan/_data` if installed, or at the top of a checkout."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _PACKAGED = os.path.join(_PACKAGE, "_data")
 
 CHECKOUT = not os.path.isdir(_PACKAGED)
-"""Whether bayplan runs in a checkout, where its files may change."""
+"""Whether bayplan runs in a checkout, in which its files may change."""
 
 _ROOT = os.path.dirname(os.path.dirname(_PACKAGE)) if CHECKOUT else _PACKAGED
 
 
 def data_path(*parts: str) -> str:
-    """The path of a shipped file or folder, such as `data_path("schemas", "workflow.json")`. It need not exist."""
+    """The path of a data file or folder, such as `data_path("schemas", "workflow.json")`. It need not exist."""
     return os.path.join(_ROOT, *parts)
 
 
 def data_bytes(*parts: str) -> bytes:
-    """The content of a shipped file."""
+    """The content of a data file."""
     with open(data_path(*parts), "rb") as file:
         return file.read()
 
 
 def data_text(*parts: str) -> str:
-    """The text of a shipped file."""
+    """The text of a data file."""
     with open(data_path(*parts), encoding="utf-8") as file:
         return file.read()
 
 
 def table(*parts: str) -> str:
-    """The text of a table that lies beside the module which reads it: `table("workflows", "sbatch", "options.csv")`."""
+    """The text of a table next to the module that reads it: `table("workflows", "sbatch", "options.csv")`."""
     with open(os.path.join(_PACKAGE, *parts), encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def data_names(*parts: str) -> list[str]:
-    """The names in a shipped folder, in order."""
+    """The names in a data folder, sorted."""
     return sorted(os.listdir(data_path(*parts)))

@@ -1,8 +1,8 @@
-"""`typing.NamedTuple`, made in a twentieth of its time, and mappings whose values are modules.
+"""`typing.NamedTuple`, created in a twentieth of the time, and mappings whose values are modules.
 
-The standard one compiles a constructor and the annotations of each class anew in every process: with some hundred
-classes that is half of a bare interpreter start. Type checkers see the standard one; at run time a class is made of
-item getters and one constructor. Python 3.14 keeps annotations elsewhere, and gets the standard one.
+The standard one compiles a constructor and the annotations of each class in every process. With some hundred classes,
+this takes half as long as an interpreter start. Type checkers see the standard one. At run time, a class has item
+getters and one constructor. Python 3.14 stores annotations differently, and uses the standard one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ else:
             return type(name, (tuple,), body)
 
     class NamedTuple(tuple, metaclass=_Maker):
-        """The base to write; the classes made from it are plain tuples."""
+        """The base class to write. The resulting classes are plain tuples."""
 
     def _constructor(name: str, fields: tuple[str, ...], defaults: dict[str, Any]) -> Any:
         size = len(fields)
@@ -44,7 +44,7 @@ else:
         return construct
 
     def _complete(name: str, fields: tuple[str, ...], defaults: Any, values: Any, named: Any) -> tuple[Any, ...]:
-        """All values in order, or TypeError as a call of any function gives it."""
+        """All values in order. TypeError, as from a function call."""
         open_fields = fields[len(values) :]
         try:
             rest = [named.pop(field) if field in named else defaults[field] for field in open_fields]
@@ -87,9 +87,9 @@ def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 
 class Modules(Mapping[str, T]):
-    """The modules of a package by name, each imported when it is asked for: a run needs one or two of them.
+    """The modules of a package by name, imported at their first use: a run needs one or two of them.
 
-    `attribute`: the value is that of the module. A dash in a name is an underscore in the module's.
+    `attribute`: use this attribute of the module as the value. A dash in a name is an underscore in the module name.
     """
 
     def __init__(self, package: str, names: tuple[str, ...], attribute: str = "") -> None:

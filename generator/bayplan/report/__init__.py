@@ -1,7 +1,7 @@
 """Diagnostics -> findings with files, lines and columns -> text, json, github or sarif.
 
-`batch` is what a run collects, `findings` makes places of routes, `formats` writes. Only here is a route turned into a
-place, in one more pass over the text; a run without diagnostics loads nothing but `batch`.
+A run collects batches, `findings` maps routes to places, and `formats` writes the report. Only this room maps routes to
+places, in another pass over the text. A run without diagnostics does not load `findings` and `formats`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from bayplan.core.values import NamedTuple
 from bayplan.text.document import Document
 
 FORMATS = ("text", "json", "github", "sarif")
-"""How findings can be written."""
+"""The formats of a report."""
 
 
 class Batch(NamedTuple):
-    """Diagnostics that speak of the same documents.
+    """Diagnostics of the same documents.
 
-    `sources`: subject -> document; a document without text stands for a file that could not be read.
-    `origins`: subject -> (model route -> source route), where the document is not in the native format.
+    `sources`: subject -> document; an unreadable file is a document without text.
+    `origins`: subject -> (model route -> source route), if the document is not in the native format.
     """
 
     diagnostics: tuple[Diagnostic, ...]

@@ -16,7 +16,7 @@ from bayplan.core.values import NamedTuple
 
 
 class Section(NamedTuple):
-    """What a page says about one code. `text` is Markdown without the heading."""
+    """The section of one code. `text` is Markdown without the heading."""
 
     title: str
     text: str
@@ -34,7 +34,7 @@ def sections() -> Mapping[str, Section]:
 
 
 def page(name: str) -> Mapping[str, Section]:
-    """Code -> its section, of one page such as `w_osmo.md`. What stands before its first section is of no code."""
+    """Code -> its section, of one page such as `w_osmo.md`. The text before the first section has no code."""
     sections_of_page: dict[str, Section] = {}
     for section in data_text("docs", "diagnostics", name).split("\n## ")[1:]:
         heading, _, text = section.partition("\n")
@@ -53,5 +53,5 @@ def successors() -> Mapping[str, str]:
 
 
 def title(code: str) -> str:
-    """What a code is about, in a few words."""
+    """The title of a code."""
     return sections()[code].title

@@ -1,4 +1,4 @@
-"""Routes -> places: a finding is a diagnostic whose routes have become lines and columns of files."""
+"""Routes -> places: a finding is a diagnostic with lines and columns of files instead of routes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from bayplan.text.document import Document, Span, locate_all, spans_of
 
 
 class Place(NamedTuple):
-    """A piece of a file, from 1, the end exclusive; line 0 is the file as a whole. `source` is the line's text."""
+    """A part of a file. Numbers start at 1, and the end is exclusive; line 0 is the whole file. `source`: the line."""
 
     file: str
     line: int = 0
@@ -28,7 +28,7 @@ class Remark(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A diagnostic with its places. Without a place it is about the run or its command line."""
+    """A diagnostic with its places. A finding without a place is about the run or its command line."""
 
     place: Place | None
     code: str
@@ -39,7 +39,7 @@ class Finding(NamedTuple):
 
 
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
-    """All findings, each once, by file, line, column and code; those without a file come first."""
+    """All findings without duplicates, by file, line, column and code. Findings without a file come first."""
     unique: set[Finding] = set()
     for batch in batches:
         routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
@@ -54,7 +54,7 @@ def _order(finding: Finding) -> tuple[object, ...]:
 
 
 def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:
-    """Of findings that are alike but for the turn of a loop that wrote their place, the first, and how many follow."""
+    """One of the findings that differ only in the iteration of a template loop, with the number of others."""
     alike: dict[object, list[Finding]] = {}
     for number, (each, remarked) in enumerate(pairs):
         key = (each.place, each.code, each.severity, each.message, each.hint) if remarked else number
@@ -66,7 +66,7 @@ def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:
 
 
 def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]]) -> tuple[Finding, bool]:
-    """The diagnostic with the next places: its own and its notes'. A remark on its own comes first, and is reported."""
+    """A diagnostic with the next places: its own and those of its notes. The first note is the remark on its place."""
     code, severity, message, _, notes, hint = diagnostic
     own, remark = next(places)
     remarks = [Remark(remark, None)] if remark else []
@@ -77,7 +77,7 @@ def _finding(diagnostic: Diagnostic, places: Iterator[tuple[Place | None, str]])
 
 
 def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) -> Route:
-    """The route in the file: the longest known part of a model route leads there, what is left is kept."""
+    """The route in the file: the origin of the longest known part of a model route, and the rest of the route."""
     table = origins.get(str(route[0])) if route else None
     if not table or AT in route:
         return route
@@ -88,7 +88,7 @@ def _source_route(route: Route, origins: Mapping[str, Mapping[Route, Route]]) ->
 
 
 def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tuple[Place | None, str]]:
-    """The places of the routes, each with what is remarked on it; every text is read once."""
+    """The places of the routes, each with its remark. It reads every text once."""
     paths: dict[str, set[Route]] = {}
     for route in routes:
         if route and AT not in route and route[0] in sources:
@@ -104,7 +104,7 @@ def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tu
 def _spans(
     sources: Mapping[str, Document], paths: Mapping[str, set[Route]]
 ) -> dict[str, dict[Route, tuple[Span, str]]]:
-    """The spans of paths by subject. Documents of one text are looked up in one pass over it."""
+    """The spans of paths by subject, in one pass over each text."""
     spans_by_subject: dict[str, dict[Route, tuple[Span, str]]] = {}
     together: dict[str, list[str]] = {}
     for subject in paths:
@@ -142,6 +142,6 @@ def _place(
 
 
 def _at(route: Route) -> Span:
-    """What the marker is followed by: line and column, and those of the end where there is more than one character."""
+    """The line and column after the marker, and those of the end if there is more than one character."""
     line, column, *end = (int(each) for each in route[route.index(AT) + 1 :])
     return Span(line, column, *end) if end else Span(line, column, line, column + 1)

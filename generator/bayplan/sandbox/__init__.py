@@ -1,13 +1,13 @@
-"""Runs a template of somebody else's in a process of its own, with little time and little memory.
+"""Renders an untrusted template in another process, with limits for time and memory.
 
-    parent      starts the child, hands it a request, takes its reply or ends it
+    parent      starts the child, sends requests, and reads replies
     child       imports Jinja, sets its limits, answers requests
-    undefined   all variables that lack a value, in one run; objects whose text is an address
+    undefined   all undefined variables, in one run; objects whose string is an address
 
 Requests and replies are JSON. A request: `task` ("render" or "trace"), `template`, `variables` (see `child.unpack`).
-A reply to "render" has `text` and `names` (variables that the template looks up), to "trace" see `child.trace`; where
-that cannot be done, `failure` and what there is to say of it: `message`, `line`, `offset`, `found`. The task "each"
-has `items`, each a request with limits of its own, and its reply as many `replies`.
+A reply to "render" has `text` and `names` (variables that the template uses). For "trace", see `child.trace`. A failed
+reply has `failure` and its details: `message`, `line`, `offset`, `found`. The task "each" has `items`, which are
+requests with limits of their own, and its reply has as many `replies`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The child's reply. `failure` may also be "time", "died" or "start" (there is no Jinja, or no process)."""
+    """The reply of the child. `failure` may also be "time", "died" or "start" (Jinja or the process is missing)."""
     from bayplan.sandbox import parent
 
     return parent.run(request)

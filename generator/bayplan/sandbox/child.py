@@ -1,6 +1,6 @@
-"""The child's side: requests from standard input, a reply to each of them to standard output.
+"""The child process: it reads requests from standard input, and writes a reply to each to standard output.
 
-It can render a template, and say which lines of it wrote what.
+It renders a template, and can report which of its lines wrote which output.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from bayplan.sandbox import undefined
 
-# What a child may take, counted from when it is ready: processor time, memory, and no core file.
+# The limits of a child after its start: processor time, memory, and no core file.
 
 SECONDS = 0.5
-"""Processor time of one request."""
+"""The processor time of one request, in seconds."""
 
 MEMORY = 100 * 2**20
-"""Bytes above what the child has when it is ready (Linux only: elsewhere nothing limits address space)."""
+"""Additional bytes after the start of the child (only on Linux, because other systems do not limit address space)."""
 
 _STATM = "/proc/self/statm"
 
 UNKNOWN = 256 * 2**20
-"""Bytes that Python with Jinja surely has room in, where nobody can tell what they take."""
+"""Enough bytes for Python with Jinja, if their actual size is unknown."""
 
 LARGEST = 16 * 2**20
-"""Characters that a template may write."""
+"""The most characters that a template may write."""
 
 
 def set_limits() -> None:
-    """Sets all limits. The kernel ends the process that overruns its time, whatever it is doing."""
+    """Sets all limits. The kernel ends a process that exceeds its time."""
     try:
         import resource
-    except ImportError:  # Windows: the parent's clock is all there is
+    except ImportError:  # Windows: there is only the time limit of the parent
         return
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform.startswith("linux"):  # it counts address space; macOS accepts such a limit and ignores it
+    if sys.platform.startswith("linux"):  # Linux counts address space; macOS accepts this limit and ignores it
         with suppress(OSError, ValueError):
             most = _used_memory() + MEMORY
             resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
 def _used_memory() -> int:
-    """Bytes of address space that the process has. Where /proc is missing nothing says so: the largest memory that
-    `getrusage` knows of may be that of the caller, which a child inherits."""
+    """The address space of the process in bytes. Without /proc it is unknown: the largest memory of `getrusage` may be
+    that of the caller, which a child inherits."""
     import resource
 
     try:
@@ -66,7 +66,7 @@ def _used_memory() -> int:
 
 
 def start_clock() -> None:
-    """(Again) as much time as a request has. A caller that blocks the signal hands that down to its children."""
+    """Gives the next request its full time. It unblocks the signal, because a child inherits blocked signals."""
     import signal
 
     if hasattr(signal, "setitimer"):
@@ -75,14 +75,14 @@ def start_clock() -> None:
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
 
 
-# JSON -> values of YAML: keys that are no texts, dates and bytes included.
+# JSON -> values of YAML, with keys that are not strings, with dates and with bytes.
 #
-# A mapping is `{"map": [[key, value], ...]}`, a date `{"date": "2024-01-31"}`, bytes are hexadecimal. Whoever asks
-# packs them so (`bayplan.workflows.osmo.template_origins.pack`).
+# A mapping is `{"map": [[key, value], ...]}`, a date `{"date": "2024-01-31"}`, bytes are hexadecimal.
+# `bayplan.workflows.osmo.template_origins.pack` packs them.
 
 
 def unpack(packed: Any) -> Any:
-    """The value that was packed."""
+    """The packed value."""
     if isinstance(packed, list):
         return [unpack(item) for item in packed]
     if not isinstance(packed, dict):
@@ -94,19 +94,19 @@ def unpack(packed: Any) -> Any:
     return makers[kind](inner)
 
 
-# Marks in a template that come out in what it writes, and tell where each piece of that comes from.
+# Marks in a template. They appear in its output, and show from where each piece of the output comes.
 #
-# A mark is a number between two characters that the text itself does not hold. One stands before every piece of plain
-# text, after each line feed in it, and before every expression.
+# A mark is a number between two characters that the template does not contain. There is a mark before every piece of
+# plain text, after each line feed in it, and before every expression.
 
 _PRIVATE = (*range(0xE000, 0xE100), *range(0xF0000, 0xF0100))
-"""Characters that mean nothing to anybody (Unicode: private use)."""
+"""Characters without a meaning (Unicode: private use)."""
 
 
 class Table(NamedTuple):
-    """What the numbers mean. `lines`: number -> [line of the template, what it stands in, -1 for nothing, is it plain].
+    """The table of marks. `lines`: number -> [line of the template, its construct or -1, whether it is plain text].
 
-    `constructs`: [kind, line, name, what it stands in]; kinds are "loop" and "macro".
+    `constructs`: [kind, line, name, enclosing construct]; kinds are "loop" and "macro".
     """
 
     lines: list[list[int]]
@@ -118,7 +118,7 @@ class Table(NamedTuple):
 def mark(
     tree: nodes.Template, env: SandboxedEnvironment, clean: str, *, captured: bool
 ) -> tuple[nodes.Template, Table]:
-    """The template with its marks. `captured`: also where what is written goes into a variable or a filter."""
+    """The template with its marks. `captured`: also in output that goes into a variable or a filter."""
     left, right = [chr(code) for code in _PRIVATE if chr(code) not in clean][:2]
     table = Table([], [], left, right)
     _Marker(env, table, captured).visit(tree, -1)
@@ -126,7 +126,7 @@ def mark(
 
 
 def marked_pieces(marked: str, clean: str, table: Table) -> list[list[int]] | None:
-    """[offset in the clean text, number of the mark] in order; None unless the marks are all that was added."""
+    """[offset in the clean text, number of the mark] in order. None if there are other differences than the marks."""
     parts = re.split(f"{table.left}([0-9]+){table.right}", marked)
     if "".join(parts[::2]) != clean:
         return None
@@ -139,13 +139,13 @@ def marked_pieces(marked: str, clean: str, table: Table) -> list[list[int]] | No
 
 
 class _Marker:
-    """Walks a template and changes what it writes."""
+    """Visits a template, and adds marks to its output."""
 
     def __init__(self, env: SandboxedEnvironment, table: Table, captured: bool) -> None:
         self.env, self.table, self.captured = env, table, captured
 
     def visit(self, node: nodes.Node, within: int) -> None:
-        """Marks all that is written below a node that stands in the construct of that number."""
+        """Adds marks to all output below a node in the construct of this number."""
         if isinstance(node, nodes.Output):
             node.nodes = [each for old in node.nodes for each in self.output(old, within)]
             return
@@ -165,7 +165,7 @@ class _Marker:
         return len(self.table.constructs) - 1
 
     def output(self, node: nodes.Expr, within: int) -> list[nodes.Expr]:
-        """A piece of what is written with its marks."""
+        """A piece of output with its marks."""
         if not isinstance(node, nodes.TemplateData):
             return [self.data(self.number(node.lineno, within, plain=False), node), node]
         lines = node.data.split("\n")
@@ -184,11 +184,11 @@ Task = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 class ClockError(SecurityError):
-    """A template asks what time it is."""
+    """A template uses the current time."""
 
 
 class Environment(SandboxedEnvironment):
-    """Jinja's sandbox, without a clock (a date that YAML read has methods that ask for it) and without addresses."""
+    """The sandbox of Jinja, without the clock (which methods of dates use) and without addresses."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -196,14 +196,14 @@ class Environment(SandboxedEnvironment):
         self.filters = undefined.wrapping(self.filters)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call it. ClockError where the answer would be another in every run."""
+        """Whether a template may call it. ClockError: the result would differ between runs."""
         owner, name = getattr(obj, "__self__", None), getattr(obj, "__name__", "")
         if isinstance(owner, type) and issubclass(owner, date) and name in _CLOCK:
             raise ClockError(f"{owner.__name__}.{name}()")
         return super().is_safe_callable(obj)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """A part of a value."""
+        """An attribute of a value."""
         return undefined.wrapped(super().getattr(undefined.unwrapped(obj), attribute))
 
     def getitem(self, obj: Any, argument: Any) -> Any:
@@ -211,21 +211,21 @@ class Environment(SandboxedEnvironment):
         return undefined.wrapped(super().getitem(undefined.unwrapped(obj), argument))
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # as Jinja's
-        """What a call answers."""
+        """The result of a call."""
         return undefined.wrapped(super().call(__context, undefined.unwrapped(__obj), *args, **kwargs))
 
 
 _CLOCK = ("today", "now", "utcnow", "fromtimestamp")
-"""Methods of dates that answer by the machine's clock or by its time zone."""
+"""Methods of dates that depend on the clock or the time zone of the machine."""
 
 
 def environment(kind: type[StrictUndefined] = StrictUndefined) -> SandboxedEnvironment:
-    """Jinja as OSMO sets it up (OSMO 6.4, src/lib/utils/jinja_sandbox.py)."""
+    """Jinja with the settings of OSMO (OSMO 6.4, src/lib/utils/jinja_sandbox.py)."""
     return Environment(undefined=kind)
 
 
 def render(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template writes, or what is wrong with it."""
+    """The output of the template, or its failure."""
     template, variables = request["template"], unpack(request["variables"])
     try:
         text = written(environment(), template, variables)
@@ -240,13 +240,13 @@ def render(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written(env: SandboxedEnvironment, template: Any, variables: Mapping[str, Any]) -> str:
-    """The text. Chance, which a few filters use, falls the same way in every run."""
+    """The output. Random filters give the same result in every run."""
     random.seed(0)
     return env.from_string(template).render(variables)
 
 
 def trace(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Where in the template each piece of `clean`, which it wrote, comes from; `pieces` is None if that is unclear."""
+    """The place in the template of each piece of `clean`, its output. `pieces`: None if the places are unknown."""
     template, variables, clean = request["template"], unpack(request["variables"]), request["clean"]
     for captured in (True, False):
         try:
@@ -255,7 +255,7 @@ def trace(request: Mapping[str, Any]) -> dict[str, Any]:
             pieces = marked_pieces(written(env, marked, variables), clean, table)
         except MemoryError:
             raise
-        except Exception:  # the marks are in the way of something: fewer of them may not be
+        except Exception:  # the marks break the template: fewer marks may work
             continue
         if pieces is not None:
             return {"pieces": pieces, "lines": table.lines, "constructs": table.constructs}
@@ -267,7 +267,7 @@ TASKS: Mapping[str, Task] = {"render": render, "trace": trace}
 
 
 def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What an exception of a template means."""
+    """The failure for an exception of a template."""
     message, line = str(problem), _line(problem.__traceback__)
     if isinstance(problem, TemplateSyntaxError):
         return _syntax(problem.message or "", problem.lineno)
@@ -279,19 +279,19 @@ def _failure(problem: Exception, template: str, variables: Mapping[str, Any]) ->
         if missing["found"]:
             return {"failure": "undefined", **missing}
     if isinstance(problem, RecursionError | SyntaxError):
-        message = "it calls itself without end, or is nested too deeply"
+        message = "it recurses too deeply"
     return {"failure": failure, "message": message or type(problem).__name__, "line": line}
 
 
 def _syntax(message: str, line: int) -> dict[str, Any]:
-    """Jinja tells the place of a character that it does not know as an offset, in words."""
+    """A syntax error. Jinja reports the place of an unexpected character as an offset in the message."""
     match = re.fullmatch(r"(unexpected char .*) at ([0-9]+)", message, re.DOTALL)
     place = {"offset": int(match[2])} if match else {}
     return {"failure": "syntax", "message": match[1] if match else message, "line": line, **place}
 
 
 def _line(trace: TracebackType | None) -> int:
-    """The innermost line of the template that an exception came through; 0 if none."""
+    """The innermost line of the template in the traceback, or 0."""
     line = 0
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == "<template>":
@@ -304,7 +304,7 @@ _NO_MEMORY = b'{"failure": "memory"}'
 
 
 def main() -> None:
-    """Reads, gets ready, says so, and replies. Whatever ends it before that, the parent sees."""
+    """Reads the requests, prepares, reports that it is ready, and replies. The parent sees if it ends early."""
     requests = json.loads(sys.stdin.buffer.read())
     out = sys.stdout.buffer
     out.write(b"\n")
@@ -320,7 +320,7 @@ def main() -> None:
 
 
 def reply(request: dict[str, Any]) -> bytes:
-    """The reply to a request, in JSON; one of the failures is that the memory does not suffice."""
+    """The reply to a request, in JSON. One of the failures is a lack of memory."""
     reserve = bytearray(2**20)
     try:
         return json.dumps(TASKS[request["task"]](request)).encode()

@@ -1,4 +1,4 @@
-"""The parent's side: starts the child, hands it a request, takes its reply or ends it."""
+"""The parent process: it starts the child, sends it a request, and reads its reply or ends it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from time import monotonic
 from typing import Any
 
 START_TIMEOUT, REPLY_TIMEOUT = 30.0, 10.0
-"""Seconds on the wall for a child to be ready, and for each reply; its own limit is processor time, and far shorter."""
+"""Seconds for a child to start, and for each reply. The child has a far shorter limit of processor time."""
 
 _NEEDED = ("jinja2", "markupsafe")
 _SOURCE = "import sys; sys.path += sys.argv[1:]; from bayplan.sandbox.child import main; main()"
 _OUT_OF_TIME = ("SIGPROF", "SIGXCPU")
 
 _READ_SIZE, _ATOMIC = 2**16, 512
-"""Bytes that are read at once, and that a pipe which is ready takes without waiting (POSIX: PIPE_BUF)."""
+"""Bytes per read, and bytes that a ready pipe accepts without blocking (POSIX: PIPE_BUF)."""
 
 FINAL_FAILURES = ("memory", "time", "died")
-"""Failures after which a child replies no more."""
+"""Failures after which a child sends no more replies."""
 
 
 def run(request: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The reply to one request; to the task "each" as many `replies` as it has `items`, which are requests."""
+    """The reply to one request. The reply to the task "each" has one entry in `replies` for each request in `items`."""
     if request.get("task") == "each":
         return {"replies": _each(request["items"])}
     return _run_all([request])[0]
 
 
 def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The replies, by one child where none of them ends it."""
+    """The replies, from one child unless a request ends it."""
     replies: list[Mapping[str, Any]] = []
     while len(replies) < len(requests):
         batch = _run_all(requests[len(replies) :])
@@ -41,13 +41,13 @@ def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         if failure == "start":
             return [*replies, *batch, *batch[-1:] * (len(requests) - len(replies) - len(batch))]
         if len(batch) > 1 and failure in FINAL_FAILURES:
-            batch.pop()  # it may be those before it that took the memory: the next child has it first
+            batch.pop()  # earlier requests may have used the memory: the next child gets this request first
         replies += batch
     return replies
 
 
 def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The replies to the first of the requests, at least to one: after one of `FINAL_FAILURES` there is none."""
+    """The replies to the first requests, at least one. One of `FINAL_FAILURES` is the last reply."""
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
         return [{"failure": "start", "message": "the package jinja2 is not installed"}]
@@ -55,12 +55,12 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     own_folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # of `bayplan`
     command = [sys.executable or "python", *flags, _SOURCE, own_folder, *dict.fromkeys(map(str, paths))]
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    env |= {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # one order of sets and one time zone everywhere
+    env |= {"PYTHONHASHSEED": "0", "TZ": "UTC"}  # the same order of sets and the same time zone everywhere
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     try:
         child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, env=env)
     except (OSError, ValueError) as problem:
-        return [{"failure": "start", "message": f"no process can be started: {problem}"}]
+        return [{"failure": "start", "message": f"cannot start a process: {problem}"}]
     with child:
         try:
             return _replies_of(child, json.dumps(requests).encode(), len(requests))
@@ -69,14 +69,14 @@ def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _folder(package: str) -> str | None:
-    """Where a package is imported from. It is not imported here."""
+    """The folder of a package, without importing it."""
     loaded = sys.modules.get(package)
     spec = getattr(loaded, "__spec__", None) or PathFinder.find_spec(package)
     return os.path.dirname(os.path.dirname(spec.origin)) if spec is not None and spec.origin else None
 
 
 def _replies_of(child: subprocess.Popen[bytes], request: bytes, count: int) -> list[Mapping[str, Any]]:
-    """The child reads all, says that it is ready by an empty line, and writes a line for each reply."""
+    """The replies of the child. It reads all requests, writes an empty line when it is ready, and a line per reply."""
     written, late = _communicate(child, request)
     replies = written.split(b"\n")[1:-1]
     parsed: list[Mapping[str, Any]] = [json.loads(each) for each in replies]
@@ -88,15 +88,15 @@ def _replies_of(child: subprocess.Popen[bytes], request: bytes, count: int) -> l
 
 
 def _failure_of(code: int, late: bool, *, begun: bool) -> Mapping[str, Any]:
-    """What kept a child from a reply. A code of 0 says nothing: the caller ignores SIGCHLD, and gets no other."""
+    """Why a child did not reply. An exit code of 0 means nothing: a caller that ignores SIGCHLD always gets 0."""
     if late or _signal(code) in _OUT_OF_TIME or (begun and not code):
-        return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not become ready"}
+        return {"failure": "time"} if begun else {"failure": "start", "message": "the process did not start in time"}
     return {"failure": "died" if begun else "start", "message": f"the process ended with {_signal(code) or code}"}
 
 
 def _communicate(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes, bool]:
-    """All that the child writes, and whether it was late. It takes no thread, for there may be none to have."""
-    if os.name == "nt":  # where only threads can wait for pipes
+    """The output of the child, and whether it was late. It uses no threads, because there may be none left."""
+    if os.name == "nt":  # on Windows, only threads can wait for pipes
         try:
             return child.communicate(request, START_TIMEOUT + REPLY_TIMEOUT)[0], False
         except subprocess.TimeoutExpired:
@@ -129,10 +129,10 @@ def _communicate(child: subprocess.Popen[bytes], request: bytes) -> tuple[bytes,
 
 
 def _send(pipe: int, left: memoryview) -> memoryview:
-    """What is left after as much as the pipe takes; nothing, if nobody reads it."""
+    """Writes what the pipe accepts, and returns the rest. Empty if nobody reads the pipe."""
     try:
         return left[os.write(pipe, left[:_ATOMIC]) :]
-    except OSError:  # it died; what it left to read says so
+    except OSError:  # the child died; its output shows it
         return left[:0]
 
 

@@ -1,7 +1,7 @@
-"""All variables that lack a value, in one run: instead of ending it, a missing value is noted and stands for nothing.
+"""Finds all undefined variables in one run: a missing value is recorded and empty, and does not end the run.
 
-What is noted is certain as long as no choice of the template hung on a missing value, and after that where the name
-stands outside every branch, loop and macro. The rest is told apart as `also`.
+A record is certain until a choice of the template depends on a missing value. After that, it is certain only if the
+name is outside every branch, loop and macro. The other names are in `also`.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _DECIDING: Mapping[str, Any] = {
     "__float__": 0.0,
     "__complex__": 0j,
 }
-"""What a template's course can hang on, and what a missing value answers."""
+"""Tests and conversions that can change what a template does, with the results for a missing value."""
 
 
 def survey(make: Make, template: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """`found`: what surely lacks a value, `{name, line, message, near}`; `also`: names that may. In order of lines.
+    """`found`: certainly missing values, `{name, line, message, near}`; `also`: possibly missing names. By line.
 
-    `name` is empty where it is no variable but a part of one; `near`: what there is instead.
+    `name` is empty for an attribute of a variable. `near`: the existing names.
     """
     notes: list[dict[str, Any]] = []
     env = make(_recorder(notes))
     whole = True
     try:
         env.from_string(template).render(variables)
-    except Exception:  # the first failure is known, and this run is about others
+    except Exception:  # the first failure is known, and this run looks for others
         whole = False
     tree = make(StrictUndefined).parse(template)
     certain = set(_certain(tree.body))
@@ -77,7 +77,7 @@ def _distinct(found: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_nearest_line(note: dict[str, Any], tree: nodes.Template) -> dict[str, Any]:
-    """The nearest line with the name: Jinja counts an expression of several lines as one."""
+    """The nearest line with the name, because Jinja reports only one line of a longer expression."""
     line: int = note["line"]
     places = [node.lineno for node in tree.find_all(nodes.Name) if node.name == note["name"]]
     nearest = min(places, key=lambda place: abs(place - line), default=line)
@@ -85,7 +85,7 @@ def _with_nearest_line(note: dict[str, Any], tree: nodes.Template) -> dict[str, 
 
 
 def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
-    """A kind of undefined value that notes its uses."""
+    """A type of undefined value that records its uses."""
 
     class Recorder(StrictUndefined):
         __slots__ = ()
@@ -113,7 +113,7 @@ def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
         _note(notes, self, decides=True)
         return iter(())
 
-    setattr(Recorder, "__str__", written)  # noqa: B010  # mypy takes its ancestor at its word that it never returns
+    setattr(Recorder, "__str__", written)  # noqa: B010  # mypy believes its base class, which never returns
     setattr(Recorder, "__iter__", iterated)  # noqa: B010
     for name in f"{_PURE} {_PURE_TOO}".split():
         setattr(Recorder, name, pure)
@@ -123,7 +123,7 @@ def _recorder(notes: list[dict[str, Any]]) -> type[StrictUndefined]:
 
 
 def _note(notes: list[dict[str, Any]], value: Any, decides: bool = False) -> Any:
-    """Notes a use of a missing value, and gives it back."""
+    """Records a use of a missing value, and returns the value."""
     line = _line()
     if value._undefined_exception is not UndefinedError or len(notes) >= _MOST or not line:
         value._fail_with_undefined_error()
@@ -143,7 +143,7 @@ def _note(notes: list[dict[str, Any]], value: Any, decides: bool = False) -> Any
 
 
 def _line() -> int:
-    """The line of the template that is at work; 0 while it is being compiled."""
+    """The current line of the template; 0 during its compilation."""
     frame = sys._getframe(2)
     while frame.f_back is not None:
         template = frame.f_globals.get("__jinja_template__")
@@ -155,7 +155,7 @@ def _line() -> int:
 
 
 def _certain(body: Any) -> Iterator[str]:
-    """Names that the statements look up whatever their values are."""
+    """Names that the statements use for all values."""
     for node in body:
         if isinstance(node, nodes.If):
             yield from _names(node.test)
@@ -169,7 +169,7 @@ def _certain(body: Any) -> Iterator[str]:
 
 
 def _names(node: nodes.Node) -> Iterator[str]:
-    """Names in an expression that are read whatever their values are: behind `and`, `if` or `default` none is."""
+    """Names that an expression always uses. Names after `and`, `if` or `default` do not count."""
     if isinstance(node, nodes.Name):
         yield node.name
     elif isinstance(node, nodes.CondExpr):
@@ -181,10 +181,10 @@ def _names(node: nodes.Node) -> Iterator[str]:
             yield from _names(child)
 
 
-# Handles on objects of Python whose text is an address, which is another in every run: methods, generators, and such.
+# Handles for Python objects whose string has an address, which differs between runs, such as methods and generators.
 #
-# A template holds the handle in the object's place. It can call it, loop over it and ask for its parts; every way to
-# make a text of it ends in AddressError, since a part of an address tells nobody that it is one.
+# A template gets the handle instead of the object. It can call the handle, loop over it and use its attributes. Every
+# conversion to a string raises AddressError.
 
 _PLAIN = (str, int, list, dict, tuple, set, frozenset, bytes, Undefined, Namespace)
 """What holds no address but in its entries, which are values of a template themselves, and numbers of any length."""
@@ -193,14 +193,14 @@ _AT = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class AddressError(Exception):
-    """A template makes a text of an object that has none. The message is the object without its address."""
+    """A template converts an object with an address to a string. The message is the object without its address."""
 
 
 class Handle:
-    """Stands for `inner`."""
+    """A handle for `inner`."""
 
     __slots__ = ("inner",)
-    __hash__ = None  # type: ignore[assignment]  # by address it would order sets
+    __hash__ = None  # type: ignore[assignment]  # a hash by address would order sets
 
     def __init__(self, inner: Any) -> None:
         self.inner = inner
@@ -213,7 +213,7 @@ class _Callable(Handle):
     __slots__ = ()
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        """Only the environment calls, which knows the object."""
+        """AddressError: only the environment may call the object."""
         raise AddressError(_AT.sub("", repr(self.inner)))
 
 
@@ -225,22 +225,22 @@ class _Iterable(Handle):
 
 
 def wrapped(value: Any) -> Any:
-    """The value, or the handle on it."""
+    """The value, or a handle for it."""
     if isinstance(value, (*_PLAIN, Handle)) or not _AT.search(repr(value)):
         return value
     kind = _Callable if callable(value) else _Iterable if hasattr(value, "__iter__") else Handle
-    named = {"__slots__": (), "__module__": type(value).__module__}  # Jinja's messages tell types
+    named = {"__slots__": (), "__module__": type(value).__module__}  # messages of Jinja contain types
     made: Handle = type(type(value).__name__, (kind,), named)(value)
     return made
 
 
 def unwrapped(value: Any) -> Any:
-    """What a handle stands for."""
+    """The object of a handle."""
     return value.inner if isinstance(value, Handle) else value
 
 
 def wrapping(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """Filters that give a handle where they would give its object."""
+    """Filters that return a handle instead of its object."""
 
     def wrapping_one(function: Callable[..., Any]) -> Callable[..., Any]:
         return wraps(function)(lambda *args, **kwargs: wrapped(function(*args, **kwargs)))

@@ -1,8 +1,8 @@
-"""The JSON Schemas of our formats: accept fast, explain slowly.
+"""The JSON Schemas of the formats. Accepting a document is fast, and explaining its errors is slow.
 
-`generated/` holds a validator for each schema, made by hatch_build.py, that only accepts or refuses. What it refuses is
-read again by jsonschema, which finds every error and its place. In a checkout a validator may be missing or older than
-its schema: there jsonschema decides.
+hatch_build.py generates a validator for each schema in `generated/`, which only accepts or rejects. jsonschema then
+finds every error of a rejected document and its place. In a checkout, a validator may be missing or older than its
+schema. Then jsonschema also decides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SCHEMAS: Mapping[str, str] = {
 
 
 def validate(kind: str, data: Any, subject: str) -> tuple[Diagnostic, ...]:
-    """Every way in which the data does not follow the schema of that kind; empty when it does.
+    """All errors of the data against the schema of this kind.
 
     `subject` is the first element of the routes.
     """
@@ -45,7 +45,7 @@ def validate(kind: str, data: Any, subject: str) -> tuple[Diagnostic, ...]:
 
 
 def accepts(kind: str, data: Any) -> bool:
-    """Whether the data follows the schema of that kind."""
+    """Whether the data matches the schema of this kind."""
     generated = _generated(kind)
     if generated is None:
         from bayplan.schemas.explain import accepts
@@ -53,14 +53,14 @@ def accepts(kind: str, data: Any) -> bool:
         return accepts(load(kind), data)
     try:
         generated.validate(data)
-    except Exception:  # Refused, and whatever keys that are not text or bottomless nesting do to generated code
+    except Exception:  # rejected, or an error of the generated code for keys that are not strings and for deep nesting
         return False
     return True
 
 
 @cache
 def _generated(kind: str) -> Any:
-    """The module of the generated validator; None if there is none for the schema as it is now."""
+    """The module of the generated validator. None: the current schema has no validator."""
     try:
         found = import_module(f"bayplan.schemas.generated.{SCHEMAS[kind].replace('-', '_')}")
     except ModuleNotFoundError:
@@ -73,18 +73,18 @@ def _generated(kind: str) -> Any:
 
 
 def load(kind: str) -> dict[str, Any]:
-    """The schema of that kind, as data."""
+    """The schema of this kind, as data."""
     import json
 
     schema: dict[str, Any] = json.loads(data_bytes("schemas", f"{SCHEMAS[kind]}.json"))
     return schema
 
 
-# What the generated validators share: patterns of names that need no regular expression.
+# The common code of the generated validators: patterns of names that need no regular expression.
 
 
 class Refused(Exception):  # noqa: N818
-    """The data does not follow the schema."""
+    """The data does not match the schema."""
 
 
 LOWER = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -103,7 +103,7 @@ class Word:
         self.empty = empty
 
     def search(self, text: str) -> bool:
-        """Whether the pattern matches. `middle` holds all characters of `first` and `last`."""
+        """Whether the pattern matches. `middle` has all characters of `first` and `last`."""
         if not text:
             return self.empty
         return text[0] in self.first and text[-1] in self.last and not text.strip(self.middle)
@@ -114,29 +114,29 @@ LABEL_VALUE = Word(LOWER + UPPER, LOWER + UPPER + "-._", LOWER + UPPER)
 
 
 def is_dns_subdomain(text: str) -> bool:
-    """Whether the text is one or more DNS labels joined by dots (Kubernetes apimachinery pkg/util/validation)."""
+    """Whether the string is one or more DNS labels joined by dots (Kubernetes apimachinery pkg/util/validation)."""
     return len(text) <= 253 and (DNS_LABEL.search(text) or all(map(DNS_LABEL.search, text.split("."))))
 
 
 def are_dns_subdomains(texts: Sequence[str]) -> bool:
-    """Whether `is_dns_subdomain` holds for each of them, told of all at once."""
+    """Whether all strings are DNS subdomains, in one check."""
     joined = f",{','.join(texts)},"
     apart = not any(pair in joined for pair in _APART) and joined.count(",") == len(texts) + 1
     return not texts or (apart and not joined.strip(LOWER + "-.,") and max(map(len, texts)) <= 253)
 
 
 _APART = (",,", ",-", "-,", ",.", ".,", "..", ".-", "-.")
-"""What is nowhere in a list of such names: each label begins and ends with a letter or digit."""
+"""These never occur in a list of such names, because each label begins and ends with a letter or digit."""
 
 
 def is_label_key(text: str) -> bool:
-    """Whether the text can be the key of a label: a name, behind a DNS subdomain and a slash if it has one."""
+    """Whether the string is a label key: a name, with an optional DNS subdomain and slash before it."""
     prefix, slash, name = text.rpartition("/")
     return len(name) <= 63 and bool(name) and LABEL_VALUE.search(name) and (not slash or is_dns_subdomain(prefix))
 
 
 class Patterns(dict[str, "Word | re.Pattern[str]"]):
-    """Patterns by their text; what is no `Word` is compiled when it is first used."""
+    """Patterns by their text. A regular expression compiles when it is first used."""
 
     def __missing__(self, pattern: str) -> re.Pattern[str]:
         compiled = self[pattern] = re.compile(pattern.replace("$", r"\Z"))

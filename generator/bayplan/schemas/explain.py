@@ -1,6 +1,6 @@
-"""What a schema refuses, in our words: one diagnostic for each error, at its place.
+"""The errors of a document against its schema: one diagnostic for each, at its place.
 
-Only a refused document loads this module and jsonschema, or a checkout without generated validators.
+bayplan loads this module and jsonschema only for an invalid document, or in a checkout without generated validators.
 """
 
 from __future__ import annotations
@@ -20,32 +20,34 @@ from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
 
 MOST = 100
-"""So many errors are explained; a document with more is wrong as a whole."""
+"""The most errors in a report. A document with more is probably of another kind."""
 
 TYPES = {
     "object": "a mapping",
     "array": "a list",
-    "string": "text",
-    "integer": "a whole number",
+    "string": "a string",
+    "integer": "an integer",
     "number": "a number",
-    "boolean": "true or false",
-    "null": "nothing",
+    "boolean": "a boolean",
+    "null": "null",
 }
 
 
 def explain(schema: Mapping[str, Any], data: Any, subject: str) -> tuple[Diagnostic, ...]:
-    """Every error of the data, in the order of the schema. Never empty: it is called for refused data only."""
+    """Every error of the data, in the order of the schema. The caller knows that there are errors, so never empty."""
     found = list(islice(_findings(schema, data, subject), MOST + 1))
     if len(found) > MOST:
-        found[MOST:] = [info("S209", (subject,), f"only the first {MOST} errors are shown; more may follow")]
+        found[MOST:] = [
+            info("S209", (subject,), f"there are more than {MOST} errors; this report has the first {MOST}")
+        ]
     heads = tuple(each for each in found if each.route[1:] in (("kind",), ("apiVersion",)))
-    if heads:  # another format altogether: its keys are nobody's mistake
+    if heads:  # another format, so that its keys are not errors
         return heads
-    return tuple(found) or (error("S210", (subject,), "the document does not follow its schema"),)
+    return tuple(found) or (error("S210", (subject,), "the document does not match its schema"),)
 
 
 def accepts(schema: Mapping[str, Any], data: Any) -> bool:
-    """Whether the data follows the schema. Slower than a generated validator, with the same result."""
+    """Whether the data matches the schema. Slower than a generated validator, with the same result."""
     try:
         return next(_Validator(schema, registry=Registry()).iter_errors(data), None) is None
     except RecursionError:
@@ -57,7 +59,7 @@ def _findings(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Di
         strange = [*islice(_strange_keys(data, (subject,)), MOST + 1)]
         yield from strange or _explained(schema, data, subject)
     except RecursionError:
-        yield error("S208", (subject,), "the document is nested too deeply", hint="flatten it")
+        yield error("R115", (subject,), "the document has too many nested mappings and lists", hint="flatten it")
 
 
 def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
@@ -66,7 +68,7 @@ def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
             if isinstance(key, str):
                 yield from _strange_keys(value, (*route, key))
             else:
-                found = f"found {describe(key)} as a key, expected text"
+                found = f"found {describe(key)} as a key, expected a string"
                 yield error("S202", route, found, hint="put the key in quotes")
     elif isinstance(data, list):
         for index, value in enumerate(data):
@@ -74,7 +76,7 @@ def _strange_keys(data: Any, route: Route) -> Iterator[Diagnostic]:
 
 
 def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[Diagnostic]:
-    reported: set[Route] = set()  # an empty name is both too short and no name: the first is enough
+    reported: set[Route] = set()  # an empty name is too short and has the wrong form: the first is enough
     for found in _Validator(schema, registry=Registry()).iter_errors(data):
         shown = _examples(schema, found)
         of_key = "propertyNames" in [*found.absolute_schema_path][-2:-1]
@@ -86,18 +88,18 @@ def _explained(schema: Mapping[str, Any], data: Any, subject: str) -> Iterator[D
 
 
 class Refusal(NamedTuple):
-    """A keyword of the schema, its value, and what it refused: a value or, `of_key`, a key of a mapping."""
+    """A keyword of the schema, its value, and the invalid value or, with `of_key`, the invalid key of a mapping."""
 
     keyword: Any
     wanted: Any
     instance: Any
     schema: Any
     of_key: bool
-    examples: tuple[Any, ...] = ()  # of what could stand there
+    examples: tuple[Any, ...] = ()  # of valid values
 
 
 def _examples(schema: Any, found: ValidationError) -> tuple[Any, ...]:
-    """The examples of the place that was refused: they stand beside a `$ref` or where it leads."""
+    """The examples of the invalid field: next to a `$ref` or in its target."""
     node, examples = schema, ()
     for step in found.absolute_schema_path:
         examples = tuple(node.get("examples", ())) or examples if isinstance(node, dict) else examples
@@ -123,7 +125,7 @@ def _required(_validator: Any, required: list[str], instance: Any, _schema: Any)
 
 
 def _limit(keyword: str, exceeds: Callable[[float, float], bool]) -> Callable[..., Iterator[ValidationError]]:
-    # jsonschema's own writes the number into a message, and Python does not write every one.
+    # jsonschema writes the number into a message, which fails for very large integers.
     def check(_validator: Any, limit: float, instance: Any, _schema: Any) -> Iterator[ValidationError]:
         if isinstance(instance, int | float) and not isinstance(instance, bool) and exceeds(instance, limit):
             yield ValidationError(keyword)
@@ -139,7 +141,7 @@ def describe(value: Any) -> str:
     """A value as part of a sentence: `the number 1.5`, `"text"`, `a list`."""
     match value:
         case None:
-            return "nothing"
+            return "null"
         case bool():
             return "true" if value else "false"
         case str():
@@ -154,14 +156,14 @@ def describe(value: Any) -> str:
 
 
 def _is_date(value: Any) -> bool:
-    """YAML's dates and times; nothing else that data hold has this method."""
+    """Whether a value is a date or time of YAML. No other value in data has this method."""
     return hasattr(value, "isoformat")
 
 
 def _number(value: Any) -> str:
     try:
         return shorten(str(value))
-    except ValueError:  # Python refuses to write integers of more than 4,300 digits
+    except ValueError:  # Python does not convert integers of more than 4,300 digits
         return "with thousands of digits"
 
 
@@ -170,13 +172,14 @@ def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     for key in each.instance:
         if key not in known:
             free = [name for name in known if name not in each.instance]
-            hint = did_you_mean(key, known) or suggest("", free, "keys that may stand here") or "remove it"
+            hint = did_you_mean(key, known) or suggest("", free, "allowed keys") or "remove it"
             yield error("S201", (*route, key, KEY), f'unknown key "{shorten(key)}"', hint=hint)
 
 
 def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     expected = [each.wanted] if isinstance(each.wanted, str) else each.wanted
-    wanted = " or ".join(TYPES[name] for name in expected)
+    words = [TYPES[name] for name in expected]
+    wanted = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     message = f"found {describe(each.instance)}, expected {wanted}"
     yield error(
         "S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected) or _example(each)
@@ -184,9 +187,9 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
 
 
 def _quoted(each: Refusal, expected: list[str]) -> str:
-    """That the value would do as a text. What may be a number or nothing has a form of its own.
+    """The hint to put the value in quotes, if the field takes a string. A field for numbers or null has its own form.
 
-    How it is written in the file is not known here: 1.10 is 1.1, and 12:30 is 750 to PyYAML.
+    The original text is not known here: 1.10 is 1.1, and PyYAML reads 12:30 as 750.
     """
     value = each.instance
     if "string" not in expected or ("null" in expected and len(expected) > 2):
@@ -200,7 +203,7 @@ def _quoted(each: Refusal, expected: list[str]) -> str:
 
 
 def _example(each: Refusal) -> str:
-    """What could stand there, by the schema."""
+    """An example of a valid value, from the schema."""
     from json import dumps
 
     shown = dumps(each.examples[0], ensure_ascii=False) if each.examples and not each.of_key else ""
@@ -213,9 +216,9 @@ def _cast(value: Any, expected: list[str]) -> str:
     if expected == ["array"] and isinstance(value, str):
         return f'write a list: ["{shorten(value)}"]'
     if expected == ["array"] and isinstance(value, dict):
-        return "write a list: put a dash before each entry"
+        return "write a list: begin each entry with a dash"
     if expected == ["object"] and value is None:
-        return "write {} where there is nothing to say"
+        return "write {} for an empty mapping"
     return ""
 
 
@@ -248,7 +251,7 @@ def _range(each: Refusal, route: Route) -> Iterator[Diagnostic]:
         wanted = wanted.replace("characters", "character").replace("entries", "entry")
     count = len(each.instance) if each.keyword in ("maxLength", "minItems", "maxItems", "maxProperties") else None
     found = describe(each.instance) if count is None else f"{describe(each.instance)} of {count}"
-    yield error("S205", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
+    yield error("S206", _named(each, route), f"found {found}, {wanted}", hint=_example(each))
 
 
 def _form(each: Refusal, route: Route) -> Iterator[Diagnostic]:
@@ -258,18 +261,18 @@ def _form(each: Refusal, route: Route) -> Iterator[Diagnostic]:
 
 
 def _named(each: Refusal, route: Route) -> Route:
-    """The key itself where a key is at fault, not the mapping it stands in."""
+    """The route of the key if the key is invalid, not that of its mapping."""
     return (*route, each.instance, KEY) if each.of_key else route
 
 
 def _unique(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     for index, value in enumerate(each.instance):
         if value in each.instance[:index]:
-            yield error("S207", (*route, index), f"{describe(value)} is listed twice", hint="remove one of them")
+            yield error("S206", (*route, index), f"{describe(value)} is listed twice", hint="remove one of the two")
 
 
 def _other(each: Refusal, route: Route) -> Iterator[Diagnostic]:
-    yield error("S210", route, f'{describe(each.instance)} breaks the rule "{each.keyword}" of the schema')
+    yield error("S210", route, f'{describe(each.instance)} does not match the rule "{each.keyword}" of the schema')
 
 
 EXPLAIN: Mapping[str, Callable[[Refusal, Route], Iterator[Diagnostic]]] = {
@@ -281,4 +284,4 @@ EXPLAIN: Mapping[str, Callable[[Refusal, Route], Iterator[Diagnostic]]] = {
     "pattern": _form,
     "uniqueItems": _unique,
 }
-"""Schema keyword -> what to say when it is broken."""
+"""Schema keyword -> the diagnostics of its errors."""

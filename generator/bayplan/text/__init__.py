@@ -1,20 +1,20 @@
-"""The only reader and writer of YAML and JSON: reading, positions on demand, emitting, patching."""
+"""The only reader and writer of YAML and JSON. It reads, finds positions, emits and patches."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bayplan.core.values import NamedTuple
 
-# What can be written: a Kubernetes object as plain data, many of them made from one skeleton, a text of its own.
+# The output of bayplan: a Kubernetes object as plain data, many objects of one skeleton, or a file.
 
 Manifest = Mapping[str, Any]
-"""One Kubernetes object as plain data. Its keys are written in the order they have."""
+"""One Kubernetes object as plain data. `emit` keeps the order of its keys."""
 
 
 class File(NamedTuple):
-    """A document that is text of its own: a batch script, a scheduler's configuration.
+    """A file that is not YAML: a batch script, or the configuration of a scheduler.
 
-    `undo`: the commands that take back what running it did.
+    `undo`: the commands that undo running it.
     """
 
     name: str
@@ -30,9 +30,9 @@ class Slot(NamedTuple):
 
 
 class Many(NamedTuple):
-    """One skeleton document with `Slot`s among its values (and keys), filled once a row: n documents at once.
+    """One skeleton document with `Slot`s in its values and keys, and rows to fill them: one document per row.
 
-    A string value may also be a tuple of strings and slots, which are joined.
+    A string value may also be a tuple of strings and slots to join.
     """
 
     skeleton: Manifest
@@ -40,4 +40,4 @@ class Many(NamedTuple):
 
 
 Item = Manifest | Many | File
-"""What a run puts out: one object, many, or a text."""
+"""An output of a run: one object, many objects, or a file."""

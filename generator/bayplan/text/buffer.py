@@ -1,4 +1,4 @@
-"""The edits of one document's text: values that come, go or are written anew where nodes stand in it."""
+"""The edits of the text of one document. They add, remove and rewrite values at the places of nodes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _COLON = re.compile(r"[ \t]*:")
 _COMMA = re.compile(r"[ \t\r\n]*,")
 _PLAIN_IN_FLOW = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./=+-]*").fullmatch
 _WIDEST = 1000
-"""Spaces before the values of a flow collection that has them on lines of their own: one line may be the whole text."""
+"""The most characters to look back for the indentation of a value: one line may be the whole text."""
 
 
 class UnpatchableError(Exception):
-    """This is not done by edits so small; the value around it has to be written anew."""
+    """Such small edits cannot make this change, so the value around it must be rewritten."""
 
 
 class TextEdit(NamedTuple):
@@ -32,7 +32,7 @@ class TextEdit(NamedTuple):
 
 
 class Site(NamedTuple):
-    """How a value stands in its parent: the place after its colon or dash, and the indentation of what is below it."""
+    """The site of a value in its parent: the place after its colon or dash, and the indentation below it."""
 
     kind: str  # root | key | item | flow
     after: int
@@ -40,20 +40,19 @@ class Site(NamedTuple):
 
 
 class Buffer:
-    """A text and its edits.
+    """The text of a document and its edits.
 
-    `rows`: new items stay one line each where those beside them are. `dirty`: anchors whose values are not what they
-    were.
+    `rows`: new items are one line each if the items next to them are. `dirty`: anchors with changed values.
     """
 
     def __init__(self, text: str, writer: Writer, rows: bool) -> None:
         self.text, self.writer, self.rows = text, writer, rows
         self.edits: list[TextEdit] = []
         self.dirty: set[str] = set()
-        self.inside: list[str] = []  # anchors of the values that are open
+        self.inside: list[str] = []  # anchors of the enclosing values
 
     def applied(self) -> str | None:
-        """The text with the edits; None where they are in each other's way."""
+        """The text with the edits. None if they overlap."""
         edits = sorted(self.edits, key=lambda edit: (edit.start, edit.stop))
         if any(one.stop > other.start for one, other in pairwise(edits)):
             return None
@@ -67,7 +66,7 @@ class Buffer:
     # Mappings
 
     def site_of(self, node: Node, key: Key, item: Node) -> Site:
-        """Where the value of a key stands."""
+        """The site of the value of a key."""
         if not node.block:
             return Site("flow", item.start, 0)
         colon = _COLON.match(self.text, key.end)
@@ -76,7 +75,7 @@ class Buffer:
         return Site("key", colon.end(), self.column(key.start))
 
     def append(self, node: Node, added: Mapping[str, Any]) -> None:
-        """Puts new keys at the end of a mapping that keeps some."""
+        """Adds keys at the end of a mapping that keeps some of its keys."""
         if node.block:
             first = node.keys[0].start
             column = self.column(first) - (2 if self.explicit(first) else 0)
@@ -88,13 +87,13 @@ class Buffer:
     # Sequences
 
     def item_sites(self, node: Node) -> list[Site]:
-        """Where the items stand."""
+        """The sites of the items."""
         if not node.block:
             return [Site("flow", item.start, 0) for item in node.items]
         return [Site("item", dash + 1, self.column(dash)) for dash in self.dashes(node)]
 
     def dashes(self, node: Node) -> list[int]:
-        """The places of a block sequence's dashes."""
+        """The places of the dashes of a block sequence."""
         places: list[int] = []
         place = node.start
         for item in node.items:
@@ -107,7 +106,7 @@ class Buffer:
         return places
 
     def insert(self, node: Node, number: int, extra: Sequence[Any], kept: Collection[int]) -> None:
-        """Puts items before the item of that number, or behind the last one. `kept`: numbers of items that stay."""
+        """Adds items before the item of this number, or at the end. `kept`: numbers of items that stay."""
         if not node.block:
             while number and number - 1 not in kept:
                 number -= 1
@@ -120,7 +119,7 @@ class Buffer:
                 place = node.items[number or min(kept)].start
                 self.edits.append(TextEdit(place, place, "".join(f"{self.writer.flow(each)}, " for each in extra)))
             return
-        number = number or min(kept)  # the first lines may go
+        number = number or min(kept)  # the first items may be removed
         dash = self.dashes(node)[0]
         pad = self.column(dash)
         if self.rows and not node.items[min(number, len(node.items) - 1)].block:
@@ -135,7 +134,7 @@ class Buffer:
     # Both
 
     def more(self, node: Node, starts: Sequence[int], texts: Any) -> None:
-        """Puts more into a collection in flow style that is not empty: on lines of their own where all are."""
+        """Adds to a collection in flow style that is not empty, on separate lines if its values are."""
         text, last = self.text, node.items[-1].stop
         _, broken, indentation = text[max(starts[-1] - _WIDEST, 0) : starts[-1]].rpartition("\n")
         between = self.writer.newline + indentation if broken and not indentation.strip() else " "
@@ -145,7 +144,7 @@ class Buffer:
         self.edits.append(TextEdit(place, place, f"{'' if comma else ','}{between}{joined}"))
 
     def without(self, node: Node, gone: Sequence[bool]) -> None:
-        """Takes pairs or items out."""
+        """Removes pairs or items."""
         if not any(gone):
             return
         self.touch()
@@ -165,7 +164,7 @@ class Buffer:
             number = max(end, number + 1)
 
     def cut(self, node: Node, starts: Sequence[int], first: int, end: int) -> None:
-        """Takes out neighbours: their lines where they have lines of their own."""
+        """Removes consecutive entries, with their lines if they are on separate lines."""
         start, stop = starts[first], node.items[end - 1].stop
         line = self.line(start)
         if node.block and not self.text[line:start].strip() and line:
@@ -179,17 +178,17 @@ class Buffer:
             raise UnpatchableError
 
     def remove_lines(self, line: int, stop: int) -> None:
-        """With the line break before them."""
+        """Removes lines with the line break before them."""
         before = line - 2 if self.text[line - 2 : line] == "\r\n" else line - 1
         self.edits.append(TextEdit(before, self.end_of_line(stop), ""))
 
     def below(self, stop: int, lines: str) -> None:
-        """Puts lines below the line in which a value ends."""
+        """Adds lines after the line in which a value ends."""
         place = self.end_of_line(stop)
         self.edits.append(TextEdit(place, place, self.writer.newline + lines))
 
     def replace(self, node: Node, site: Site, value: Any) -> None:
-        """Writes a value anew."""
+        """Rewrites a value."""
         self.touch()
         self.lost(node)
         if site.kind == "flow":
@@ -201,7 +200,7 @@ class Buffer:
             self.replace_by_scalar(node, site, value)
 
     def replace_by_scalar(self, node: Node, site: Site, value: Any) -> None:
-        """By a scalar, or by an empty collection."""
+        """Replaces a value with a scalar or an empty collection."""
         end = self.end_of_line(node.stop)
         single = bool(self.text[node.stop : end].strip())
         quote = "" if node.anchor or node.style not in ("'", '"') else node.style
@@ -213,7 +212,7 @@ class Buffer:
             self.edits.append(TextEdit(node.start, node.stop, space + text))
 
     def replace_by_lines(self, node: Node, site: Site, value: Any) -> None:
-        """By a collection in block style."""
+        """Replaces a value with a collection in block style."""
         if site.kind == "root":
             pad = self.column(node.start) if node.block else 0
             lines = self.writer.lines(value, pad)[pad:]
@@ -234,11 +233,11 @@ class Buffer:
     # Anchors
 
     def touch(self) -> None:
-        """The values that are open are not what they were."""
+        """Marks the anchors of the enclosing values as changed."""
         self.dirty.update(self.inside)
 
     def lost(self, node: Node) -> None:
-        """The anchors in a value that goes."""
+        """Marks the anchors in a removed value as changed."""
         if node.anchor and node.kind != "alias":
             self.dirty.add(node.anchor)
         for item in node.items:
@@ -247,15 +246,15 @@ class Buffer:
     # Places
 
     def explicit(self, key: int) -> bool:
-        """Whether a key is written `? key`."""
+        """Whether a key has the explicit form `? key`."""
         return self.text.endswith("? ", max(key - 2, 0), key)
 
     def line(self, place: int) -> int:
-        """Where the line begins."""
+        """The place at which the line begins."""
         return self.text.rfind("\n", 0, place) + 1
 
     def column(self, place: int) -> int:
-        """Characters before it in its line."""
+        """The number of characters before a place in its line."""
         return place - self.line(place)
 
     def end_of_line(self, place: int) -> int:
@@ -267,20 +266,20 @@ class Buffer:
 
 
 class Writer:
-    """Writes values into one document: with its line breaks, and as JSON where that is what it is."""
+    """Writes values for one document: with its line breaks, and as JSON if the document is JSON."""
 
     def __init__(self, text: str, json: bool) -> None:
         self.json = json
         self.newline = newline_of(text)
 
     def lines(self, value: Any, pad: int) -> str:
-        """A collection that is not empty, in block style, each line indented; without the last line break."""
+        """A collection that is not empty, in block style with indentation, and without the last line break."""
         text = Blocks([]).text(value).removesuffix("\n")
         space = " " * pad
         return self.newline.join(space + line if line else line for line in text.split("\n"))
 
     def inline(self, value: Any, pad: int, *, single: bool, quote: str = "") -> str:
-        """A scalar or an empty collection. `single`: it must stay on one line; `pad`: of the lines of a longer text."""
+        """A scalar or an empty collection. `single`: on one line. `pad`: the indentation of further lines."""
         if not isinstance(value, str):
             return Blocks([]).leaf(value, 0)
         if "\n" in value:
@@ -309,6 +308,6 @@ class Writer:
 
 
 def newline_of(text: str) -> str:
-    """The line break of a text."""
+    """The line break of the text."""
     first = text.find("\n")
     return "\r\n" if first > 0 and text[first - 1] == "\r" else "\n"

@@ -1,7 +1,7 @@
-"""Reads YAML and JSON: data at once, lines and columns when somebody asks for them.
+"""Reads YAML and JSON. It finds lines and columns only when a caller needs them.
 
-YAML is read as Kubernetes reads it. In our own formats a plain scalar that readers disagree on is an error. PyYAML is
-imported only where a text is not plain JSON.
+It reads YAML as Kubernetes does. In bayplan's own formats, an ambiguous plain scalar is an error. It imports PyYAML
+only for text that is not plain JSON.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,11 +22,11 @@ from bayplan.text.source import (
 )
 
 _LONG = 10_000
-"""Characters from which on it pays to read by lines what can be read so."""
+"""Above this number of characters, the reader for simple lines is worth a try."""
 
 
 class Span(NamedTuple):
-    """A piece of text; all from 1, the end is the place after the last character."""
+    """A range of characters. All numbers start at 1. The end is the place after the last character."""
 
     line: int
     column: int
@@ -38,11 +38,11 @@ Path = tuple[str | int, ...]
 
 
 class SourceMap(NamedTuple):
-    """The text that `load` read the data from, where that was made from the file's text: a template, rendered.
+    """The text that `load` read, if it is not the text of the file but, for example, a rendered template.
 
-    `back` leads from a place in it to the place in the file, and says what the reader of a diagnostic should know
-    besides (`"line 14 was written 16 times; this is the 3rd"`); empty when there is nothing to say. `moved`: path in
-    the data -> path in the text, of values that stand elsewhere.
+    `back` maps a place in it to the place in the file and a remark for the report, such as
+    `"line 14 was written 16 times; this is the 3rd"`; the remark may be empty. `moved`: path in the data -> path in the
+    text, of values with another path.
     """
 
     text: str
@@ -51,19 +51,19 @@ class SourceMap(NamedTuple):
 
 
 class Document(NamedTuple):
-    """One document of a text: `index` is its number in there, empty documents counted."""
+    """One document of a file. `index` is its number in the text; empty documents count."""
 
     name: str
     text: str
-    index: int  # type: ignore[assignment]  # rather the word than tuple.index
+    index: int  # type: ignore[assignment]  # hides tuple.index
     data: Any
     source_map: SourceMap | None = None
 
 
 def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tuple[Document, ...]]:
-    """The documents of a file that are not empty. `own`: it is in one of our formats.
+    """The documents of a file, without empty ones. `own`: it has one of bayplan's own formats.
 
-    Errors R103 to R119 with routes `(subject, AT, line, column)`; with any of them the value is None.
+    Errors R103 to R119 with routes `(subject, AT, line, column)`. With errors, there is no value.
     """
     try:
         text = decode(raw)
@@ -78,12 +78,12 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
         pass
     documents = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
     if not documents and not errors.found:
-        errors.add("R106", Mark(0), f'"{name}" holds no document', "is it the right file?")
+        errors.add("R106", Mark(0), f'"{name}" has no document', "check that this is the right file")
     return Outcome(None if errors.found else documents, tuple(errors.found))
 
 
 def read_text(raw: bytes, subject: str) -> Outcome[str]:
-    """The text of a file, each of its lines ended by a line feed. Errors R103, R104."""
+    """The text of a file, with a line feed at the end of each line. Errors R103, R104."""
     try:
         text = decode(raw)
     except EncodingError as problem:
@@ -96,9 +96,9 @@ def _undecodable(problem: EncodingError, subject: str) -> Outcome[Any]:
 
 
 def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
-    """The data of every document as PyYAML's safe loader reads them: YAML 1.1, any scalar may be a key.
+    """The data of every document, as the safe loader of PyYAML reads it: YAML 1.1, and any scalar may be a key.
 
-    A key given twice is a warning with the code `twice`, and the last one counts; errors as those of `read`.
+    A duplicate key is a warning with the code `twice`, and the last value wins. The errors are those of `read`.
     """
     from bayplan.text import yaml
 
@@ -115,7 +115,7 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
 
 
 def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
-    """The data of every document; JSON where it is JSON, else YAML."""
+    """The data of every document, read as JSON or as YAML."""
     text = errors.text
     notes: tuple[Note, ...] = ()
     if scalars.looks_like_json(text):
@@ -140,15 +140,15 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
 
 
 def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
-    """In a file that is called JSON an error, else a note: flow style YAML begins like JSON."""
+    """An error in a file with the suffix .json, or a note, because YAML in flow style begins like JSON."""
     mark, message = Mark(problem.pos), f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
     if name.lower().endswith(".json"):
-        errors.stop("R109", mark, message, "one JSON value makes one file; comments are not JSON")
+        errors.stop("R107", mark, message, "a file has one JSON value and no comments")
     return (Note(message, errors.route(mark)),)
 
 
 def events(text: str) -> Iterator[Any]:
-    """The YAML events of a text that `read` takes, in whichever language it is."""
+    """The YAML events of text in JSON or YAML."""
     from bayplan.text import yaml
 
     try:
@@ -163,7 +163,7 @@ def events(text: str) -> Iterator[Any]:
 
 
 def spans_of(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span, str]]:
-    """Where in its file a document has the values of some paths, each with what its source map remarks."""
+    """The places of some paths of a document in its file, each with the remark of its source map."""
     wanted = set(paths)
     if document.source_map is None:
         spans = locate_all(document.text, [(document.index, path) for path in wanted])
@@ -174,15 +174,15 @@ def spans_of(document: Document, paths: Iterable[Path]) -> dict[Path, tuple[Span
 
 
 def locate(text: str, index: int, path: Path) -> Span:
-    """Where in a text document `index` has the value of a path; `locate_all` for several."""
+    """The place of a path of document `index`. `locate_all` finds several."""
     return locate_all(text, ((index, path),))[index, path]
 
 
 def locate_all(text: str, wanted: Iterable[tuple[int, Path]], *, loaded: bool = False) -> dict[tuple[int, Path], Span]:
-    """The place of each (document, path), in one pass over the text. `loaded`: it was read by `load`.
+    """The place of each (document, path), in one pass over the text. `loaded`: `load` read it.
 
-    That is the value for scalars and for collections in flow style, the key for collections in block style (in a
-    list: their first key), the key too where a path ends in KEY, and the nearest ancestor's key where there is none.
+    This is the value of a scalar or a collection in flow style, and the key of a collection in block style (in a list,
+    its first key). For a path that ends in KEY it is the key, and for a missing path the key of the nearest ancestor.
     """
     from bayplan.text import yaml
 

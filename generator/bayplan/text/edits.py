@@ -1,4 +1,4 @@
-"""Changes of a native document, as values."""
+"""Edits of a document, as values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from bayplan.core.values import NamedTuple
 
 
 class Edit(NamedTuple):
-    """A value to set at a path; or, with `append`, entries to add to the list there. Missing mappings are made.
+    """Sets a value at a path, or with `append` adds entries to the list there. It creates missing mappings.
 
-    `remove`: the entry at the path goes. `insert`: the value comes before the list's entry at the path; one past the
-    last entry is the end. All paths are those of the document as it was, however many entries come and go.
+    `remove` removes the entry at the path. `insert` adds the value before the list entry at the path; the index after
+    the last entry is the end. All paths are paths in the original document.
     """
 
     path: tuple[str | int, ...]
@@ -24,7 +24,7 @@ class Edit(NamedTuple):
 
 Step = str | int
 Work = Sequence[tuple[tuple[Step, ...], Edit]]
-"""Edits of one value, each with what is left of its path."""
+"""Edits of one value, each with the rest of its path."""
 
 
 def edited(data: Any, edits: Iterable[Edit]) -> Any:
@@ -33,7 +33,7 @@ def edited(data: Any, edits: Iterable[Edit]) -> Any:
 
 
 def changed(data: Any, work: Work) -> Any:
-    """A value with the edits of it, and of what is in it."""
+    """A value after the edits of itself and of its parts."""
     for _, edit in (each for each in work if not each[0] and not each[1].append):
         data = edit.value
     steps = grouped(work)
@@ -47,7 +47,7 @@ def changed(data: Any, work: Work) -> Any:
 
 
 def grouped(work: Work) -> dict[Step, list[tuple[tuple[Step, ...], Edit]]]:
-    """The edits of what is in a value, by its first step."""
+    """The edits of the parts of a value, by their first step."""
     steps: dict[Step, list[tuple[tuple[Step, ...], Edit]]] = {}
     for path, edit in work:
         if path:
@@ -56,17 +56,17 @@ def grouped(work: Work) -> dict[Step, list[tuple[tuple[Step, ...], Edit]]]:
 
 
 def removes(work: Work) -> bool:
-    """Whether the entry goes."""
+    """Whether the edits remove the entry."""
     return any(edit.remove and not path for path, edit in work)
 
 
 def inserted(work: Work) -> list[Any]:
-    """What comes before the entry."""
+    """The new entries before the entry."""
     return [edit.value for path, edit in work if edit.insert and not path]
 
 
 def staying(work: Work) -> Work:
-    """What is to be done to the entry itself."""
+    """The edits of the entry itself."""
     return [(path, edit) for path, edit in work if path or not edit.insert]
 
 

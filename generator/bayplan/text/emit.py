@@ -1,7 +1,7 @@
-"""Plain data -> YAML text: block style, streamed, and the same to every reader.
+"""Plain data -> YAML text in block style, as a stream, with the same meaning for every reader.
 
-No YAML library for Python writes what kubectl, kustomize, YAML 1.1 and YAML 1.2 all read back the same: hence this one.
-Keys keep their order; sequences stand at their parent's indentation.
+No YAML library for Python writes text that kubectl, kustomize, YAML 1.1 and YAML 1.2 all read in the same way. Keys
+keep their order. Sequences have the indentation of their parent.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _PIECES = 32_768  # some 30 characters each
 _WORDS = {True: "true", False: "false", None: "null"}
 
 _LONGEST_KEY = 1000
-"""A longer key needs the explicit form: YAML ends implicit keys at 1024 characters."""
+"""A longer key needs the explicit form, because YAML limits implicit keys to 1024 characters."""
 
 _FORGET = 65_536
-"""Memos are emptied at that size, so that any number of documents takes constant memory."""
+"""Memos are cleared at this size, so that any number of documents needs constant memory."""
 
 _CH = r"A-Za-z0-9_/.\-+=@$%^~(),;*&<>!?|\\"
 _safe = re.compile(rf"[A-Za-z_/.][{_CH}]*(?::[{_CH}]+)*(?: +[{_CH}\"']+(?::[{_CH}\"']+)*)*").fullmatch
-_quantity = re.compile(r"[0-9][0-9.]*[A-DF-Za-df-z]+").fullmatch  # 480Gi, 10m, but nothing with an exponent
+_quantity = re.compile(r"[0-9][0-9.]*[A-DF-Za-df-z]+").fullmatch  # 480Gi, 10m, but no exponents
 _RESERVED = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ".inf", ".nan"))
 _SHORT = dict(zip('\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029"\\', '0abtnvfreN_LP"\\', strict=True))
 
 _BREAKS = {0x0A: None, 0x09: None}
-"""What a block scalar holds besides characters that can be seen."""
+"""Characters that a block scalar may contain besides printable ones."""
 
 _ESCAPES = {
     **{code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))},
@@ -41,10 +41,10 @@ _ESCAPES = {
 
 
 def emit(items: Iterable[Item]) -> Iterator[str]:
-    """The documents with `---` lines between them, in pieces of about a megabyte; files as they are.
+    """The documents with `---` lines between them, in pieces of about a megabyte. Files are unchanged.
 
-    Data may hold mappings with string keys, sequences, strings, numbers, booleans and None. TypeError for anything
-    else; ValueError for NaN, infinities, halves of surrogate pairs, and names in a `Many` that are not DNS-1123.
+    Data may contain mappings with string keys, sequences, strings, numbers, booleans and None. TypeError: other types.
+    ValueError: NaN, infinities, halves of surrogate pairs, and names in a `Many` that are not DNS-1123.
     """
     pieces: list[str] = []
     blocks = Blocks(pieces)
@@ -68,7 +68,7 @@ def emit(items: Iterable[Item]) -> Iterator[str]:
 
 
 def _take(pieces: list[str]) -> Iterator[str]:
-    """What there is, as one text."""
+    """The pieces so far, joined."""
     if pieces:
         yield "".join(pieces)
         pieces.clear()
@@ -78,7 +78,7 @@ def _take(pieces: list[str]) -> Iterator[str]:
 
 
 def scalar(text: str) -> str:
-    """The text as it is where nobody can misread it, else in double quotes. ValueError for half a surrogate pair."""
+    """The string without quotes if no reader misreads it, or in double quotes. ValueError: half a surrogate pair."""
     if _safe(text):
         if text.lower() not in _RESERVED and (text[0] != "." or text[1:2] == "/" or text[1:2].isalpha()):
             return text
@@ -88,14 +88,14 @@ def scalar(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text in double quotes."""
+    """The string in double quotes."""
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise ValueError(f"half of a surrogate pair cannot be written: {text!a}")
+        raise ValueError(f"cannot write half of a surrogate pair: {text!a}")
     return '"' + text.translate(_ESCAPES) + '"'
 
 
 def block_header(text: str) -> str | None:
-    """The header of a block scalar that holds the text, or None where only quotes can hold it."""
+    """The header of a block scalar for the string. None if the string needs quotes."""
     if "\n" not in text or text[0] in " \t\n" or text.endswith((" ", "\t", "\n\n")) or " \n" in text or "\t\n" in text:
         return None
     if not text.translate(_BREAKS).isprintable():
@@ -104,7 +104,7 @@ def block_header(text: str) -> str | None:
 
 
 class Scalars(dict[str, str]):
-    """A memo of values; "" stands for a block scalar."""
+    """A memo of values. "" means a block scalar."""
 
     def __missing__(self, text: str) -> str:
         if len(self) >= _FORGET:
@@ -114,7 +114,7 @@ class Scalars(dict[str, str]):
 
 
 class Keys(dict[str, str]):
-    """A memo of keys at one indentation, up to and with the colon."""
+    """A memo of keys at one indentation, with the colon."""
 
     def __init__(self, pad: str) -> None:
         self._pad = pad
@@ -130,10 +130,10 @@ class Keys(dict[str, str]):
 
 
 def numeral(value: Any) -> str:
-    """An integer or a float. ValueError for what JSON cannot hold."""
+    """An integer or a float. ValueError: JSON cannot represent it."""
     text = repr(value)
     if value - value != 0:
-        raise ValueError(f"{text} is not a number that can be written")
+        raise ValueError(f"cannot write the number {text}")
     mantissa, exponent, power = text.partition("e")
     return text if not exponent or "." in mantissa else f"{mantissa}.0e{power}"
 
@@ -142,7 +142,7 @@ def numeral(value: Any) -> str:
 
 
 class Blocks:
-    """Writes documents as pieces at the end of a list, and remembers the strings it has met."""
+    """Appends documents as pieces to a list, and keeps a memo of their strings."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.write, self.pieces = pieces.append, pieces
@@ -159,14 +159,14 @@ class Blocks:
             self.write(f"{self.leaf(data, 0)}\n")
 
     def text(self, data: Any) -> str:
-        """One document by itself; there must be no pieces yet."""
+        """One document by itself. The list of pieces must be empty."""
         self.document(data)
         text = "".join(self.pieces)
         self.pieces.clear()
         return text
 
     def mapping(self, data: Mapping[str, Any], depth: int) -> None:
-        """The pairs of a mapping that is not empty, indented by `depth` steps."""
+        """The pairs of a mapping that is not empty, with `depth` steps of indentation."""
         write, scalars = self.write, self.scalars
         while len(self.keys) <= depth:
             self.keys.append(Keys("  " * len(self.keys)))
@@ -187,7 +187,7 @@ class Blocks:
                 self.other(keys[key], value, depth)
 
     def sequence(self, data: Sequence[Any], depth: int) -> None:
-        """The items of a sequence that is not empty, their dashes indented by `depth` steps."""
+        """The items of a sequence that is not empty. Their dashes have `depth` steps of indentation."""
         pad, pieces = "  " * depth, self.pieces
         for item in data:
             kind = type(item)
@@ -201,7 +201,7 @@ class Blocks:
                 self.item(item, depth)
 
     def item(self, item: Any, depth: int) -> None:
-        """A rarer kind of item."""
+        """An item of a less common type."""
         pad, first = "  " * depth, len(self.pieces)
         if isinstance(item, Mapping) and item:
             self.mapping(item, depth + 1)
@@ -213,7 +213,7 @@ class Blocks:
         self.pieces[first] = f"{pad}- {self.pieces[first][len(pad) + 2 :]}"
 
     def other(self, key: str, value: Any, depth: int) -> None:
-        """A rarer kind of value under a key."""
+        """A value of a less common type."""
         if isinstance(value, Mapping) and value:
             self.write(key + "\n")
             self.mapping(value, depth + 1)
@@ -224,7 +224,7 @@ class Blocks:
             self.write(f"{key} {self.leaf(value, depth)}\n")
 
     def leaf(self, value: Any, depth: int) -> str:
-        """A scalar or an empty collection. TypeError for what is no data."""
+        """A scalar or an empty collection. TypeError: it is not plain data."""
         if value is None or isinstance(value, bool):
             return _WORDS[value]
         if isinstance(value, str):
@@ -238,7 +238,7 @@ class Blocks:
         raise TypeError(f"not plain data: {value!r}")
 
     def block(self, text: str, depth: int) -> str:
-        """A text of several lines, indented below its key or dash."""
+        """A multi-line string, with indentation, below its key or dash."""
         pad = "  " * (depth + 1)
         lines = text.removesuffix("\n").split("\n")
         return "\n".join([block_header(text) or "", *(pad + line if line else "" for line in lines)])
@@ -248,7 +248,7 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, list | tuple) and not isinstance(value, Slot)
 
 
-# Templates: a skeleton with slots -> a text with gaps, written once and filled a batch of rows at a time
+# Templates: a skeleton with slots -> a string with gaps, written once and filled with batches of rows
 
 Column = Sequence[Any]
 _NAMES = r"(?:[a-z0-9][a-z0-9.-]*\n)*"
@@ -256,22 +256,22 @@ _PLAIN_NAMES = r"(?:[a-z]+[0-9.-][a-z0-9.-]*\n)*"
 
 
 class Gap(NamedTuple):
-    """A place in the text: its conversion, and how to make the values of a batch from the columns of its rows."""
+    """A place in the string: its conversion, and the function from the columns of a batch to its values."""
 
     conversion: str
     values: Callable[[Sequence[Column]], Iterable[Any]]
 
 
 class Template(NamedTuple):
-    """A text for the % operator."""
+    """A format string for the % operator."""
 
     text: str
     gaps: tuple[Gap, ...]
-    names: frozenset[int]  # columns that must hold names
+    names: frozenset[int]  # columns that must contain names
 
 
 def template(skeleton: Mapping[str, Any], write: Callable[[Any], str]) -> Template:
-    """The text that `write` makes of the skeleton. Slots are written as tokens that occur nowhere else in it."""
+    """The output of `write` for the skeleton. Slots become tokens that occur only once in it."""
     for salt in count():
         cutter = _Cutter(salt)
         text = write(cutter.plain(skeleton))
@@ -279,11 +279,11 @@ def template(skeleton: Mapping[str, Any], write: Callable[[Any], str]) -> Templa
         if not cutter.clash and pieces[1::2] == [str(number) for number in range(len(cutter.gaps))]:
             pieces[1::2] = [gap.conversion for gap in cutter.gaps]
             return Template("".join(pieces), tuple(cutter.gaps), frozenset(cutter.names))
-    raise AssertionError("a text cannot hold every token")
+    raise AssertionError("there is always an unused token")
 
 
 def fill(form: Template, rows: Iterable[tuple[Any, ...]], characters: int) -> Iterator[str]:
-    """The documents with `---` lines between, in pieces of about so many characters. ValueError: no DNS-1123 name."""
+    """The documents with `---` lines between them, in pieces of this size. ValueError: a name is not DNS-1123."""
     source = iter(rows)
     while batch := list(islice(source, max(1, characters // (len(form.text) + 1)))):
         columns = list(zip(*batch, strict=True))
@@ -297,16 +297,16 @@ def fill(form: Template, rows: Iterable[tuple[Any, ...]], characters: int) -> It
 
 
 class _Cutter:
-    """Turns a skeleton into plain data with tokens for what is filled in."""
+    """Turns a skeleton into plain data with tokens instead of slots."""
 
     def __init__(self, salt: int) -> None:
         self.salt = salt
         self.gaps: list[Gap] = []
         self.names: set[int] = set()
-        self.clash = False  # a key is what another key's token is
+        self.clash = False  # a key is equal to the token of another key
 
     def token(self, number: str) -> str:
-        """Plain in YAML wherever it stands, and no part of another token."""
+        """A plain scalar everywhere in YAML, and not part of another token."""
         return f"slot{self.salt}x{number}z"
 
     def gap(self, conversion: str, values: Callable[[Sequence[Column]], Iterable[Any]]) -> str:
@@ -315,7 +315,7 @@ class _Cutter:
         return self.token(str(len(self.gaps) - 1))
 
     def plain(self, value: Any) -> Any:
-        """The value with tokens in the place of slots."""
+        """The value with tokens instead of slots."""
         if type(value) is str:
             return value
         if isinstance(value, Slot):
@@ -332,7 +332,7 @@ class _Cutter:
         return [self.plain(item) for item in value] if isinstance(value, list | tuple) else value
 
     def key(self, key: Any) -> Any:
-        """A key is a string, whatever the form of a slot."""
+        """A key as a string, for any form of slot."""
         return self.joined((key,)) if isinstance(key, Slot) else self.plain(key)
 
     def slot(self, slot: Slot) -> str:
@@ -342,7 +342,7 @@ class _Cutter:
         return self.gap("%d" if slot.form == "number" else '"%d"', lambda columns: columns[slot.column])
 
     def joined(self, parts: tuple[str | Slot, ...]) -> str:
-        """Strings and slots that make one string: written by the skeleton if every row's is written alike."""
+        """Strings and slots that form one string. The skeleton has it if all rows have the same style."""
         parts = tuple(part for part in parts if part != "")
         self.names.update(part.column for part in parts if isinstance(part, Slot) and part.form == "name")
         if _is_settled("".join(part for part in parts if not isinstance(part, Slot)), isinstance(parts[0], Slot)):
@@ -352,15 +352,15 @@ class _Cutter:
         return self.gap("%s", lambda columns: _join(parts, columns))
 
     def settled(self, slot: Slot) -> str:
-        """A slot in a string whose style is settled."""
+        """A slot in a string with a known style."""
         return self.gap("%s" if slot.form == "name" else "%d", lambda columns: columns[slot.column])
 
 
 def _is_settled(literal: str, begins_with_slot: bool) -> bool:
-    """Whether the style of a string hangs on its literal parts alone, and not on the names and numbers between them.
+    """Whether the style of a string depends only on its literal parts, and not on the names and numbers between them.
 
-    Names and numbers are made of characters that may stand everywhere in a plain scalar but at its start. A string is
-    no word of YAML if it begins like a word and has a literal character that is no letter.
+    A plain scalar may have the characters of names and numbers everywhere except at its start. A string is not a word
+    of YAML if it begins like a word and has a literal character that is not a letter.
     """
     if "\n" in literal:
         return True
@@ -370,7 +370,7 @@ def _is_settled(literal: str, begins_with_slot: bool) -> bool:
 
 
 def _names(column: Column) -> Iterable[str]:
-    """Names as scalars: nearly always plain, which one look at all of them tells."""
+    """Names as scalars. One match checks whether all of them are plain."""
     return column if re.fullmatch(_PLAIN_NAMES, "\n".join([*column, ""])) else [scalar(name) for name in column]
 
 

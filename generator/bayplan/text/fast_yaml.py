@@ -1,10 +1,9 @@
-"""Block style YAML as programs write it, read by lines: half of the time that libyaml takes.
+"""Reads block style YAML of programs line by line, in half the time of libyaml.
 
-Block collections, scalars on one line and literal blocks are understood. A collection in flow style on one line is
-handed to the parser, once for all places where it stands. Whatever else a document holds (anchors, tags, escapes,
-scalars over several lines, tabs, other characters than ASCII), and whatever is wrong with it, is left to the parser:
-then there is no answer, never another one. There is none either where the parser is asked so often that it had better
-read all: a topology file has thousands of rows in flow style, and no two alike.
+It understands block collections, scalars on one line and literal blocks. It passes a collection in flow style on one
+line to the parser, once for all of its occurrences. It returns None, and leaves the document to the parser, for
+anything else: anchors, tags, escapes, scalars over several lines, tabs, characters outside ASCII, and errors. It also
+returns None if it would call the parser too often: a topology file has thousands of different rows in flow style.
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ _MARKER = re.compile(r"\n(?=---(?: |\n))")
 _DEEPEST = 50
 _LONGEST_KEY = 1000
 _CREDIT, _CALL = 4_000, 300
-"""What a call of the parser costs, in characters read by lines, and how much of that is there at first."""
+"""The initial credit for calls of the parser, and the cost of a call, in characters read line by line."""
 
-_NONE = object()  # no block is awaited
+_NONE = object()  # no block is expected
 
 
 def documents(text: str, values: Memo, keys: Memo, parse: Callable[[str], list[Any]]) -> list[Any] | None:
-    """The data of every document, None for an empty one; None instead of the list where the parser must be asked.
+    """The data of every document, None for an empty one. None instead of the list if the parser must read the text.
 
-    `parse` reads a document or a flow collection that this does not understand; ValueError: something is wrong with it.
+    `parse` reads a document or a flow collection that this module does not understand. ValueError: it has errors.
     """
     if not text.endswith("\n") or not text.isascii() or "\r" in text or "\n..." in text or "\n%" in text:
         return None
@@ -58,22 +57,22 @@ def documents(text: str, values: Memo, keys: Memo, parse: Callable[[str], list[A
 
 
 class _UnusualError(Exception):
-    """This document is left to the parser."""
+    """The parser must read this document."""
 
 
 class _NoCreditError(Exception):
-    """All documents are left to the parser."""
+    """The parser must read all documents."""
 
 
 class _Parser:
-    """The parser of what lines do not tell, as long as that pays: what is read by lines earns its calls."""
+    """The parser for all other documents, with a credit for its calls. Documents read line by line add credit."""
 
     def __init__(self, parse: Callable[[str], list[Any]]) -> None:
         self.parse, self.credit = parse, _CREDIT
         self.flows: dict[str, Any] = {}
 
     def read(self, text: str) -> list[Any]:
-        """The documents of a text. ValueError: something is wrong with it."""
+        """The documents of the text. ValueError: it has errors."""
         self.credit -= _CALL + len(text)
         if self.credit < 0:
             raise _NoCreditError
@@ -95,7 +94,7 @@ class _Parser:
 
 
 def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
-    """The data of the one document that the lines hold, if they do; in one loop, as calls would double the time."""
+    """The data of the document in these lines, if there is one. It is one loop, because calls would double the time."""
     number, size = 0, len(lines)
     root: Any = None
     explicit = lines[0].startswith("---")
@@ -103,7 +102,7 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
         if lines[0][3:4] not in ("", " ") or lines[0][3:].strip(" ")[:1] not in ("", "#"):
             raise _UnusualError
         number = 1
-    stack: list[tuple[int, Any, bool]] = []  # column, collection, whether it is a sequence at its key's column
+    stack: list[tuple[int, Any, bool]] = []  # column, collection, whether it is a sequence at the column of its key
     awaited: Any = _NONE  # the key or index whose value may follow on the next lines
     holder: Any = None
     edge = 0  # the column of that key or dash
@@ -122,7 +121,7 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
             raise _UnusualError
         column = len(pad)
         sequence = bool(dashes)
-        # What the line belongs to
+        # The collection of the line
         if awaited is not _NONE and (column > edge or (column == edge and sequence and type(holder) is dict)):
             node: Any = [] if sequence else {}
             holder[awaited] = node
@@ -195,7 +194,7 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
 
 
 def _literal(lines: list[str], number: int, edge: int, header: str) -> tuple[str, int]:
-    """A literal block and the number of the line below it. `edge`: the column that its lines stand to the right of."""
+    """A literal block and the number of the line below it. `edge`: its lines begin to the right of this column."""
     size, begin = len(lines), number
     while number < size and not lines[number]:
         number += 1

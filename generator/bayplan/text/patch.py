@@ -1,9 +1,8 @@
-"""The text of a document -> the same text with other data in it; whatever is not changed keeps its bytes.
+"""The text of a document -> the same text with changed data. The rest keeps its bytes.
 
-Comments, quotes, flow style, indentation and line breaks stay as they are. Keys and items come and go by lines of their
-own. `rewrite_all` takes the new data: a value that cannot be changed so is written anew, at worst the whole document,
-and every result is read back before it is believed. `edited` takes edits, and has no text where they take more than
-changing lines.
+Comments, quotes, flow style, indentation and line breaks stay the same. It adds and removes keys and items as lines.
+`rewrite_all` takes new data. It rewrites a value that it cannot change in this way, at worst the whole document, and
+reads back every result. `edited` takes edits. It has no result if they need more than changes of lines.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from bayplan.text.positions import Node, compose
 from bayplan.text.scalars import MERGE
 
 _MOST_ROUNDS = 8
-"""Of writing aliases out, each of which may hold the anchors of others."""
+"""The most rounds of expanding aliases, each of which may contain anchors of others."""
 
 _NOTHING = object()
 
 
 def edited(text: str, data: Any, edits: Sequence[Edit]) -> str | None:
-    """The text of one document, whose data are `data`, with the edits; None where that takes more than changing lines.
+    """The text of one document with this data after the edits. None if they need more than changes of lines.
 
-    New rows stay one line each where those beside them are.
+    New rows are one line each if the rows next to them are.
     """
     whole = text if text.endswith("\n") else f"{text}\n"
     root = compose(document.events(whole), whole)
@@ -45,9 +44,9 @@ def edited(text: str, data: Any, edits: Sequence[Edit]) -> str | None:
 
 
 def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
-    """Texts of one document each, changed so that `document.read` finds the new data in them where it found the old.
+    """Changes documents, so that `document.read` reads the new data instead of the old.
 
-    Tasks are (text, old data, new data); the results are read back together.
+    Tasks are (text, old data, new data). It reads the results back together.
     """
     drafts = [text if same(old, new) else next(_attempts(text, old, new), "") for text, old, new in tasks]
     data = _data_of_all(drafts) if len(drafts) > 1 else None
@@ -60,7 +59,7 @@ def rewrite_all(tasks: Sequence[tuple[str, Any, Any]]) -> list[str]:
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether a reader of YAML finds the same data. The order of keys does not count; `true` is not 1."""
+    """Whether two values are the same YAML data. The order of keys does not matter, and `true` is not 1."""
     if left is right:
         return True
     kind = type(left)
@@ -76,7 +75,7 @@ def same(left: Any, right: Any) -> bool:
 
 
 def _retried(text: str, old: Any, new: Any) -> str:
-    """The smallest edits that do; at worst the whole document anew, without its comments."""
+    """The result with the smallest edits that work; at worst the whole document without its comments."""
     for draft in _attempts(text, old, new):
         if same(_data(draft), new):
             return draft
@@ -95,7 +94,7 @@ def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
         changed_text = _expanding(text, root, site, old, new, coarse)
         if changed_text is not None:
             yield changed_text
-        if not coarse and not text.endswith("\n"):  # a block of lines may have to end the text
+        if not coarse and not text.endswith("\n"):  # a block of lines may come at the end of the text
             yield next(_attempts(f"{text}{newline_of(text)}", old, new), "")
     patch = _Patch(text)
     patch.replace(root, site, new)
@@ -103,7 +102,7 @@ def _attempts(text: str, old: Any, new: Any) -> Iterator[str]:
 
 
 def _expanding(text: str, root: Node, site: Site, old: Any, new: Any, coarse: bool) -> str | None:
-    """The text; aliases of what changes are written out. None where edits are in each other's way."""
+    """The text with aliases of changed values expanded. None if edits overlap."""
     referred = _aliases_in(root) if "*" in text else set()
     expand: frozenset[str] = frozenset()
     for _ in range(_MOST_ROUNDS):
@@ -120,24 +119,24 @@ def _expanding(text: str, root: Node, site: Site, old: Any, new: Any, coarse: bo
 
 
 def _data(text: str) -> Any:
-    """What a text reads as, or something that nothing else is the same as."""
+    """The data of the text. If it is not one document, an object that differs from all data."""
     documents_read = document.read("", text.encode(), "manifest", own=False).value
     return documents_read[0].data if documents_read and len(documents_read) == 1 else _NOTHING
 
 
 def _data_of_all(texts: Sequence[str]) -> list[Any] | None:
-    """What each of many texts reads as; None where that takes reading them one by one."""
+    """The data of many documents. None if they must be read one by one."""
     if not all(t.startswith("---") and t.endswith("\n") and "\n..." not in t and "\n%" not in t for t in texts):
-        return None  # not each begins a document of its own, ends it, and holds nothing that reaches beyond it
+        return None  # one of them does not begin and end a document, or affects the next one
     documents_read = document.read("", "".join(texts).encode(), "manifest", own=False).value or ()
     data = {each.index: each.data for each in documents_read}
     return [data.get(number, _NOTHING) for number in range(len(texts))]
 
 
 class _Patch(Buffer):
-    """Finds the edits of one document's text.
+    """Finds the edits of the text of one document.
 
-    `expand`: anchors whose aliases are written out. `coarse`: values are written anew. `strict`: the document is not.
+    `expand`: anchors whose aliases it expands. `coarse`: it rewrites values. `strict`: it never rewrites the document.
     """
 
     def __init__(
@@ -147,7 +146,7 @@ class _Patch(Buffer):
         self.expand, self.coarse, self.strict = expand, coarse, strict
 
     def change(self, node: Node, site: Site, old: Any, new: Any, work: Work = ()) -> None:
-        """Makes `new` of the text of a value. `work`: the edits that made it of `old`, where they are known."""
+        """Changes the text of a value to `new`. `work`: the edits from `old` to `new`, if they are known."""
         if same(old, new):
             if self.expand:
                 self.expanded(node, site, new)
@@ -174,7 +173,7 @@ class _Patch(Buffer):
         del self.inside[depth:]
 
     def expanded(self, node: Node, site: Site, value: Any) -> None:
-        """Writes out the aliases in a value that stays what it is."""
+        """Expands the aliases in an unchanged value."""
         if (node.kind == "alias" and node.anchor in self.expand) or (node.merges and _merged(node) & self.expand):
             self.replace(node, site, value)
         elif node.kind == "mapping":
@@ -188,7 +187,7 @@ class _Patch(Buffer):
     # Mappings
 
     def mapping(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any], steps: Mapping[Step, Work]) -> None:
-        """Keys that go, keys that change, keys that come, in that order."""
+        """Removes, changes and adds keys, in this order."""
         pairs = {key.name: (key, item) for key, item in zip(node.keys, node.items, strict=True)}
         if node.merges and (_merged(node) & self.expand or not self.holds_merges(node, old, new)):
             raise UnpatchableError
@@ -207,7 +206,7 @@ class _Patch(Buffer):
             self.append(node, added)
 
     def holds_merges(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-        """Whether the merges may stay: they stand first, and nothing that they bring has to go."""
+        """Whether the merges may stay: they come first, and all of their keys stay."""
         names = [key.name for key in node.keys]
         first = next(number for number, name in enumerate([*names, None]) if name is not MERGE)
         return MERGE not in names[first:] and all(name in new or name in names for name in old)
@@ -215,7 +214,7 @@ class _Patch(Buffer):
     # Sequences
 
     def sequence(self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Mapping[Step, Work]) -> None:
-        """Items that go, items that change, items that come, in that order."""
+        """Removes, changes and adds items, in this order."""
         if len(node.items) != len(old):
             raise UnpatchableError
         aligned = _aligned_by_edits(len(old), new, steps) if steps else None
@@ -232,7 +231,7 @@ class _Patch(Buffer):
 
 
 def _aliases_in(node: Node) -> set[str]:
-    """The anchors that a value refers to."""
+    """The anchors of the aliases in a value."""
     found = {node.anchor} if node.kind == "alias" and node.anchor else set()
     return found.union(*map(_aliases_in, node.items))
 
@@ -245,14 +244,14 @@ def _merged(node: Node) -> set[str]:
 
 
 class _Alignment(NamedTuple):
-    """What becomes of a list: number of an item that stays -> its new value; what comes before the item of a number."""
+    """The changes of a list. `kept`: number of an item -> new value. `extra`: new items before the item of a number."""
 
     kept: Mapping[int, Any]
     extra: Sequence[tuple[int, Sequence[Any]]]
 
 
 def _aligned(old: Sequence[Any], new: Sequence[Any]) -> _Alignment:
-    """What both begin and end with stays; what is between is changed pair by pair, then shortened or extended."""
+    """Keeps the common beginning and end. It changes the items between them in pairs, and adds or removes the rest."""
     least = min(len(old), len(new))
     if not least:
         raise UnpatchableError
@@ -264,7 +263,7 @@ def _aligned(old: Sequence[Any], new: Sequence[Any]) -> _Alignment:
 
 
 def _aligned_by_edits(size: int, new: Sequence[Any], steps: Mapping[Step, Work]) -> _Alignment | None:
-    """What the edits say; None where no item stays."""
+    """The alignment by the edits. None if no item stays."""
     kept: dict[int, Any] = {}
     extra: list[tuple[int, Sequence[Any]]] = []
     place = 0
@@ -281,5 +280,5 @@ def _aligned_by_edits(size: int, new: Sequence[Any], steps: Mapping[Step, Work])
 
 
 def _shared(left: Sequence[Any], right: Sequence[Any], most: int) -> int:
-    """How many items both begin with, at most so many."""
+    """The length of the common beginning, at most `most`."""
     return next((number for number in range(most) if not same(left[number], right[number])), most)

@@ -1,7 +1,6 @@
-"""Events -> where values stand in the text: of paths that a diagnostic names, or of all values, for who edits the text.
+"""Events -> the places of values: those of some paths for diagnostics, or those of all values for edits.
 
-Of a text in which places are looked up only what is asked for is kept, and whatever has an anchor, so that aliases and
-merge keys can be followed.
+For diagnostics, it keeps only the nodes on these paths, and nodes with anchors for aliases and merge keys.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from bayplan.text.scalars import MERGE, Memo, key_name, pyyaml_key_name
 Path = tuple[str | int, ...]
 _LEAF = object()  # in a tree of wanted steps: a path ends here
 _DEEPEST = 150
-"""Nothing that could be read nests deeper; libyaml takes quadratic time there."""
+"""Readable documents have fewer levels, and libyaml needs quadratic time for more."""
 
 
 class _FoundAllError(Exception):
-    """Nothing more is wanted, or nothing more can be found."""
+    """The search has found all paths, or cannot find more."""
 
 
 class Key(NamedTuple):
-    """A mapping's key: its name in the data (MERGE for `<<`), and its extent."""
+    """A key of a mapping: its name in the data (MERGE for `<<`), and its extent."""
 
     name: Any
     start: int
@@ -43,10 +42,10 @@ class Key(NamedTuple):
 
 
 class Node:
-    """A value. `start` is where its anchor, its tag or its first character stands, `end` where its last event ends.
+    """A value. `start` is the place of its anchor, its tag or its first character, `end` the end of its last event.
 
-    `stop` is the place after its last character, blank lines and comments below it left out; of a block scalar that
-    keeps blank lines, the place before its last line break. A value that is not written has no extent.
+    `stop` is the place after its last character, without blank lines and comments below it. For a block scalar that
+    keeps blank lines, it is the place before the last line break. A value without text has no extent.
     """
 
     __slots__ = ("anchor", "block", "end", "items", "key", "keys", "kind", "start", "stop", "style", "target")
@@ -55,16 +54,16 @@ class Node:
         self.kind = _KINDS.get(event.__class__, "alias")
         self.start, self.end, self.anchor = event.start_mark.index, event.end_mark.index, event.anchor
         self.stop: int = self.end
-        self.key = key  # of a mapping without one: its first
+        self.key = key  # for a mapping without a key: its first key
         self.style = ""  # of a scalar: "" (plain), ', ", | or >
         self.block = self.kind in ("mapping", "sequence") and not event.flow_style
         self.keys: list[Key] = []
-        self.items: list[Node | Any] = []  # None for one that nobody asked for
+        self.items: list[Node | Any] = []  # None for an item on no wanted path
         self.target: Node | None = None  # of an alias
 
     @property
     def merges(self) -> bool:
-        """Whether some of a mapping's keys come from elsewhere."""
+        """Whether a mapping has merge keys."""
         return any(key.name is MERGE for key in self.keys)
 
 
@@ -72,7 +71,7 @@ _KINDS = {ScalarEvent: "scalar", MappingStartEvent: "mapping", SequenceStartEven
 
 
 def compose(events: Iterator[Any], text: str) -> Node | None:
-    """The root of the first document that is not empty. The text must be one that `document.read` takes."""
+    """The root of the first document that is not empty. `document.read` must accept the text."""
     for event in events:
         if event.__class__ is DocumentStartEvent:
             event = next(events)
@@ -85,9 +84,9 @@ def compose(events: Iterator[Any], text: str) -> Node | None:
 def find(
     text: str, events: Iterator[Any], paths: Iterable[tuple[int, Path]], *, loaded: bool = False
 ) -> dict[tuple[int, Path], tuple[int, int]]:
-    """The extent of every (document, path), or of its nearest ancestor; fewer where the text is broken.
+    """The extent of every (document, path), or of its nearest ancestor. Some are missing if the text is invalid.
 
-    `loaded`: keys are named as `document.load` names them, and the last of equal ones counts.
+    `loaded`: keys have the names of `document.load`, and the last duplicate key wins.
     """
     paths_wanted = set(paths)
     composer = _Composer(text, pyyaml_key_name if loaded else key_name, loaded)
@@ -96,17 +95,17 @@ def find(
 
 
 class _Composer:
-    """Makes nodes of events by recursive descent, and looks paths up in them."""
+    """Makes nodes of events by recursive descent, and finds paths in them."""
 
     def __init__(self, text: str, name: Callable[[str], Any] = key_name, last: bool = False) -> None:
         self.text, self.names = text, Memo(name)
-        self.last = last  # the last of equal keys counts
-        self.plain = "&" not in text and "<<" not in text  # no anchors: what is not wanted can be skipped
-        self.missing = -1  # wanted paths that are not yet passed
+        self.last = last  # the last duplicate key wins
+        self.plain = "&" not in text and "<<" not in text  # no anchors: nodes on no wanted path can be skipped
+        self.missing = -1  # wanted paths that are not found yet
         self.anchors: dict[str, Node] = {}
 
     def documents(self, events: Iterator[Any], paths: Iterable[tuple[int, Path]]) -> dict[int, Node]:
-        """The root node of every wanted document that is there."""
+        """The root node of every wanted document that exists."""
         trees: dict[int, dict[Any, Any]] = {}
         for index, path in paths:
             branch = trees.setdefault(index, {})
@@ -127,7 +126,7 @@ class _Composer:
         return roots
 
     def fill(self, node: Node, event: Any, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> None:
-        """Reads on to the end of a node. `tree` is what is wanted below it, None everything."""
+        """Reads to the end of a node. `tree`: the wanted paths below it. None: all."""
         if event.anchor is not None:
             tree = None
             self.anchors[event.anchor] = node
@@ -148,7 +147,7 @@ class _Composer:
                 raise _FoundAllError
 
     def pairs(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> Any:
-        """Reads the pairs of a mapping; the offset of its end."""
+        """Reads the pairs of a mapping. Returns the offset of its end."""
         for event in events:
             if event.__class__ is MappingEndEvent:
                 end: Any = event.end_mark
@@ -167,7 +166,7 @@ class _Composer:
         raise _FoundAllError
 
     def entries(self, node: Node, events: Iterator[Any], tree: dict[Any, Any] | None, depth: int) -> Any:
-        """Reads the items of a sequence; the offset of its end."""
+        """Reads the items of a sequence. Returns the offset of its end."""
         for number, event in enumerate(events):
             if event.__class__ is SequenceEndEvent:
                 end: Any = event.end_mark
@@ -182,7 +181,7 @@ class _Composer:
     def value(
         self, parent: Node, key: Key | None, step: Any, event: Any, events: Iterator[Any], tree: Any, depth: int
     ) -> None:
-        """Reads one value and hangs it below its parent if it is wanted."""
+        """Reads one value, and adds it to its parent if it is wanted."""
         child = Node(event, key)
         everything = tree is None or step is MERGE
         if everything or step in tree:
@@ -197,7 +196,7 @@ class _Composer:
             self.fill(child, event, events, None if everything else tree.get(step, {}), depth + 1)
 
     def extent(self, node: Node, path: Path) -> tuple[int, int]:
-        """Where to point at for a path."""
+        """The extent for a path in a report."""
         for step in path:
             below = None if step == KEY else self.child(node, step)
             if below is None:
@@ -206,7 +205,7 @@ class _Composer:
         return _place(node)
 
     def child(self, node: Node, step: str | int) -> Node | None:
-        """The value under a key or number, merged mappings included: the first of several wins."""
+        """The value of a key or number, also in merged mappings. The first mapping wins."""
         if node.kind == "sequence":
             item = node.items[step] if isinstance(step, int) and 0 <= step < len(node.items) else None
             return _resolved(item)
@@ -222,19 +221,19 @@ class _Composer:
 
 
 def _resolved(node: Node | None) -> Node | None:
-    """What an alias stands for, where it stands for anything."""
+    """The target of an alias, or the node itself."""
     return node.target if node and node.kind == "alias" else node
 
 
 def _place(node: Node) -> tuple[int, int]:
-    """Where to point at for a value."""
+    """The extent for a value in a report."""
     if not node.block:
         return node.start, node.end
     return node.key[1:] if node.key else (node.start, node.start + 1)
 
 
 def _end_of_block(text: str, start: int, end: int) -> int:
-    """Where a block scalar's last line ends; one that keeps blank lines (`|+`) ends with the last of them."""
+    """The end of the last line of a block scalar. One that keeps blank lines (`|+`) ends with the last of them."""
     header = text[start : text.find("\n", start, end) + 1 or end].partition("#")[0]
     body = text[start:end]
     if "+" in header:
@@ -243,7 +242,7 @@ def _end_of_block(text: str, start: int, end: int) -> int:
 
 
 def _skip(event: Any, events: Iterator[Any]) -> None:
-    """Reads on to the end of a value."""
+    """Reads to the end of a value."""
     depth = 0
     while True:
         kind = event.__class__

@@ -1,8 +1,7 @@
-"""Plain YAML scalars: as Kubernetes resolves them (sigs.k8s.io/yaml 1.6, goyaml.v2 resolve.go), as our own formats take
-them, and as PyYAML's safe loader reads them.
+"""Plain YAML scalars as Kubernetes resolves them (`sigs.k8s.io/yaml` 1.6, goyaml.v2 resolve.go), as bayplan's own formats
+read them, and as the safe loader of PyYAML reads them.
 
-An `InvalidScalar` in place of a value says why it is refused. Patterns are compiled on first use, since most files need
-none.
+An `InvalidScalar` instead of a value has the reason. Patterns compile at their first use, since most files need none.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from bayplan.core.phrases import shorten
 from bayplan.text.source import DEEPEST, InvalidScalar
 
 MERGE = object()
-"""Stands for a plain `<<` used as a key."""
+"""The value of a plain `<<` as a key."""
 
 EXACT = 2.0**53
-"""Below it every whole number is a float of its own."""
+"""Every smaller integer has an exact float."""
 
 _BOOLS = {**dict.fromkeys(("y", "yes", "true", "on"), True), **dict.fromkeys(("n", "no", "false", "off"), False)}
 _WORDS: dict[str, Any] = {
@@ -34,11 +33,11 @@ _NUMERIC = frozenset("+-.0123456789")
 _CORE_TAG = "tag:yaml.org,2002:"
 _COLLECTION_TAGS = frozenset(f"{_CORE_TAG}{name}" for name in ("map", "seq", "set", "omap", "pairs"))
 _MOST_DIGITS, _MOST_BITS = 4300, 14_284
-"""Of an integer that Python writes in decimal."""
+"""The largest integer that Python converts to decimal digits."""
 
 _INT = r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|(0|[1-9][0-9]*))"
 _FLOAT = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-_PARTED = r"\.[0-9]+(?:_[0-9]+)*(?:[eE].*)?"  # where there is nothing before the point, _ must stand between digits
+_PARTED = r"\.[0-9]+(?:_[0-9]+)*(?:[eE].*)?"  # without digits before the point, _ is allowed only between digits
 _HEX = r"0x[0-9a-fA-F]+"
 _AMBIGUOUS = (
     r"[-+]?0[0-9_]+|[-+]?0[bB][01_]+|[-+]?0[oO][0-7_]+|[-+]?0[xX][0-9a-fA-F_]+|"  # octal or decimal; other bases
@@ -62,14 +61,14 @@ class Memo(dict[str, Any]):
 
 
 def kubectl(text: str) -> Any:
-    """What kubectl makes of a plain scalar."""
+    """The value of a plain scalar in kubectl."""
     if text[:1] in _NUMERIC and text not in _WORDS:
         return _number(text)
     return _WORDS.get(text, text)
 
 
 def _number(text: str) -> Any:
-    """An integer, a float (whole ones as integers) or, where it is neither, the text."""
+    """An integer, a float (an integer if it is whole) or, if it is not a number, the string."""
     digits = text.replace("_", "")
     whole = re.fullmatch(_INT, digits) if len(digits) < 80 else None
     if whole:
@@ -82,7 +81,7 @@ def _number(text: str) -> Any:
 
 
 def narrow(value: float) -> int | float:
-    """JSON has one kind of number: a whole float is the integer, as far as floats are exact."""
+    """The integer of a whole float, if floats of its size are exact, because JSON has only one type of number."""
     return int(value) if value.is_integer() and abs(value) < EXACT else value
 
 
@@ -95,21 +94,21 @@ def is_ambiguous(text: str) -> bool:
 
 
 def foreign_value(text: str) -> Any:
-    """A value in a file that others wrote: what kubectl reads, or why there is none."""
+    """A value in a file of another tool: what kubectl reads, or an InvalidScalar."""
     value = kubectl(text)
     if isinstance(value, float) and value - value != 0:
         return InvalidScalar(
-            "R114", f"{text} is not a number that JSON can hold", f'write "{text}" in quotes if it is a text'
+            "R114", f"JSON cannot represent the number {text}", f'write "{text}" in quotes if it is a string'
         )
     return value
 
 
 def own_value(text: str) -> Any:
-    """A value in our own formats: what every reader reads, or why there is none."""
+    """A value in bayplan's own formats: what every reader reads, or an InvalidScalar."""
     if text.isdigit() and text.isascii() and len(text) < 19 and (text[0] != "0" or text == "0"):
         return int(text)
     if text[-1:].isalpha() and text.isalnum() and text[1:2] not in ("x", "X") and text[:1] in _NUMERIC:
-        return text  # 64Gi: no number in any YAML ends in a letter, but for hexadecimal ones
+        return text  # 64Gi: in YAML, only hexadecimal numbers end in a letter
     if is_ambiguous(text):
         return _ambiguous_scalar(text)
     value = foreign_value(text)
@@ -120,7 +119,7 @@ def own_value(text: str) -> Any:
 
 
 def foreign_key(text: str) -> Any:
-    """A key in a file that others wrote: kubectl turns integers and booleans into texts."""
+    """A key in a file of another tool. kubectl converts integers and booleans to strings."""
     if text == "<<":
         return MERGE
     value = foreign_value(text)
@@ -130,13 +129,13 @@ def foreign_key(text: str) -> Any:
 
 
 def key_name(text: str) -> Any:
-    """A plain key of such a file as it is in the data; one that cannot be a key stays as it is written."""
+    """A plain key of such a file in the data. An invalid key keeps its text."""
     key = foreign_key(text)
     return text if isinstance(key, InvalidScalar) else key
 
 
 def own_key(text: str) -> Any:
-    """A key in our own formats."""
+    """A key in bayplan's own formats."""
     if text == "<<":
         return MERGE
     value = own_value(text)
@@ -144,45 +143,43 @@ def own_key(text: str) -> Any:
 
 
 def _wrong_key(text: str, value: Any) -> InvalidScalar:
-    """A key that is not a text."""
+    """R112: a key that is not a string."""
     kind = "null" if value is None else f"a {_kind(value)}"
-    return InvalidScalar(
-        "R112", f'unquoted key "{shorten(text)}" is {kind}, and keys must be texts', "write it in quotes"
-    )
+    return InvalidScalar("R112", f'the unquoted key "{shorten(text)}" is {kind}, not a string', "put it in quotes")
 
 
 def _ambiguous_scalar(text: str) -> InvalidScalar:
-    """A plain scalar that means one thing here and another there."""
+    """R111: a plain scalar that readers disagree on."""
     value = kubectl(text)
     meant = "" if isinstance(value, str) else f", or {_as_json(value)} for the {_kind(value)}"
-    message = f'unquoted "{shorten(text)}" is not the same to YAML 1.1, YAML 1.2 and kubectl'
-    return InvalidScalar("R111", message, f'write "{shorten(text)}" in quotes for the text{meant}')
+    message = f'YAML 1.1, YAML 1.2 and kubectl disagree on the unquoted "{shorten(text)}"'
+    return InvalidScalar("R111", message, f'write "{shorten(text)}" in quotes for the string{meant}')
 
 
 def _kind(value: Any) -> str:
-    """What a person calls it."""
+    """The word for its type."""
     return "boolean" if isinstance(value, bool) else "number"
 
 
 def _as_json(value: Any) -> str:
-    """As JSON writes it. The module is loaded here, because YAML seldom needs it."""
+    """The value in JSON. It imports `json` here, because YAML seldom needs it."""
     import json
 
     return json.dumps(value)
 
 
-# PyYAML's safe loader (YAML 1.1), by its own patterns and constructors: `12:30` is 750, `on` is true, `0o17` is a text,
-# `2024-01-01` a date; a key may be any scalar.
+# The safe loader of PyYAML (YAML 1.1), with its patterns and constructors: `12:30` is 750, `on` is true, `0o17` is a
+# string, `2024-01-01` is a date, and a key may be any scalar.
 
 
 def pyyaml_value(text: str) -> Any:
-    """What a plain scalar stands for to PyYAML, or why there is nothing."""
+    """The value of a plain scalar in PyYAML, or an InvalidScalar."""
     tag = _pyyaml_tag(text)
     return text if tag == f"{_CORE_TAG}str" else pyyaml_tagged(tag, text)
 
 
 def pyyaml_key(text: str) -> Any:
-    """A plain scalar as a key: `<<` and `=` mean something else there."""
+    """A plain scalar as a key. `<<` and `=` have another meaning there."""
     tag = _pyyaml_tag(text)
     if tag == f"{_CORE_TAG}merge":
         return MERGE
@@ -190,13 +187,13 @@ def pyyaml_key(text: str) -> Any:
 
 
 def pyyaml_key_name(text: str) -> Any:
-    """The key as the text that Python writes it as: `on` is `True`."""
+    """The key as a string of Python: `on` is `True`."""
     key = pyyaml_key(text)
     return text if isinstance(key, InvalidScalar) else key if key is MERGE else str(key)
 
 
 def pyyaml_tagged(tag: str, text: str) -> Any:
-    """A scalar with that tag, or why it cannot be read so."""
+    """A scalar with this tag, or an InvalidScalar."""
     from yaml import YAMLError
     from yaml.constructor import SafeConstructor
     from yaml.nodes import ScalarNode
@@ -205,7 +202,7 @@ def pyyaml_tagged(tag: str, text: str) -> Any:
     construct = None if tag in _COLLECTION_TAGS else SafeConstructor.yaml_constructors.get(tag)
     if construct is None:
         shown = tag.replace(_CORE_TAG, "!!")
-        return InvalidScalar("R113", f'tag "{shorten(shown)}" has no meaning here', "remove the tag, or quote the text")
+        return InvalidScalar("R113", f'bayplan does not support the tag "{shorten(shown)}"', "remove the tag")
     if name == "int" and len(text) > _MOST_DIGITS and ":" in text:  # sixties of that length take minutes
         return _too_large(text)
     try:
@@ -213,16 +210,16 @@ def pyyaml_tagged(tag: str, text: str) -> Any:
         return _too_large(text) if type(value) is int and value.bit_length() > _MOST_BITS else value
     except (ValueError, KeyError, AttributeError, OverflowError, YAMLError):
         what = {"timestamp": "a date", "int": "a number", "float": "a number"}.get(name, f"of type {name}")
-        hint = "write it in quotes if it is a text"
-        return InvalidScalar("R114", f'PyYAML takes "{shorten(text)}" for {what}, and cannot read it as one', hint)
+        hint = "put it in quotes if it is a string"
+        return InvalidScalar("R114", f'PyYAML reads "{shorten(text)}" as {what}, but it is invalid', hint)
 
 
 def _too_large(text: str) -> InvalidScalar:
-    return InvalidScalar("R114", f"{shorten(text)} is too large a number", "write it in quotes if it is a text")
+    return InvalidScalar("R114", f"the number {shorten(text)} is too large", "put it in quotes if it is a string")
 
 
 def _pyyaml_tag(text: str) -> str:
-    """The tag that a plain scalar has by its looks."""
+    """The tag of a plain scalar, by the patterns of PyYAML."""
     from yaml import SafeLoader
 
     resolvers: Any = SafeLoader.yaml_implicit_resolvers
@@ -233,24 +230,24 @@ def _pyyaml_tag(text: str) -> str:
     return f"{_CORE_TAG}str"
 
 
-# JSON text, read at once by the standard library. `yaml.json_events` is for what has errors, or a place to find.
+# JSON text, read by the standard library. `yaml.json_events` finds errors and places.
 #
-# `json` is imported where a text is JSON: most are YAML, and every start pays for an import.
+# Functions import `json` themselves: most files are YAML, and an import at the top would slow every start.
 
 _ESCAPED_SURROGATE = r"\\u[dD][89a-fA-F]"
 
 
 class InvalidDataError(Exception):
-    """JSON as such, but with something in it that has to be reported."""
+    """Well-formed JSON with an error to report."""
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text looks like JSON; flow style YAML does, too."""
+    """Whether the text looks like JSON. YAML in flow style does too."""
     return text[:4096].lstrip()[:1] in ("{", "[")
 
 
 def load_json(text: str) -> Any:
-    """The data. InvalidDataError: see `yaml.json_events`; json.JSONDecodeError: not JSON at all."""
+    """The data. InvalidDataError: see `yaml.json_events`. json.JSONDecodeError: it is not JSON."""
     import json
 
     try:
@@ -268,7 +265,7 @@ def load_json(text: str) -> Any:
 
 
 def _well_formed(text: str) -> None:
-    """json.JSONDecodeError if there is more wrong with it than values: its events would be no sense."""
+    """json.JSONDecodeError if the text is not well-formed, so that it has no useful events."""
     import json
 
     with suppress(RecursionError):
@@ -296,7 +293,7 @@ def _decimal(text: str) -> int | float:
 
 
 def nests_deeper(data: Any, most: int) -> bool:
-    """Whether collections nest deeper than that, found level by level and so without recursion."""
+    """Whether there are more nested collections than `most`. It does not use recursion."""
     level = [data] if isinstance(data, dict | list) else []
     for _ in range(most):
         inner = [item.values() if type(item) is dict else item for item in level]

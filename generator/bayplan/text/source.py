@@ -1,6 +1,6 @@
-"""The text of one file: bytes -> characters, offsets -> lines and columns, and the errors that are found in it.
+"""The text of one file: bytes -> characters, offsets -> lines and columns, and the errors of the text.
 
-Bytes are UTF-8, or UTF-16 that says so by a byte order mark, as YAML 1.2 section 5.2 has it.
+Bytes are UTF-8, or UTF-16 with a byte order mark (YAML 1.2, section 5.2).
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 
 LARGEST = 256 * 2**20
-"""Bytes of a text that is read at all."""
+"""The most bytes of a file."""
 
 DEEPEST = 100
-"""Collections within collections."""
+"""The most nested collections."""
 
 MOST_ERRORS = 1000
-"""Errors of one text that are listed."""
+"""The most errors of one text."""
 
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 _UNPRINTABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]"
 _INVISIBLE = r"[\x85\u2028\u2029\ufeff]"
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
-    (b"\xff\xfe\0\0", ""),  # UTF-32, which must be told from UTF-16 and is refused
+    (b"\xff\xfe\0\0", ""),  # UTF-32, which is an error, and begins like UTF-16
     (b"\0\0\xfe\xff", ""),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
     (b"", "utf-8"),
 )
-"""The first that fits decides."""
+"""Byte order mark -> encoding; the first match decides."""
 
 
 class StopReadingError(Exception):
-    """The text cannot be read any further; what is wrong is in its `Errors`."""
+    """bayplan cannot read the rest of the text. `Errors` has the reason."""
 
 
 class EncodingError(Exception):
-    """Bytes that are not a text."""
+    """The bytes cannot be decoded."""
 
     def __init__(self, code: str, message: str, place: tuple[int, int] = (1, 1), hint: str = "") -> None:
         self.code, self.message, self.place, self.hint = code, message, place, hint
 
 
 class InvalidScalar(NamedTuple):
-    """Stands for a scalar that may not be written so."""
+    """An invalid scalar."""
 
     code: str
     message: str
@@ -55,7 +55,7 @@ class InvalidScalar(NamedTuple):
 
 
 class Mark:
-    """A place in a text as an offset in characters, which is all that is asked of YAML's marks, too."""
+    """An offset in characters, the only part of the marks of YAML that bayplan uses."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -76,7 +76,7 @@ class Lines:
 
 
 class Errors:
-    """Collects the errors of one text that was given as `subject`; after `MOST_ERRORS` the text is given up."""
+    """Collects the errors of one text with the route `subject`. After `MOST_ERRORS` it stops reading."""
 
     def __init__(self, subject: str, text: str) -> None:
         self.subject, self.text = subject, text
@@ -84,11 +84,11 @@ class Errors:
         self._lines = Lines(text)
 
     def route(self, mark: Any) -> Route:
-        """The route of the place of a mark."""
+        """The route to a mark."""
         return (self.subject, AT, *self._lines.at(mark.index))
 
     def add(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
-        """One more error; reading goes on, unless there are far too many."""
+        """Adds an error. Reading continues, unless there are too many errors."""
         full = len(self.found) + 1 >= MOST_ERRORS
         last = (Note(f"reading stopped after {MOST_ERRORS} errors"),) if full else ()
         self.found.append(error(code, self.route(mark), message, hint=hint, notes=(*notes, *last)))
@@ -96,34 +96,34 @@ class Errors:
             raise StopReadingError
 
     def warn(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
-        """Something that is likely not meant; as many as errors are listed."""
+        """Adds a warning. There are at most as many as errors."""
         if len(self.found) + 1 < MOST_ERRORS:
             self.found.append(warning(code, self.route(mark), message, hint=hint, notes=notes))
 
     def stop(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> NoReturn:
-        """One more error, after which nothing can be read."""
+        """Adds an error, and stops reading."""
         self.add(code, mark, message, hint, *notes)
         raise StopReadingError
 
 
 def decode(raw: bytes) -> str:
-    """The text of a file; EncodingError says why there is none."""
+    """The text of a file. EncodingError: it cannot be decoded."""
     if len(raw) > LARGEST:
-        raise EncodingError("R103", f"the file has {len(raw):,} bytes, {LARGEST:,} is the most that is read")
+        raise EncodingError("R103", f"the file has {len(raw):,} bytes; the limit is {LARGEST:,}")
     mark, encoding = _encoding(raw)
     if not encoding:
-        raise EncodingError("R104", "the file is UTF-32, which YAML readers do not read", hint="save it as UTF-8")
+        raise EncodingError("R104", "the file is UTF-32, which YAML does not allow", hint="save it as UTF-8")
     try:
         return raw[len(mark) :].decode(encoding)
     except UnicodeDecodeError as problem:
         before = problem.object[: problem.start].decode(encoding, "replace")
         broken = problem.object[problem.start : problem.end].hex(" ")
-        message = f"the file is not {encoding.upper()}: {broken} is no character"
+        message = f"the file is not {encoding.upper()}: {broken} is not a character"
         raise EncodingError("R104", message, Lines(before).at(len(before)), "save it as UTF-8") from problem
 
 
 def text_of(raw: bytes) -> str:
-    """The text of a file as far as it is one, to quote lines from what could not be read."""
+    """The text of a file with invalid bytes replaced, to quote lines in reports."""
     mark, encoding = _encoding(raw)
     return raw[len(mark) :].decode(encoding or "utf-8", "replace")
 
@@ -133,15 +133,15 @@ def _encoding(raw: bytes) -> tuple[bytes, str]:
 
 
 def check_surrogates(errors: Errors) -> None:
-    """Stops at half of a surrogate pair, which no bytes stand for: only a text that a program made can hold it."""
+    """Stops at half of a surrogate pair. Only the string of a program has one, because no bytes encode it."""
     match = re.search("[\ud800-\udfff]", errors.text)
     if match:
-        message = f"U+{ord(match[0]):04X} is half of a surrogate pair, which is not a character"
-        errors.stop("R117", Mark(match.start()), message, "write both halves of the pair, or the character itself")
+        message = f"U+{ord(match[0]):04X} is half of a surrogate pair, not a character"
+        errors.stop("R105", Mark(match.start()), message, "write both halves of the pair, or the character itself")
 
 
 def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
-    """Stops at a character that a text may not hold; in own formats also at those that readers disagree on."""
+    """Stops at a character that YAML forbids; in bayplan's own formats also at one that readers disagree on."""
     text = errors.text
     if text.isascii() and len(raw.translate(None, _CONTROLS)) == len(raw):
         return
@@ -150,9 +150,9 @@ def check_characters(raw: bytes, errors: Errors, own: bool) -> None:
         return
     mark, name = Mark(character.start()), f"U+{ord(character[0]):04X}"
     if character[0] == "\0":
-        hint = "this is a binary file, or UTF-16 without a byte order mark: save it as UTF-8"
-        errors.stop("R105", mark, "the file holds a NUL byte", hint)
+        hint = "it is a binary file, or UTF-16 without a byte order mark: save it as UTF-8"
+        errors.stop("R105", mark, "the file has a NUL byte", hint)
     if re.match(_INVISIBLE, character[0]):
-        message = f"{name} cannot be seen, and readers of YAML disagree on what it is"
+        message = f"{name} is invisible, and YAML readers disagree on its meaning"
         errors.stop("R105", mark, message, f'remove it, or write "\\u{ord(character[0]):04x}" in double quotes')
-    errors.stop("R105", mark, f"control character {name} may not stand in a text", "remove it")
+    errors.stop("R105", mark, f"YAML does not allow the control character {name}", "remove it")

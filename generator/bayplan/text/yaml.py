@@ -1,8 +1,7 @@
 """YAML text -> events -> data.
 
-The events are libyaml's (those of PyYAML's own parser where libyaml is missing); JSON that has to be looked at closely
-becomes events, too. Data are made of them in one loop: the fast way to read YAML in Python, and the one that sees every
-key.
+The events come from libyaml, or from the parser of PyYAML if libyaml is missing. JSON with errors becomes events too.
+One loop makes data of the events. This is the fastest way to read YAML in Python, and it sees duplicate keys.
 """
 
 import re
@@ -31,7 +30,7 @@ from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadin
 
 
 class _Pattern:
-    """A pattern that is compiled with its first use."""
+    """A pattern that compiles at its first use."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._arguments, self._options = arguments, options
@@ -41,10 +40,10 @@ class _Pattern:
 
 
 def _import_pyyaml() -> None:
-    """Imports PyYAML without the patterns of its pure Python reader, which libyaml's parser never looks at.
+    """Imports PyYAML without compiling the patterns of its pure Python reader, which libyaml does not use.
 
-    They are some twenty regular expressions: half a bare interpreter start, in every run. Here they are compiled when
-    somebody uses them, so the package works as ever for whoever else imports it.
+    Compiling these twenty patterns takes half as long as an interpreter start. They compile at their first use, so the
+    package works as usual for other importers.
     """
     if "yaml" not in sys.modules:
         compile_now = re.compile
@@ -59,33 +58,33 @@ _import_pyyaml()
 
 
 MOST_EXPANDED = 100_000
-"""Nodes that all aliases of a document may stand for."""
+"""The most nodes that all aliases of a document may expand to."""
 
 _MOST_PURE = 2**20
 _LONE_TAG = re.compile(r"(?:^|[\s,\[{:?-])!\s")
 _HINTS = (
     ("mapping values are not allowed", 'check the indentation, or put a value that contains ": " in quotes'),
-    ("expected key", "check the indentation of this line and of those above it"),
-    ("expected '-' indicator", "check the indentation of this line and of those above it"),
-    ("expected ':'", "a key needs a colon and a space after it; check also the indentation"),
+    ("expected key", "check the indentation of this line and of the lines above it"),
+    ("expected '-' indicator", "check the indentation of this line and of the lines above it"),
+    ("expected ':'", "write a colon and a space after the key, and check the indentation"),
     ("expected ',' or", "add the comma or the closing bracket"),
     ("unexpected end of stream", "close the quotes"),
-    ("alphabetic or numeric", 'put a text that begins with "*", "&" or "!" in quotes'),
+    ("alphabetic or numeric", 'put a string that begins with "*", "&" or "!" in quotes'),
     ("unknown escape", "double the backslash, or use single quotes"),
     ("invalid Unicode character escape", "write the character itself"),
-    ("<document start>", 'separate documents by a line "---"'),
-    ("cannot start any token", "put a text that begins with this character in quotes"),
+    ("<document start>", 'separate documents with a line "---"'),
+    ("cannot start any token", "put a string that begins with this character in quotes"),
 )
-"""Part of a parser's message, and what to do."""
+"""Part of a parser message -> hint."""
 
 _JSON_TOKEN = r'[{}\[\]]|"(?:[^"\\]++|\\.)*+"|[^\s,:{}\[\]"]++'
 
 
 class Rules(NamedTuple):
-    """How plain scalars are read, and whether the text is in one of our own formats.
+    """How to read plain scalars, and whether the text has one of bayplan's own formats.
 
-    `tagged` is what reads scalars with a tag where everything is as in PyYAML: a key may be any scalar, the last of
-    equal keys wins (with a warning of that code), and a mapping's own keys win over those of `<<`.
+    `tagged` reads scalars with a tag as PyYAML does. Then a key may be any scalar, the last duplicate key wins with a
+    warning of code `twice`, and the own keys of a mapping win over those of `<<`.
     """
 
     values: Memo
@@ -96,19 +95,19 @@ class Rules(NamedTuple):
 
 
 def rules_for(own: bool) -> Rules:
-    """How scalars are read in our own formats, and in others."""
+    """The rules for bayplan's own formats, or for others."""
     if own:
         return Rules(Memo(scalars.own_value), Memo(scalars.own_key), True)
     return Rules(Memo(scalars.foreign_value), Memo(scalars.foreign_key), False)
 
 
 def pyyaml_rules(twice: str) -> Rules:
-    """How PyYAML's safe loader reads scalars; a key given twice is a warning with that code."""
+    """The rules of the safe loader of PyYAML. A duplicate key is a warning with this code."""
     return Rules(Memo(scalars.pyyaml_value), Memo(scalars.pyyaml_key), False, scalars.pyyaml_tagged, twice)
 
 
 def read(text: str, rules: Rules, errors: Errors, *notes: Note) -> list[Any]:
-    """The data of every document, None for an empty one. StopReadingError: the errors say why."""
+    """The data of every document, None for an empty one. StopReadingError: see the errors."""
     try:
         return list(documents(pyyaml_events(text) if rules.tagged else events(text), rules, errors))
     except yaml.YAMLError as problem:
@@ -116,12 +115,12 @@ def read(text: str, rules: Rules, errors: Errors, *notes: Note) -> list[Any]:
 
 
 def read_json(text: str, own: bool, errors: Errors) -> list[Any]:
-    """The same of well-formed JSON."""
+    """The same for well-formed JSON."""
     return list(documents(json_events(text), Rules(Memo(_json_token), Memo(str), own), errors))
 
 
 def read_flawless(text: str, rules: Rules) -> list[Any]:
-    """The same of a text without errors; ValueError where there is anything to say about it."""
+    """The same for text without errors. ValueError: there are errors or warnings."""
     errors = Errors("", text)
     try:
         data = read(text, rules, errors)
@@ -136,7 +135,7 @@ def read_flawless(text: str, rules: Rules) -> list[Any]:
 
 
 def events(text: str, *, pure: bool = False) -> Iterator[Any]:
-    """The events of a text; raises yaml.YAMLError where it is broken."""
+    """The events of the text. yaml.YAMLError: it is not valid YAML."""
     if pure or not yaml.__with_libyaml__:
         parser: Any = yaml.SafeLoader(text)
     else:
@@ -148,9 +147,9 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
-    """The same as PyYAML's own parser, which takes a few texts that libyaml refuses and has no trace of a lone `!`.
+    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`.
 
-    That parser is slow, so it is asked where libyaml refuses.
+    That parser is slow, so bayplan uses it only if libyaml rejects the text.
     """
     if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
         return iter(yaml.SafeLoader(text).get_event, None)
@@ -160,7 +159,7 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml takes a text."""
+    """Whether libyaml accepts the text."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
     parser = CParser(text)
@@ -173,7 +172,7 @@ def _parses(text: str) -> bool:
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
-    """A lone `!` makes a text of a plain scalar; libyaml keeps no trace of it."""
+    """A lone `!` makes a string of a plain scalar. libyaml does not report it, so this function adds it."""
     for event in found:
         start: Any = event.start_mark
         if isinstance(event, ScalarEvent) and event.tag in (None, "!") and text.startswith("!", start.index):
@@ -182,35 +181,35 @@ def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
 
 
 def explain(problem: yaml.YAMLError, errors: Errors, *notes: Note) -> NoReturn:
-    """Turns an error of the parser into a fault, and gives up."""
+    """Adds the error of the parser, and stops reading."""
     met = (getattr(problem, name, None) for name in ("problem_mark", "context_mark"))
     mark: Any = next(filter(None, met), Mark(getattr(problem, "position", 0) or 0))
-    message = re.sub(r"\s+", " ", getattr(problem, "problem", None) or "the text cannot be read")
+    message = re.sub(r"\s+", " ", getattr(problem, "problem", None) or "invalid text")
     if _at_tab(errors.text, mark.index) or "tab character" in message:
-        errors.stop("R108", mark, "a tab stands where YAML allows only spaces", "indent by spaces", *notes)
+        errors.stop("R107", mark, "there is a tab where YAML allows only spaces", "indent with spaces", *notes)
     context = getattr(problem, "context", None)
     begun: Any = getattr(problem, "context_mark", None)
     if begun and context and begun.index != mark.index:
         what = re.sub("^while (parsing|scanning) an? ", "the ", context)
         notes = (Note(f"{what} begins here", errors.route(begun)), *notes)
     hint = next((hint for part, hint in _HINTS if part in message), "")
-    errors.stop("R107", mark, f"this is not YAML: {message}", hint, *notes)
+    errors.stop("R107", mark, f"invalid YAML: {message}", hint, *notes)
 
 
 def _at_tab(text: str, index: int) -> bool:
-    """Whether a tab in the indentation is what the parser met."""
+    """Whether the parser stopped at a tab in the indentation."""
     indentation = re.compile(r"[ \t]*").match(text, text.rfind("\n", 0, index) + 1, index + 1)
     return text[index : index + 1] == "\t" or bool(indentation and "\t" in indentation[0])
 
 
 def _json_token(token: str) -> Any:
-    """A bare token of well-formed JSON: a number or one of its words, or why it is refused."""
+    """A bare token of well-formed JSON: a number or a word, or an InvalidScalar."""
     words = {"true": True, "false": False, "null": None}
     if token in words:
         return words[token]
     number = float(token)
     if number - number != 0:
-        return InvalidScalar("R114", f"{shorten(token)} is not a number that JSON can hold", "")
+        return InvalidScalar("R114", f"JSON cannot represent the number {shorten(token)}", "")
     return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
 
 
@@ -225,7 +224,7 @@ def _json_string(token: str) -> str:
 
 
 def json_events(text: str) -> Iterator[Any]:
-    """Well-formed JSON as YAML events, whose marks know their index only."""
+    """Well-formed JSON as YAML events, whose marks have only an index."""
     kinds: dict[str, Any] = {"[": SequenceStartEvent, "]": SequenceEndEvent, "{": MappingStartEvent}
     yield DocumentStartEvent()
     for token in re.finditer(_JSON_TOKEN, text):
@@ -245,14 +244,14 @@ def json_events(text: str) -> Iterator[Any]:
 # Data
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
-_BROUGHT = object()  # among the marks of a mapping: what its `<<` have brought so far
+_BROUGHT = object()  # in the marks of a mapping: the keys of its `<<` so far
 _UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
 class Anchored(NamedTuple):
-    """What an anchor names, and how many nodes that is."""
+    """The value of an anchor, and its number of nodes."""
 
     value: Any
     nodes: int
@@ -267,14 +266,14 @@ def documents(events: Iterator[Any], rules: Rules, errors: Errors) -> Iterator[A
 
 
 class _Builder:
-    """One document in the making."""
+    """Builds one document."""
 
     def __init__(self, rules: Rules, errors: Errors, surrogates: bool) -> None:
         self.rules, self.errors, self.surrogates = rules, errors, surrogates
         self.anchors: dict[str, Any] = {}  # Anchored, or the start of what is still open
         self.expanded = 0
 
-    def read(self, events: Iterator[Any]) -> Any:  # one function, for a call a node would double the time
+    def read(self, events: Iterator[Any]) -> Any:  # one function, because a call per node would double the time
         """Consumes the events of one document up to the end of its root node."""
         values, keys, surrogates = self.rules.values, self.rules.keys, self.surrogates
         node: Any = None  # the open collection
@@ -367,17 +366,17 @@ class _Builder:
         return key
 
     def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
-        """The key, which must be a text and new in its mapping."""
+        """Checks that the key is a string and new in its mapping, and returns it."""
         if key is not MERGE and not isinstance(key, str) and not self.rules.tagged:
-            self.errors.add("R112", event.start_mark, "a key must be a text", "write it in quotes")
+            self.errors.add("R112", event.start_mark, "a key must be a string", "put it in quotes")
             key = event.value if isinstance(event, ScalarEvent) else ""
         if key in marks:
             name = "<<" if key is MERGE else shorten(str(key))
-            first = Note("it was first given here", self.errors.route(marks[key]))
-            hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of them"
-            message = f'key "{name}" is given twice in one mapping'
+            first = Note("the first one is here", self.errors.route(marks[key]))
+            hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of the two"
+            message = f'duplicate key "{name}" in a mapping'
             if self.rules.tagged:
-                self.errors.warn(self.rules.twice, event.start_mark, f"{message}; the last one counts", hint, first)
+                self.errors.warn(self.rules.twice, event.start_mark, f"{message}; the last one wins", hint, first)
                 marks[key] = event.start_mark
             else:
                 self.errors.add(self.rules.twice, event.start_mark, message, hint, first)
@@ -386,15 +385,15 @@ class _Builder:
         return key
 
     def alias_key(self, value: Any, event: Any, marks: dict[Any, Any]) -> Any:
-        """A key that is an alias of a text."""
+        """A key that is an alias of a string."""
         if isinstance(value, dict | list):
             value = None
             if self.rules.tagged:
-                self.errors.stop("R112", event.start_mark, "a key must be a text, this one is a collection")
+                self.errors.stop("R112", event.start_mark, "a key must be a string, not a mapping or a list")
         return self.note_key(value, event, marks)
 
     def tagged(self, event: Any) -> Any:
-        """A scalar with a tag: only those of JSON's types are known."""
+        """A scalar with a tag. bayplan knows only the tags of JSON types."""
         if self.rules.tagged:
             value = self.rules.tagged(event.tag, event.value)
             if isinstance(value, InvalidScalar):
@@ -415,47 +414,49 @@ class _Builder:
         return event.value
 
     def unknown_tag(self, event: Any) -> None:
-        """A tag that has no meaning in JSON."""
+        """R113: a tag without a JSON type."""
         name = event.tag.replace(_CORE, "!!")
-        self.errors.add("R113", event.start_mark, f'tag "{shorten(name)}" has no meaning here', "remove the tag")
+        self.errors.add(
+            "R113", event.start_mark, f'bayplan does not support the tag "{shorten(name)}"', "remove the tag"
+        )
 
     def check_text(self, event: Any) -> None:
-        """Half of a surrogate pair is no character and cannot be written as UTF-8."""
+        """R105: half of a surrogate pair is not a character, and UTF-8 cannot encode it."""
         if any("\ud800" <= c <= "\udfff" for c in event.value):
             hint = "write both halves of the pair, or the character itself"
-            self.errors.add("R117", event.start_mark, "half of a surrogate pair is not a character", hint)
+            self.errors.add("R105", event.start_mark, "half of a surrogate pair is not a character", hint)
 
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
-        """A collection may begin here."""
+        """Checks that a collection may begin here."""
         if depth >= DEEPEST:
-            message = f"more than {DEEPEST} mappings and lists stand within each other"
-            self.errors.stop("R115", event.start_mark, message, "is it the right file?")
+            message = f"there are more than {DEEPEST} nested mappings and lists"
+            self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
         if as_key:
             index = event.start_mark.index
             template = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
-            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a text"
-            self.errors.stop("R112", event.start_mark, "a key must be a text, this one is a collection", hint)
+            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a string"
+            self.errors.stop("R112", event.start_mark, "a key must be a string, not a mapping or a list", hint)
         if event.tag is not None and event.tag not in (_CORE + "map", _CORE + "seq"):
             self.unknown_tag(event)
         if event.anchor is not None:
             self.anchors[event.anchor] = event
 
     def alias(self, event: Any) -> Any:
-        """What an alias stands for."""
+        """The value of an alias."""
         anchored = self.anchors.get(event.anchor)
         if isinstance(anchored, CollectionStartEvent):
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" contains itself')
         if anchored is None:
-            hint = f'define "&{shorten(event.anchor)}" above, or put a text that begins with "*" in quotes'
+            hint = f'define "&{shorten(event.anchor)}" above, or put a string that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)
         self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
-            limit = f"the aliases stand for more than {MOST_EXPANDED:,} values"
-            self.errors.stop("R118", event.start_mark, limit, "write the data without so many aliases")
+            limit = f"the aliases expand to more than {MOST_EXPANDED:,} values"
+            self.errors.stop("R115", event.start_mark, limit, "use fewer aliases")
         return anchored
 
     def merge(self, node: dict[str, Any], value: Any, marks: dict[Any, Any], event: Any) -> None:
-        """`<<`: own formats keep what is there; kubectl lets a later merge win over an earlier key."""
+        """`<<`. In kubectl, a merge wins over a key before it; in bayplan's own formats, that is an error."""
         parts = value if isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
             self.errors.add("R119", event.start_mark, "<< takes a mapping or a list of mappings", "use <<: *anchor")
@@ -470,13 +471,13 @@ class _Builder:
             return
         clash = next((key for key in merged if key in marks), None)
         if clash is not None and self.rules.own:
-            message = f'<< stands below key "{shorten(clash)}", which it also brings: readers disagree on who wins'
+            message = f'<< comes after key "{shorten(clash)}" and also sets it: readers disagree on which of them wins'
             self.errors.add("R119", event.start_mark, message, "write << as the first key")
         node.update(merged)
 
     def checked(self, value: Any, start: Any) -> Any:
-        """The whole document; aliases may have made it deeper than any of its parts."""
+        """The whole document, which may be nested too deep because of its aliases."""
         if self.expanded and scalars.nests_deeper(value, DEEPEST):
-            message = f"with its aliases, more than {DEEPEST} mappings and lists stand within each other"
-            self.errors.stop("R115", start.start_mark, message, "write the data without so many aliases")
+            message = f"with its aliases, the document has more than {DEEPEST} nested mappings and lists"
+            self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
         return value

@@ -1,8 +1,8 @@
-"""`bayplan krm` and `bayplan-krm`: a function of kustomize. A ResourceList in, a ResourceList out.
+"""`bayplan krm` and `bayplan-krm`: a function of kustomize. It reads and writes a ResourceList.
 
-What it does is the kind of its configuration: `ExpandWorkflows`, `PlaceWorkloads`, `ValidateWorkloads`, or a
-`Workflow` to generate from. With a word on the command line it is a plugin of the older kind: the word names the
-configuration, and the objects are a plain stream.
+The kind of the configuration selects the work: `ExpandWorkflows`, `PlaceWorkloads`, `ValidateWorkloads`, or a
+`Workflow` to generate from. With an argument it is a legacy plugin: the argument is the file of the configuration, and
+the objects are a plain stream.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bayplan.text.document import Document
 
 
 def run(args: Arguments) -> int:
-    """Answers standard input. With errors nothing is written, but for callers that read `results`."""
+    """Reads standard input and writes the result. With errors, it writes only for callers that read `results`."""
     request = _input(args.words)
     if request.value is None:
         source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
@@ -40,7 +40,7 @@ def run(args: Arguments) -> int:
 
 
 def _input(words: Sequence[str]) -> Outcome[ResourceList]:
-    """A ResourceList; for a plugin of the older kind, its configuration file and a stream that may be empty."""
+    """A ResourceList. For a legacy plugin, its configuration file and a stream, which may be empty."""
     raw = files.raw_of("-", resource_list.SUBJECT)
     if raw.value is not None and not words:
         return resource_list.parse(raw.value)
@@ -52,7 +52,7 @@ def _input(words: Sequence[str]) -> Outcome[ResourceList]:
 
 
 def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
-    """The work, if the configuration is one of ours. A961: it is none."""
+    """The job of the configuration. A961: bayplan has no such function."""
     config: Any = request.config
     kind = str(config.get("kind")) if isinstance(config, dict) else ""
     if kind not in KINDS or config.get("apiVersion") != API_VERSION:
@@ -65,17 +65,17 @@ def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
 
 def _unknown(config: Any) -> Diagnostic:
     if not isinstance(config, dict):
-        hint = "kustomize passes the file that `transformers:`, `generators:` or `validators:` name"
+        hint = "kustomize passes the file that is listed under `transformers:`, `generators:` or `validators:`"
         return error("A961", (), "the ResourceList has no functionConfig", hint=hint)
     kind, version = str(config.get("kind")), config.get("apiVersion")
-    message = f"bayplan has no function {kind} of {version}"
+    message = f"bayplan has no function of kind {kind} and apiVersion {version}"
     if kind in KINDS:
         return error("A961", ("function",), message, hint=f"write `apiVersion: {API_VERSION}`")
     return error("A961", ("function",), message, hint=suggest(kind, KINDS))
 
 
 def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:
-    """The options with those of the configuration; the command line wins."""
+    """The options of the configuration and of the command line, which wins."""
     spec = config.get("spec", {}) if config["kind"] != "Workflow" else {}
     options: dict[str, tuple[str, ...]] = {
         **{key: (spec[key],) for key in ("topology", "scheduler", "policy") if key in spec},
@@ -89,11 +89,11 @@ def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:
 
 
 _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
-"""Key of a function's spec -> option."""
+"""Key of the spec of a function -> option."""
 
 
 def _write(job: Job, answer: Answer) -> int:
-    """The answer, and what was found."""
+    """Writes the answer and the report."""
     from bayplan.cli import output as stdout
 
     batches = answer.batches

@@ -1,4 +1,4 @@
-"""ExpandWorkflows: manifests take the place of every Workflow among the items, or join them (`Workflow`)."""
+"""ExpandWorkflows replaces every Workflow in the list with its manifests. `Workflow` adds its manifests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:
-    """All workflows are expanded, or none."""
+    """Expands all workflows, or none."""
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
@@ -33,11 +33,11 @@ def run(job: Job) -> Answer:
 
 
 PLUGIN_KEYS = ("argsOneLiner", "argsFromFile")
-"""Keys by which the configuration of an older plugin names its arguments."""
+"""Keys with the arguments in the configuration of a legacy plugin."""
 
 
 def generate(job: Job) -> Answer:
-    """kustomize shows a generator its own configuration as the only item; that one is left out."""
+    """Adds the manifests of one Workflow. kustomize passes this Workflow also as an item, which is left out."""
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
         return Answer(None, [Batch(known.diagnostics)])
@@ -51,7 +51,7 @@ def generate(job: Job) -> Answer:
 
 
 def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | None, list[Batch]]:
-    """The objects of the workflows in JSON, if all of them compile."""
+    """The objects of the workflows in JSON. None if one does not compile."""
     path, batches = inputs.needed_topology(job.args)
     if path is None:
         return None, list(batches)
@@ -68,5 +68,5 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
 
 
 def _unfit(name: str) -> Diagnostic:
-    message = f'the scheduler takes the file "{name}", and kustomize passes objects of Kubernetes only'
-    return error("A963", (), message, hint="`bayplan render -o DIR/` writes files")
+    message = f'the scheduler needs the file "{name}", and kustomize passes only Kubernetes objects'
+    return error("O811", (), message, hint="write the files with `bayplan render -o DIR/`")

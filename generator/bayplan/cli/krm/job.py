@@ -1,4 +1,4 @@
-"""One call of kustomize's function: what it was given, what it answers, and annotations that travel with objects."""
+"""One call of a kustomize function: its input, its answer, and the annotations that kustomize adds to objects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ KINDS: Mapping[str, str] = {
     "ValidateWorkloads": "validate.run",
     "Workflow": "expand.generate",
 }
-"""Kind of the function's configuration -> the module below, and the function in it, that does the work."""
+"""Kind of the configuration -> module of this package and its function."""
 
 
 class Job(NamedTuple):
-    """One call. `given`: the command line together with the configuration's spec; `plugin`: of the older kind."""
+    """One call. `args`: the command line with the options of the configuration. `plugin`: it is a legacy plugin."""
 
     args: Arguments
     config: Mapping[str, Any]
@@ -32,10 +32,10 @@ class Job(NamedTuple):
 
     @property
     def keeps_results(self) -> bool:
-        """Whether the caller reads `results`: kpt, and `kustomize fn run`.
+        """Whether the caller reads `results`, as kpt and `kustomize fn run` do.
 
-        Those say which file an object is from. `kustomize build` says it too, of items that went through a function
-        already, but never of the configuration (5.8.1), in which it has found the function.
+        These annotate each object with its file. `kustomize build` does so for items that passed another function, but
+        never for a configuration with a function (5.8.1).
         """
         travelling = wire(self.config)
         from_files = any(PATH in each.text or PATH in wire(each.data) for each in self.items[:1])
@@ -43,14 +43,14 @@ class Job(NamedTuple):
 
 
 PATH = "internal.config.kubernetes.io/path"
-"""The annotation that says which file an object is from."""
+"""The annotation with the file of an object."""
 
 FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
-"""The annotation by which a configuration names its program, and its former spelling."""
+"""The annotation of a configuration that names its program, and its former spelling."""
 
 
 class Answer(NamedTuple):
-    """Items as they came or JSON texts; None where something failed."""
+    """Unchanged items or JSON. None: there are errors."""
 
     items: Sequence[Item | str] | None
     batches: Sequence[Batch]
@@ -63,23 +63,23 @@ WIRE = (
     "kustomize.config.k8s.io/",
     "alpha.config.kubernetes.io/",
 )
-"""Annotations that kustomize and kpt put on what they pass around, by their beginning."""
+"""Prefixes of the annotations that kustomize and kpt add to objects between functions."""
 
 MEANT = "config.kubernetes.io/depends-on"
-"""One of these that users write, for those who apply objects (kpt, cli-utils)."""
+"""An annotation with such a prefix that users write, for programs that apply objects (kpt, cli-utils)."""
 
 
 def wire(data: Any) -> dict[str, Any]:
-    """The annotations that travel with an object."""
+    """The annotations that kustomize and kpt added to an object."""
     annotations = mapping(data, "metadata", "annotations").items()
     return {key: value for key, value in annotations if str(key).startswith(WIRE) and key != MEANT}
 
 
 def without_wire(data: Mapping[str, Any]) -> Mapping[str, Any]:
-    """An object without the annotations that travel with it."""
+    """An object without these annotations."""
     return without_annotations(data, wire(data))
 
 
 def is_workflow(data: Any) -> bool:
-    """Whether it claims to be a Workflow of bayplan."""
+    """Whether an object is a Workflow of bayplan, by its apiVersion and kind."""
     return api_group(data) == "bayplan.dev" and text(data, "kind") == "Workflow"

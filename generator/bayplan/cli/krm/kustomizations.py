@@ -1,4 +1,4 @@
-"""The files of a kustomization, and where in them the user wrote what kustomize handed over."""
+"""The files of a kustomization, and the places in them from which the objects of a ResourceList come."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 LISTS = ("generators", "transformers", "validators", "resources", "bases", "components")
 DEEPEST = 20
-"""Kustomizations below each other that are followed."""
+"""The most kustomizations below each other that bayplan follows."""
 
 MOST = 1000
-"""Ways through a tree of kustomizations that are followed: folders that list each other's bases multiply them."""
+"""The most paths through a tree of kustomizations that bayplan follows. Shared bases multiply them."""
 
 Path = tuple[str | int, ...]
 
 
 class Source(NamedTuple):
-    """One document that holds an object, or a part of one. `parts`: path in the object -> path in the document.
+    """One document with an object or a part of one. `parts`: path in the object -> path in the document.
 
-    `group`, `kind` and `names` of the object that it is about; empty ones stand for any.
+    `group`, `kind` and `names` select the object; empty ones match any.
     """
 
     document: Document
@@ -42,13 +42,13 @@ class Source(NamedTuple):
     subject: str = ""
 
     def concerns(self, data: Mapping[str, Any], names: frozenset[str]) -> bool:
-        """Whether it is about an object of that kind and one of those names."""
+        """Whether it belongs to this object, which has one of these names."""
         alike = self.kind in ("", data.get("kind")) and self.group in ("", api_group(data))
         return alike and (not self.names or bool(self.names & names))
 
 
 def sources(folder: str, paths: Iterable[str]) -> Iterator[Source]:
-    """What a kustomization and those below it hold, then the objects in some files; what cannot be read is left out."""
+    """The documents of a kustomization and those below it, then the objects in some files, without unreadable files."""
     below = (source for each in walk(folder, LISTS, once=True) for source in _sources(each))
     for number, each in enumerate(below):
         yield each._replace(subject=f"file:{number}")
@@ -57,7 +57,7 @@ def sources(folder: str, paths: Iterable[str]) -> Iterator[Source]:
 
 
 def _sources(one: Kustomization) -> Iterator[Source]:
-    """What the patches of a kustomization change, then the objects in the files that it lists."""
+    """The patches of a kustomization, then the objects in the files that it lists."""
     for patch in reversed(list(_patches(one.folder, one.document))):
         yield from patch
     paths = [path for key in LISTS for path in listed_paths(one.folder, one.document.data, key)]
@@ -106,12 +106,12 @@ def kustomization(folder: str) -> Document | None:
 
 
 def documents(path: str) -> tuple[Document, ...]:
-    """What a file holds; nothing where it is none, or cannot be read."""
+    """The documents of a file; none if it cannot be read."""
     return files.load(path, "file", own=False)[0] if os.path.isfile(path) else ()
 
 
 def objects(path: str) -> tuple[Document, ...]:
-    """What a file of a list holds; in the place of a folder, what its kustomization lists."""
+    """The documents of a listed file. For a folder, those of the resources in its kustomization."""
     if not os.path.isdir(path):
         return documents(path)
     inner = kustomization(path)
@@ -130,14 +130,14 @@ def _objects(paths: Iterable[str]) -> Iterator[Source]:
 
 
 def _object(document: Document) -> Source:
-    """A document that is an object, or a patch that looks like one."""
+    """A document that is an object, or a patch in the form of an object."""
     data = document.data
     name = mapping(data, "metadata").get("name")
     return Source(document, api_group(data), str(data.get("kind", "")), frozenset({str(name)} if name else ()))
 
 
 def _patches(folder: str, file: Document) -> Iterator[list[Source]]:
-    """What each patch of a kustomization is about."""
+    """The patches of a kustomization."""
     for key in ("patches", "patchesJson6902", "patchesStrategicMerge"):
         for number, each in enumerate(items(file.data, key)):
             entry = each if isinstance(each, dict) else {"path": each} if "\n" not in str(each) else {"patch": each}
@@ -151,12 +151,12 @@ def _patches(folder: str, file: Document) -> Iterator[list[Source]]:
 
 
 def _patch(document: Document, target: Mapping[str, Any]) -> Source:
-    """A patch: an object in part, or a list of operations on the one that `target` selects."""
+    """A patch: a partial object, or a list of operations on the object that `target` selects."""
     kind, group, name = (str(target.get(key, "")) for key in ("kind", "group", "name"))
     if isinstance(document.data, dict):
         names = frozenset({name} if name.isidentifier() else ())
         return Source(document, group, kind, names) if target else _object(document)
-    names = frozenset({name} if name.replace("-", "").isalnum() else ())  # anything else is a pattern
+    names = frozenset({name} if name.replace("-", "").isalnum() else ())  # other names are patterns
     parts = tuple(
         (_pointer(each["path"]), (number, "value"))
         for number, each in enumerate(document.data)
@@ -172,7 +172,7 @@ def _pointer(text: str) -> Path:
 
 
 def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
-    """The documents of a patch that is written in the kustomization itself; their places are those in that file."""
+    """The documents of a patch inside the kustomization. Their places are in that file."""
     if not isinstance(text, str):
         return ()
     documents_read = read(file.name, text.encode(), "file", own=False)
@@ -185,7 +185,7 @@ def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:
 
 
 def _outer(inner: Span, span: Span, text: str) -> Span:
-    """A place in a block scalar -> its place in the file; the scalar itself where it is written in another style."""
+    """A place in a block scalar -> its place in the file. In another style, the place of the scalar."""
     lines = text.splitlines()
     head = lines[span.line - 1][span.column - 1 :] if span.line <= len(lines) else ""
     first = next((line for line in lines[span.line :] if line.strip()), "")
@@ -195,18 +195,18 @@ def _outer(inner: Span, span: Span, text: str) -> Span:
     return Span(span.line + inner.line, inner.column + indent, span.line + inner.end_line, inner.end_column + indent)
 
 
-# Where the user wrote what kustomize passes to a function. The kustomization's files are read only when there are
-# diagnostics.
+# The places in files from which the objects of a ResourceList come. bayplan reads the files of the kustomization only
+# if there are diagnostics.
 #
-# kustomize merges objects and writes them anew before a function reads them, so their lines and columns mean nothing.
-# bayplan looks for the objects in the files that the kustomization names (resources, patches, plugins, and those of
-# the kustomizations below it), by kind and by their earlier names. It shows a value that a patch sets in the patch.
+# kustomize merges and rewrites objects before a function reads them, so their lines and columns are useless. bayplan
+# looks for the objects in the files of the kustomization and of those below it (resources, patches, plugins), by kind
+# and by their previous names. It shows a value that a patch sets in the patch.
 
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
 
 def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
-    """The batches with the files in which their subjects were written, as far as they are found."""
+    """The batches with the files of their subjects, if bayplan finds them."""
     parsed = resource_list.parsed(job.items, lambda _: True).value or ()
     objects = [each for each in (*(item.data for item in parsed), job.config) if isinstance(each, dict)]
     paths = (str(wire(each).get(PATH, "")) for each in objects)
@@ -218,7 +218,7 @@ def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
 
 
 def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequence[Source]) -> Batch:
-    """Routes of subjects that came over the wire lead into files."""
+    """The batch, with routes into files instead of the ResourceList."""
     located: dict[str, Document] = {}
     origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
     for subject, routes in _data_routes(batch).items():
@@ -230,7 +230,7 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
         located[subject] = document._replace(name=title(whole), data=None)
         candidates = [each for each in written if each.concerns(whole, _names(whole))]
         for route in routes:
-            mapped = origin(route, batch.origins.get(subject, {})) or (route, ())  # to where a default was written
+            mapped = origin(route, batch.origins.get(subject, {})) or (route, ())  # to the place of a default
             place = _place((*mapped[0], *mapped[1])[1:], whole, candidates)
             if place is not None:
                 located[str(place[0])] = next(each.document for each in candidates if each.subject == place[0])
@@ -239,7 +239,7 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
 
 
 def _data_routes(batch: Batch) -> dict[str, set[Route]]:
-    """Subject -> routes that lead to data."""
+    """Subject -> its routes into data."""
     routes_by_subject: dict[str, set[Route]] = {}
     for each in batch.diagnostics:
         for route in (each.route, *(note.route for note in each.notes)):
@@ -249,25 +249,25 @@ def _data_routes(batch: Batch) -> dict[str, set[Route]]:
 
 
 def title(data: Mapping[str, Any]) -> str:
-    """`Workflow "prod-train"`, for what no file holds."""
+    """`Workflow "prod-train"`, for an object without a file."""
     name = mapping(data, "metadata").get("name", "")
     return f'{data.get("kind", "object")} "{name}"' if name else str(data.get("kind") or "functionConfig")
 
 
 def _names(data: Mapping[str, Any]) -> frozenset[str]:
-    """What the object is called, and was called before prefixes."""
+    """The names of an object: the current name, and previous ones without prefixes."""
     own = str(mapping(data, "metadata").get("name", ""))
     before = str(mapping(data, "metadata", "annotations").get(PREVIOUS_NAMES, ""))
     return frozenset({own, *before.split(",")} - {""})
 
 
 def _place(path: Path, whole: Any, candidates: Sequence[Source]) -> Route | None:
-    """The route in the best file: the outermost that holds the value, else the one that comes closest."""
+    """The route in the best file: the outermost with the value, or the one with the longest part of the path."""
     marked = path[-1:] == (KEY,)
     plain = path[:-1] if marked else path
     value = _at(whole, plain)
     best: tuple[int, Route | None] = (-1, None)
-    for source in candidates if plain else reversed(candidates):  # a whole object: where it was first written
+    for source in candidates if plain else reversed(candidates):  # a whole object: the innermost file
         for inner, length in _matching_paths(source, plain):
             same = length == len(plain) and (value is _MISSING or _at(source.document.data, inner) == value)
             depth = len(plain) + 1 if same else min(length, len(plain) - 1) if length else 0
@@ -278,7 +278,7 @@ def _place(path: Path, whole: Any, candidates: Sequence[Source]) -> Route | None
 
 
 def _matching_paths(source: Source, path: Path) -> Iterator[tuple[Path, int]]:
-    """Paths in the source that lead along the path, and how far each goes."""
+    """Paths in the source that follow the path, and how many steps each follows."""
     for at, begin in source.parts:
         if path[: len(at)] == at:
             rest = path[len(at) :]

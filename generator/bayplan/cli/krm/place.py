@@ -1,4 +1,4 @@
-"""PlaceWorkloads: workloads among the items are placed as their annotations or a policy ask; nothing else changes."""
+"""PlaceWorkloads: changes only workloads that annotations or a policy select."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:
-    """Items that the engine changes, with what it adds before the workload; all others as they came."""
+    """Changed items, each with new objects before it, and all other items unchanged."""
     path, batches = inputs.needed_topology(job.args)
     if path is None:
         return Answer(None, list(batches))
@@ -33,10 +33,12 @@ def run(job: Job) -> Answer:
     objects = tuple(
         each
         for number, document in enumerate(documents)
-        if not str(document.data.get("apiVersion", "")).startswith("bayplan.dev/")  # files of ours are not placed
+        if not str(document.data.get("apiVersion", "")).startswith(
+            "bayplan.dev/"
+        )  # bayplan does not place its own files
         for each in flattened(Object((f"manifest:{number}",), document.data))
     )
-    request = needed.request._replace(objects=objects, namespace="")  # kustomize has set those that there are
+    request = needed.request._replace(objects=objects, namespace="")  # kustomize has set the namespaces
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
     reported = Batch(outcome.diagnostics, {**sources, **needed.documents}, origins)
@@ -45,7 +47,7 @@ def run(job: Job) -> Answer:
 
 
 def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
-    """The items in their order, with what changed and what is new."""
+    """The items in their order, with changes and new objects."""
     changed: dict[int, Any] = {}
     for change in augmented.changes:
         number, path = number_of(change.route), change.route[1:]
@@ -61,7 +63,7 @@ def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
 
 
 def _with_wire(data: Mapping[str, Any], before: Any) -> Mapping[str, Any]:
-    """The object with the annotations that travel with it."""
+    """The object with the annotations of kustomize and kpt."""
     travelling = wire(before)
     if not travelling:
         return data

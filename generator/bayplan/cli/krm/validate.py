@@ -1,6 +1,6 @@
 """ValidateWorkloads: `bayplan lint` over the items.
 
-kustomize takes a validator that prints nothing, and refuses one that prints its input (kustomize#5036). Other callers
+kustomize accepts a validator that prints nothing, and rejects one that prints its input (kustomize#5036). Other callers
 get the items back.
 """
 
@@ -19,9 +19,9 @@ from bayplan.text.document import Document
 
 
 def run(job: Job) -> Answer:
-    """Nothing when all is well."""
+    """Lints all items."""
     if not job.plugin and _deletes(job):
-        message = "ValidateWorkloads stands under `transformers:`, where every object would be deleted"
+        message = "ValidateWorkloads is listed under `transformers:`, where it would delete every object"
         wrong = error("A964", ("function", "kind"), message, hint="list it under `validators:`")
         return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
     parsed = resource_list.parsed(job.items, lambda _: True)
@@ -42,7 +42,7 @@ def run(job: Job) -> Answer:
 
 
 def _deletes(job: Job) -> bool:
-    """Whether the kustomization takes what this function prints for all the objects that there are."""
+    """Whether the kustomization lists this function as a transformer, whose output replaces all objects."""
     here = kustomization(os.curdir)
     paths = listed_paths(os.curdir, here.data, "transformers") if here else ()
     listed = [each.data for path in paths for each in objects(path)]
@@ -50,7 +50,7 @@ def _deletes(job: Job) -> bool:
 
 
 def _unexpanded(number: int, document: Document) -> Diagnostic:
-    """A967: no function has made manifests of a Workflow."""
+    """A967: no function expanded a Workflow."""
     name = document.data.get("metadata", {}).get("name", "")
     hint = "list a configuration of kind ExpandWorkflows under `transformers:`"
-    return error("A967", (f"manifest:{number}",), f'nothing has expanded the Workflow "{name}"', hint=hint)
+    return error("A967", (f"manifest:{number}",), f'no function has expanded the Workflow "{name}"', hint=hint)

@@ -320,7 +320,7 @@ class _ShapeReader:
     def per_gpu(self, each: int, nodes: int) -> int:
         """The number of tasks if `each` tasks share a GPU."""
         if each > 1:
-            self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, but pods use whole GPUs", "use 1", "W608")
+            self.clash("ntasks-per-gpu", f"{each} tasks share a GPU, but pods use whole GPUs", "set it to 1", "W608")
         total = self.total("gpus") or nodes * (self.total("gpus-per-node") or 1)
         return max(1, total)
 

@@ -60,7 +60,7 @@ def _spelled(option: Option) -> str:
 
 def _meaning(option: Option) -> str:
     choices = f"{option.metavar} is {_one_of(option.choices)}." if option.choices else ""
-    return " ".join(filter(None, (option.help, choices, "Repeatable." if option.many else "")))
+    return " ".join(filter(None, (option.help, choices)))
 
 
 def _one_of(choices: tuple[str, ...]) -> str:

@@ -15,8 +15,8 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 
 API = "resource.k8s.io"
-SERVED_SINCE = {"v1beta1": "1.32", "v1beta2": "1.33", "v1": "1.34"}
-"""API version -> the first Kubernetes version that serves it."""
+SERVED_SINCE = {"v1beta2": "1.33", "v1": "1.34"}
+"""API version -> the first Kubernetes version that serves it. All known versions serve v1beta1."""
 
 REMOVED = ("v1alpha1", "v1alpha2")
 CLASSIC = "gpu.resource.nvidia.com"

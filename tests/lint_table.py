@@ -282,7 +282,14 @@ DEVICES = (
     Row("mode below 25.8", domain("d", "ch", mode=", allocationMode: All"), ("M813:4",), {"draDriver": "25.3"}),
     Row("a mode that is none", domain("d", "ch", mode=", allocationMode: all"), ("M813:4",)),
     Row("an old API", claim(f"{{requests: {GPU}}}", "v1alpha2"), ("M780:1",)),
+    Row("a removed API", claim(f"{{requests: {GPU}}}", "v1alpha1"), ("M780:1",)),
+    Row(
+        "the oldest API", claim("{requests: [{name: gpu, deviceClassName: a}]}", "v1beta1"), (), {"kubernetes": "1.32"}
+    ),
+    Row("a newer API", claim(f"{{requests: {GPU}}}", "v1beta2"), ("M780:1",), {"kubernetes": "1.32"}),
+    Row("a newer API in time", claim(f"{{requests: {GPU}}}", "v1beta2"), (), {"kubernetes": "1.33"}),
     Row("a new API", claim(f"{{requests: {GPU}}}"), ("M780:1",), {"kubernetes": "1.33"}),
+    Row("a new API in time", claim(f"{{requests: {GPU}}}"), (), {"kubernetes": "1.34"}),
     Row("flat", claim("{requests: [{name: gpu, deviceClassName: gpu.nvidia.com}]}"), ("M780:4",)),
     Row("exactly", claim(f"{{requests: {GPU}}}", "v1beta1"), ("M780:4",)),
     Row(

@@ -92,6 +92,8 @@ BRIDGE = [
     (POD, f"{JOB}/timelimit", f"{JOB}/time-limit", "M815"),
     (POD, '"5"', '"1:00:00"', "M767"),
     (POD, '"5"', '"99999999999"', "M767"),
+    (POD, '"5"', '"2147483648"', "M767"),
+    (POD, '"5"', '"-2147483649"', "M767"),
     (POD, "8Gi", "8 GB", "M767"),
     (POD, "name: sleep", "name: sleep\n  labels: {scheduling.x-k8s.io/pod-group: sleep}", "M815"),
     (POD, "containers:", "resourceClaims: [{name: gpu}]\n  containers:", "M824"),
@@ -119,7 +121,7 @@ WORDS = ("account", "constraints", "exclusive", "gres", "group-id", "job-name", 
 def test_annotations_of_slurm_bridge(key: str) -> None:
     assert lint("slurm-bridge", POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")) == []
     wrong = POD.replace(f'{JOB}/timelimit: "5", {JOB}/mem-per-node: 8Gi', f"{JOB}/{key}: x y")
-    assert [each.code for each in lint("slurm-bridge", wrong)] == (["M822"] if key in AMOUNTS else [])
+    assert [each.code for each in lint("slurm-bridge", wrong)] == (["M767"] if key in AMOUNTS else [])
 
 
 @pytest.mark.parametrize("name", ["dra.cpu", "gpu.nvidia.com", "gpu.example.com"])

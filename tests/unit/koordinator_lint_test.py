@@ -210,7 +210,7 @@ def test_pods_name_the_pod_group_of_their_namespace(of_group: str, of_pods: str)
     """Where one is left out, it is given on the command line, and may be the same."""
     of = ("metadata", "namespace")
     found = codes(edited((("group", *of), of_group or GONE), (("workload", *of), of_pods or GONE)))
-    assert ("M776" in found) == (of_pods == "other")
+    assert ("M707" in found) == (of_pods == "other")
 
 
 def test_gangs_of_one_group_that_differ() -> None:

@@ -16,7 +16,7 @@ from bayplan.model.topology import ClusterTopology, Pool
 
 API = "resource.k8s.io"
 SERVED_SINCE = {"v1beta2": "1.33", "v1": "1.34"}
-"""Version of the API -> the Kubernetes that first serves it; every known one serves v1beta1."""
+"""API version -> the first Kubernetes version that serves it. All known versions serve v1beta1."""
 
 REMOVED = ("v1alpha1", "v1alpha2")
 CLASSIC = "gpu.resource.nvidia.com"

@@ -275,7 +275,7 @@ def _nested_constraint(
             yield error("M717", own.at(part), message, hint="swap the two levels, or remove one", notes=(note,))
 
 
-# Valid constraints that KAI never satisfies, or only at the expense of other pods (M817): docs/explanation/fit.md
+# Valid constraints that KAI may never satisfy, or not for all pods (M817): docs/explanation/fit.md
 
 SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
 """Kinds whose gangs start with one pod. The podgrouper makes a gang for each pod of a Deployment (KAI#2109)."""

@@ -109,7 +109,7 @@ NOT_YET = Existing(
         for feature in ("place", "copies", "ranks", "gangs")
         for row in refuses(
             feature,
-            "workloads that are there can be placed by other schedulers only",
+            "bayplan cannot place existing workloads with this scheduler",
             "use `-s kai`",
             word="not yet in bayplan",
         )

@@ -220,7 +220,7 @@ SUPPORT = (
     ),
     never(
         "never-preempted",
-        "kube-scheduler preempts only by priority",
+        "kube-scheduler ignores `preemptible: false` and preempts only by priority",
         "set `spec.priorityClassName` to a class above all others, and remove `preemptible`",
     ),
     Support("label-key-length", up_to=317),

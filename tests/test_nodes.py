@@ -469,6 +469,23 @@ def test_what_is_wrong_is_said(case: str) -> None:
     assert words in said
 
 
+def test_a_node_without_its_siblings_partition_is_unhealthy() -> None:
+    """Also where a taint reserves it."""
+    found = relabelled(relabelled(RACKS, "r1-n0", clique=None), "r2-n0", clique=None)
+    for each in found[4:6]:
+        each["spec"]["taints"] = [{"key": "team", "value": "x", "effect": "NoSchedule"}]
+    part, codes, _ = told(found)
+    assert codes == ["T507", "T524"]
+    assert pools(part)[0].unusable == {"reserved": ("r2-n1",), "unhealthy": ("r1-n0", "r2-n0")}
+
+
+def test_of_many_faults_twenty_are_reported() -> None:
+    found = [node(f"n{number:02}", allocatable={"nvidia.com/gpu": str(2000 + number)}) for number in range(21)]
+    _, codes, said = told(found)
+    assert codes == ["T526"] * 20
+    assert 'node "n19" has 2019 of "nvidia.com/gpu"' in said
+
+
 def test_no_node() -> None:
     _, found = nodes.new(source('{"apiVersion": "v1", "kind": "List", "items": []}'), ReadOptions())
     assert [each.code for each in found] == ["T516"]

@@ -656,8 +656,8 @@ def templates(data: Mapping[str, Any]) -> Iterator[Template]:
             if isinstance(get(data, *path), dict):
                 count = amount(data, path)  # each group of a LeaderWorkerSet is a Workload of its own
                 pods = count.replicas if kind == "LeaderWorkerSet" else count.total
-                in_group = kind == "Pod"  # others of its pod group may make a podSet with it
-                yield Template(path, mapping(data, *path), None if in_group else pods)
+                pods = pods if path else None  # a bare pod may be one of a group, which is one Workload
+                yield Template(path, mapping(data, *path), pods)
 
 
 def _paths(data: Mapping[str, Any], pattern: Path) -> Iterator[Path]:

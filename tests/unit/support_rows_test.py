@@ -81,7 +81,7 @@ ROWS = (
     ("version", "text"),
     [
         ("0.14", 'gang "a" has 3 pods: KAI below 0.15 starts at most 2 pods together; the target is KAI 0.14'),
-        ("0.15", f'gang "a" has 3 pods: KAI 0.15 does not support {FEATURES["gang"].meaning}'),
+        ("0.15", 'gang "a" has 3 pods: KAI 0.15 supports at most 2 pods'),
     ],
 )
 def test_a_message_names_what_was_found_where_rows_limit_it(version: str, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The schedulers that bayplan can write for; each is one package here, or one file."""
+"""The schedulers for which bayplan writes manifests: one package each."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = (
     "sunk",
     "none",
 )
-"""The words in `scheduler:`, which are the names of the modules too, but for dashes."""
+"""The values of `scheduler:`. The packages have the same names, with underscores for dashes."""
 
 
 BACKENDS: Mapping[str, Backend] = Modules(__name__, NAMES, "BACKEND")
@@ -34,7 +34,7 @@ BACKENDS: Mapping[str, Backend] = Modules(__name__, NAMES, "BACKEND")
 
 
 def existing(name: str) -> Existing:
-    """What a scheduler does with workloads that exist already; of a package without such a module, nothing yet."""
+    """How a scheduler places existing workloads; `NOT_YET` if its package has no such module."""
     from bayplan.model.existing import NOT_YET
 
     value: Existing = _part(name, "existing", "EXISTING", NOT_YET)
@@ -42,13 +42,13 @@ def existing(name: str) -> Existing:
 
 
 def lint(name: str, context: LintContext) -> Iterator[Diagnostic]:
-    """What is wrong with this scheduler's objects that others wrote: each, together, and on the cluster."""
+    """What is wrong with existing manifests of this scheduler: each object, all together, and on the cluster."""
     for rule in _part(name, "lint", "RULES", ()):
         yield from rule(context)
 
 
 def _part(name: str, module: str, value: str, default: Any) -> Any:
-    """A value from a module of a backend's package, or the default where the package has no such module."""
+    """A value from a module of a backend's package, or the default if the package has no such module."""
     path = f"{__name__}.{name.replace('-', '_')}.{module}"
     try:
         return getattr(import_module(path), value)

@@ -109,7 +109,7 @@ NOT_YET = Existing(
         for feature in ("place", "copies", "ranks", "gangs")
         for row in refuses(
             feature,
-            "bayplan places existing workloads only for other schedulers",
+            "bayplan cannot place existing workloads with this scheduler",
             "use `-s kai`",
             word="not yet in bayplan",
         )

@@ -40,7 +40,8 @@ def compare(
         if row is None or row.fidelity != "exact":
             of_feature = [each for each in rows if each.feature == need.feature]
             code = features[need.feature].code if of_feature else UNSTATED
-            sentence = _statement(row, features[need.feature], name) + _versions(row, of_feature, target)
+            reason = row.reason + _versions(of_feature, target) if row and row.reason else ""
+            sentence = reason or _default(row, of_feature, features[need.feature], name, target)
             subject = _subject(need, of_feature, features[need.feature])
             message = f"{subject}: {sentence}" if subject else sentence
             yield Diagnostic(code, _severity(need, row), message, need.route, hint=row.hint if row else "")
@@ -57,19 +58,20 @@ def _subject(need: Need, rows: Sequence[Support], feature: Feature) -> str:
     return f"{need.subject} has {need.amount} {feature.unit}" if limited and feature.unit else need.subject
 
 
-def _statement(row: Support | None, feature: Feature, name: str) -> str:
-    """The row's reason, or a sentence that states only what the scheduler lacks."""
-    if row and row.reason:
-        return row.reason
-    approximate = row and row.fidelity == "approximate"
-    return f"{name} {'only approximates' if approximate else 'does not support'} {feature.meaning}"
+def _versions(rows: Sequence[Support], target: Target) -> str:
+    """The target's versions of the components that the rows depend on."""
+    found = ", ".join(target.title(each) for each in dict.fromkeys(row.component for row in rows if row.component))
+    return f"; the target is {found}" if found else ""
 
 
-def _versions(row: Support | None, rows: Sequence[Support], target: Target) -> str:
-    """The target's versions of the components that the rows depend on. A sentence without a reason has them already."""
-    components = dict.fromkeys(each.component for each in rows if each.component)
-    found = ", ".join(map(target.title, components))
-    return f"; the target is {found}" if found and row and row.reason else ""
+def _default(row: Support | None, rows: Sequence[Support], feature: Feature, name: str, target: Target) -> str:
+    """The sentence for a row without a reason: the limit of the feature at this version, or that it is missing."""
+    valid = (each for each in rows if not each.component or target.between(each.component, each.since, each.until))
+    limit = max((each.up_to for each in valid if each.up_to is not None), default=None)
+    if limit is not None:
+        return f"{name} supports at most {limit} {feature.unit}"
+    partly = row is not None and row.fidelity == "approximate"
+    return f"{name} {'only approximates' if partly else 'does not support'} {feature.meaning}"
 
 
 def _severity(need: Need, row: Support | None) -> Severity:

@@ -117,6 +117,7 @@ SUPPORT = (
     # 316 characters of a label key and 16 levels: maxLength and maxItems in the CRD topologies.kai.scheduler,
     # KAI 0.12 to 0.17.
     Support("label-key-length", up_to=316),
+    never("label-key-length", hint="label the nodes with a shorter key"),
     Support("level-count", up_to=16),
     never("level-count", "a KAI Topology has at most 16 levels", "remove levels that no placement uses"),
     Support("node-name-length", up_to=63),

@@ -264,7 +264,7 @@ def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
         ' without it a gang with a placement stays pending ("no planned pods")'
     )
     hint = (
-        f"if it is on, state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
+        f"set it, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
     )
     yield info("F689", (*placed.route, "placement"), message, hint=hint)
 

@@ -220,7 +220,7 @@ SUPPORT = (
     ),
     never(
         "never-preempted",
-        "kube-scheduler preempts only by priority",
+        "kube-scheduler ignores `preemptible: false` and preempts only by priority",
         "set `spec.priorityClassName` to a class above all others, and remove `preemptible`",
     ),
     Support("label-key-length", up_to=317),
@@ -387,7 +387,7 @@ def notices(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
             yield error("F689", route, f"{needs}; the topology file states that it is off", hint=hint)
         elif stated is None:
             hint = (
-                f"if it is on, state it in the topology: `schedulers: {{native: {{featureGates: {{{gate}: true}}}}}}`"
+                f"enable it, and state it in the topology: `schedulers: {{native: {{featureGates: {{{gate}: true}}}}}}`"
             )
             yield info("F689", ("topology", "metadata", "name"), f"{needs}; it is off by default", hint=hint)
 

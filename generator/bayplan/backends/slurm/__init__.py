@@ -102,7 +102,7 @@ PLACED = (
     ),
     never(
         "unlike-shapes",
-        "Slurm places the sections of a heterogeneous job one by one, and they share no block",
+        "Slurm needs several sections of a heterogeneous job for these pods, and places sections one by one",
         "make the podSets equal and their groups of one size, or remove the placement over them",
     ),
     never(
@@ -172,7 +172,8 @@ CHANNELS = (
     ),
     never(
         "torn-channel",
-        "Slurm gives each section of a heterogeneous job its own IMEX channel",
+        "Slurm gives each section of a heterogeneous job its own IMEX channel, and a ComputeDomain is in several"
+        " sections",
         "make the pods of a ComputeDomain equal, or set `computeDomain: never`",
     ),
 )
@@ -190,7 +191,7 @@ PODS = (
     ),
     never(
         "fixed-address",
-        "Slurm gives tasks the addresses of their node",
+        "Slurm cannot give a task an address of its own; tasks have the addresses of their node",
         "remove `address`; tasks find rank 0 by the name of its node",
     ),
     Support("gpu-claim"),
@@ -253,7 +254,7 @@ SUPPORT = (
     ),
     approximate(
         "preemptible",
-        "Slurm decides by QOS or partition which jobs preempt others",
+        "Slurm ignores `preemptible`; the QOS or the partition decides which jobs preempt others",
         "name a QOS: `backends: {slurm: {qos: high}}`",
         report="warning",
     ),

@@ -147,7 +147,7 @@ SUPPORT = (
     ),
     never(
         "preemptible",
-        "Slurm decides by QOS or partition which jobs it may preempt",
+        "Slurm ignores `preemptible`; the QOS or the partition decides which jobs it may preempt",
         "set `backends: {slurm-bridge: {qos: ...}}` and remove `preemptible`",
     ),
     not_yet_upstream("restarted-pods", ENDED, NEWER, component="slurmBridge", until="1.2"),

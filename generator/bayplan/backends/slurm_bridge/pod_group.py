@@ -142,7 +142,7 @@ def _served_api(plan: Plan, target: Target) -> Iterator[Diagnostic]:
             " slurm-bridge does not install"
         )
         hint = (
-            "if they are installed, state it in the topology file:"
+            "install them, and state it in the topology file:"
             " `schedulers: {slurm-bridge: {featureGates: {CoScheduling: true}}}`"
         )
         yield info("F689", route, message, hint=hint)

@@ -101,7 +101,7 @@ SUPPORT = (
     ),
     never(
         "preemptible",
-        "Slurm decides by QOS or partition which jobs it may preempt",
+        "Slurm ignores `preemptible`; the QOS or the partition decides which jobs it may preempt",
         "set `backends: {sunk: {qos: ...}}` and remove `preemptible`",
     ),
     not_yet_here("workload-lws", hint="use `workload: jobset`"),
@@ -153,7 +153,7 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
     grace = template_fields(plan.topology, pods).get("terminationGracePeriodSeconds")
     if isinstance(grace, int) and grace > _grace(plan):
         at = (*pods.route, "template") if pods.spec.template else pods.route
-        ends = f"{subject} needs {grace} seconds to end, at most {_grace(plan)} are possible"
+        ends = f"{subject} has a grace period of {grace} seconds, and the limit is {_grace(plan)}"
         yield Need("grace-period", grace, at, subject=ends)
     for field in ignored_placement_fields(plan.topology, pods):
         yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")

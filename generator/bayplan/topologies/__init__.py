@@ -77,7 +77,7 @@ SOURCES: tuple[Source, ...] = (
         Doc(
             SOURCES_PAGE,
             "HyperNodes",
-            "every domain; nodes that are selected by labels with the nodes beside",
+            "every domain; nodes that labels select, if you also import the nodes",
             "the state of nodes",
         ),
         objects=True,
@@ -96,7 +96,7 @@ SOURCES: tuple[Source, ...] = (
         Doc(
             SOURCES_PAGE,
             "topology.yaml, `scontrol show topoconf`",
-            "every domain with its nodes, one topology a pool",
+            "every domain with its nodes, one topology for each pool",
             "node labels, what nodes offer",
         ),
         node_labels=IN_SLURM,
@@ -128,11 +128,11 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("topograph-request", "topograph.request"),
-        Doc(FABRICS_PAGE, "a request to Topograph that lists nodes", "regions; which instance is which node"),
+        Doc(FABRICS_PAGE, "a request to Topograph that lists nodes", "regions, and the node of each instance"),
     ),
     Source(
         *("ibnetdiscover", "fabric_managers.ibnetdiscover"),
-        Doc(FABRICS_PAGE, "what `ibnetdiscover` prints", "switches, links, hosts of an InfiniBand fabric"),
+        Doc(FABRICS_PAGE, "output of `ibnetdiscover`", "switches, links and hosts of an InfiniBand fabric"),
         node_labels=HOSTNAME,
     ),
     Source(
@@ -142,7 +142,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("netq", "fabric_managers.netq"),
-        Doc(FABRICS_PAGE, "NetQ's topology graph, as JSON", "the same, of an Ethernet fabric"),
+        Doc(FABRICS_PAGE, "NetQ's topology graph, as JSON", "the same for an Ethernet fabric"),
         node_labels=HOSTNAME,
     ),
     Source(
@@ -169,7 +169,7 @@ SOURCES: tuple[Source, ...] = (
             SOURCES_PAGE,
             "answers of AWS, Google Cloud, OCI, Nebius and Lambda",
             "the place of every instance",
-            "what nodes are called, what they offer",
+            "names of nodes, what they offer",
         ),
         node_labels=HOSTNAME,
     ),
@@ -211,7 +211,7 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("slurm-config-map", "slurm.config_map"),
-        Doc(SOURCES_PAGE, "a ConfigMap with Slurm's files, as Slinky and soperator keep them", "what the files tell"),
+        Doc(SOURCES_PAGE, "a ConfigMap with Slurm's files, from Slinky or soperator", "the content of these files"),
         objects=True,
     ),
     Source(

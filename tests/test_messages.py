@@ -37,12 +37,8 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("R101", "the folder cannot be read: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
     (
         "R103",
-        "the file has more than {} bytes, the most that is read",
+        "the file has more than {} bytes, the most that is read{}",
     ): "unit/cli_files_test.py::test_what_is_too_large",
-    (
-        "R103",
-        "the file has more than {} bytes, the most that is read of this format",
-    ): "unit/cli_files_test.py::test_a_source_that_is_too_large_to_be_read_whole",
     ("R103", "the file has {} bytes, {} is the most that is read"): "unit/document_test.py::test_too_large_a_text",
     (
         "R104",

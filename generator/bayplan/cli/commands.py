@@ -16,18 +16,18 @@ SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "A pool configuration of OSMO, for its workflows.", "FILE[#POOL]")
 SOURCES = (
     Option(("--from",), "The format of the workflows, where it cannot be told.", "FORMAT"),
-    Option(("--set",), "A variable of the workflow's format; a number where it looks like one.", "K=V", many=True),
-    Option(("--set-string",), "The same, and always a text.", "K=V", many=True),
+    Option(("--set",), "A variable of the workflow's format; a number where it looks like one.", "K=V"),
+    Option(("--set-string",), "The same, and always a text.", "K=V"),
     OSMO_POOL,
 )
-POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE", many=True)
-TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
+POLICY = Option(("--policy",), "Rules that say which workloads are placed, and how.", "FILE")
+TARGET = Option(("--target",), "Versions to write for, such as kai=0.17,draDriver=25.12.", "C=V,...")
 STRICT = Option(("--strict",), "Let warnings fail the run.")
 OUTCOME = (STRICT, DIAGNOSTICS)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
-    Option(("--accept",), "Take one named gap between workflow and scheduler as a warning.", "CODE", many=True),
+    Option(("--accept",), "Take one named gap between workflow and scheduler as a warning.", "CODE"),
     STRICT,
 )
 CHECK = Option(("--check",), "Write nothing; fail when what -o names differs from what would be written.")
@@ -36,7 +36,7 @@ OUTPUT = (
     CHECK,
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
-GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
+GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
 COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
@@ -107,7 +107,7 @@ COMMANDS = (
                 "NAME",
             ),
             TARGET,
-            Option(("--accept",), "Take the errors of one code as warnings.", "CODE", many=True),
+            Option(("--accept",), "Take the errors of one code as warnings.", "CODE"),
             *OUTCOME,
         ),
         "MANIFEST is a file, a folder, or - for standard input. All are looked at together. Without a topology file "
@@ -158,7 +158,7 @@ COMMANDS = (
         "Say whether a cluster topology file is sound.",
         (Positional("TOPOLOGY", 0),),
         (
-            Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE", many=True),
+            Option(("--live",), "What the cluster says of its nodes now, to compare with.", "SOURCE"),
             Option(("--newer-than",), "The day on which its sources must have been read, or later.", "YYYY-MM-DD"),
             *OUTCOME,
         ),
@@ -195,12 +195,11 @@ COMMANDS = (
                 ("--from",),
                 "The format of the sources, or of each in turn, where it cannot be told.",
                 "FORMAT",
-                many=True,
                 choices=FROM,
             ),
             Option(("--update",), "A topology file that gains what the sources add.", "FILE"),
             Option(("--preset",), "Whose node labels are levels, where that cannot be told.", "NAME"),
-            Option(("--level",), "A node label that is a level; coarse to fine.", "[NAME=]KEY[,nvlink]", many=True),
+            Option(("--level",), "A node label that is a level; coarse to fine.", "[NAME=]KEY[,nvlink]"),
             Option(("--plan",), "Nodes of each finest domain that may be planned.", "N"),
             Option(("--headroom",), "CPU and memory of every node to leave to DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),

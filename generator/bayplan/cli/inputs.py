@@ -139,15 +139,15 @@ def topology_of(path: str) -> Loaded:
 
 def only_topology(documents: Sequence[Document], batch: Batch) -> Loaded:
     """The one document of a topology file, with the diagnostics of reading it; A923 where there are several."""
-    wrong = ("A923", "ClusterTopology", "keep one cluster in one file")
-    return _only("topology", documents, batch, *wrong)
+    message = f"the topology file holds {len(documents)} documents; one ClusterTopology is wanted"
+    several = error("A923", ("topology",), message, hint="keep one cluster in one file")
+    return _only("topology", documents, batch, several)
 
 
-def _only(subject: str, documents: Sequence[Document], batch: Batch, code: str, kind: str, hint: str) -> Loaded:
+def _only(subject: str, documents: Sequence[Document], batch: Batch, several: Diagnostic) -> Loaded:
     if len(documents) < 2:
         return (documents[0] if documents else None), (batch,)
-    message = f"the {subject} file holds {len(documents)} documents; one {kind} is wanted"
-    return None, (Batch((error(code, (subject,), message, hint=hint),), {subject: documents[1]}),)
+    return None, (Batch((several,), {subject: documents[1]}),)
 
 
 def cached_loader() -> Load:
@@ -170,8 +170,10 @@ def policy_of(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
         message = "--policy is given twice, and the rules of one file hold"
         hint = "put all rules into one file: the first that matches a workload holds for it"
         return None, (Batch((error("A974", ("argument", "--policy"), message, hint=hint),)),)
-    loaded = files.load(args.value("policy"), "policy")
-    return _only("policy", *loaded, "A974", "Policy", "put all rules under one `rules:`")
+    documents, batch = files.load(args.value("policy"), "policy")
+    message = f"the policy file holds {len(documents)} documents; one Policy is wanted"
+    several = error("A974", ("policy",), message, hint="put all rules under one `rules:`")
+    return _only("policy", documents, batch, several)
 
 
 def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:

@@ -13,12 +13,14 @@ from bayplan.core.values import NamedTuple
 
 
 class Option(NamedTuple):
-    """One option. Without a metavar it is a switch. The last spelling without its dashes is its key."""
+    """One option. Without a metavar it is a switch. The last spelling without its dashes is its key.
+
+    It may be there several times; a command that takes one value takes the last.
+    """
 
     names: tuple[str, ...]
     help: str
     metavar: str = ""
-    many: bool = False
     choices: tuple[str, ...] = ()
 
     @property

@@ -56,18 +56,18 @@ def _live(args: Arguments, topology: ClusterTopology, document: Document) -> lis
         compared = compare(topology, live)
         states = topology_sources.states(picked)
         groups = (("gone", compared.gone), ("new", compared.new), ("in another place", compared.moved))
-        messages = [
+        differences = [
             f"{nodes_are([node for each in members for node in each.nodes])} {word} in the cluster"
             for word, members in groups
             if members
         ]
-        messages += [
+        differences += [
             f"{nodes_are(nodes)} {after or 'usable'} in the cluster, and {before or 'usable'} in the file"
             for nodes, before, after in compared.states
             if {before, after} & states
         ]
         route = ("topology", "spec", "pools")
-        diagnostics = tuple(warning("T444", route, message, hint=HINT) for message in messages)
+        diagnostics = tuple(warning("T444", route, difference, hint=HINT) for difference in differences)
         batches.append(Batch(diagnostics, {"topology": document}))
     return batches
 

@@ -47,7 +47,7 @@ def _each(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def _run_all(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The replies to the first of the requests, at least to one: after one of the failures of `ENDS` there is none."""
+    """The replies to the first of the requests, at least to one: after one of `FINAL_FAILURES` there is none."""
     paths = [_folder(name) for name in _NEEDED]
     if not all(paths):
         return [{"failure": "start", "message": "the package jinja2 is not installed"}]

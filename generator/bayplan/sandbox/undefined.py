@@ -186,8 +186,8 @@ def _names(node: nodes.Node) -> Iterator[str]:
 # A template holds the handle in the object's place. It can call it, loop over it and ask for its parts; every way to
 # make a text of it ends in AddressError, since a part of an address tells nobody that it is one.
 
-_PLAIN = (str, int, float, list, dict, tuple, set, frozenset, bytes, range, type(None), Undefined, Namespace)
-"""What holds no address but in its entries, which are values of a template themselves."""
+_PLAIN = (str, int, list, dict, tuple, set, frozenset, bytes, Undefined, Namespace)
+"""What holds no address but in its entries, which are values of a template themselves, and numbers of any length."""
 
 _AT = re.compile(r" at 0x[0-9a-fA-F]+")
 

@@ -373,7 +373,7 @@ def test_the_fabric_that_topograph_ships_is_eight_groups() -> None:
     assert sorted(len(each.nodes) for each in pool.domains) == [10, 11, 14, 15, 16, 17, 18, 18]
     assert sum(len(each.leaves) for each in pool.domains) == 31
     assert "31 leaf switches" in "".join(each.message for each in made.diagnostics)
-    assert "left out: 74 adapters" in one(made, "T537").message
+    assert "left out 74 adapters" in one(made, "T537").message
     assert "b11-p1-cufm-02 (2 of 4)" in one(made, "T515").message
 
 

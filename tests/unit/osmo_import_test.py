@@ -116,7 +116,7 @@ def test_a_pool_with_the_platforms_label() -> None:
 def test_two_pools_with_the_platforms_label_are_no_pool() -> None:
     gains = additions(("a", {"nodeSelector": {"kind": "gb200"}}), ("b", {"nodeSelector": {"kind": "gb200"}}))
     assert gains.value == ()
-    assert sum("is no pool of the topology" in each.message for each in gains.diagnostics) == 2
+    assert sum("does not match any pool of the topology" in each.message for each in gains.diagnostics) == 2
 
 
 def test_a_label_with_another_value_stays() -> None:

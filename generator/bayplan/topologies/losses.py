@@ -209,18 +209,18 @@ def _of_switches(layout: SlurmLayout) -> Pool:
 
 
 LOSSES: Mapping[str, Loss] = {
-    "name": _settings("its name", name=""),
-    "read": _settings("when it was read", read=""),
+    "name": _settings("the topology's name", name=""),
+    "read": _settings("`read`", read=""),
     "versions": _settings("versions", versions={}),
     "images": _settings("images", images={}),
     "defaults": _settings("defaults", defaults={}),
-    "schedulers": _settings("settings of schedulers", schedulers={}),
+    "schedulers": _settings("scheduler settings", schedulers={}),
     "queues": _settings("queues", queues=None),
     "accelerators": _settings("accelerators", accelerators={}),
     "fabrics": _settings("fabrics", fabrics={}),
     "namespaces": _settings("namespaces", namespaces={}),
-    "every_pool": _settings("pools with their nodes", pools=()),
-    "fabric_pods": _fabrics("what pods on fabrics carry", lambda fabric: fabric._replace(**PODS)),
+    "every_pool": _settings("pools and their nodes", pools=()),
+    "fabric_pods": _fabrics("pod settings of fabrics", lambda fabric: fabric._replace(**PODS)),
     "rail_devices": _fabrics(
         "RDMA devices, interfaces and GPUs of rails",
         lambda fabric: fabric._replace(rails=tuple(rail._replace(**DEVICES) for rail in fabric.rails)),
@@ -229,60 +229,56 @@ LOSSES: Mapping[str, Loss] = {
         "fabrics of the kinds efa, gke and hostnetwork", lambda fabric: None if fabric.kind in CLOUD else fabric
     ),
     "unattached": _fabrics(
-        "fabrics of the kinds dranet and none, but for a DeviceClass and the parts of a policy",
+        "fabrics of the kinds dranet and none, except a DeviceClass and the parts of a policy",
         lambda fabric: None if fabric.kind in ("dranet", "none") else fabric,
     ),
-    "cards": _node("the accelerator of nodes", accelerator="", accelerators=0),
+    "cards": _node("accelerators of nodes", accelerator="", accelerators=0),
     "resources": _node("resources of nodes", resources={"pods": native.PODS * 1000}),
     "selectors": _node("node selectors", node_selector={}),
     "tolerations": _node("tolerations", tolerations=()),
     "template": _pools("pod templates", lambda pool: pool._replace(template={})),
-    "every_node": _pools("selectors that every node fits", _every_node),
+    "every_node": _pools("selectors that match every node", _every_node),
     "flavors": _named_pools(
-        "names of pools (the flavors have others)",
+        "names of pools (flavors have other names)",
         lambda topology, pool: grouping.dns_label(kueue.flavor_name(topology, pool.name)),
     ),
     "numbered": _named_pools("names of pools", lambda topology, pool: f"pool-{topology.pools.index(pool)}"),
-    "default_queue": _topology("that any queue is accepted", _default_queue),
-    "nvlink": _levels("which level is NVLink", lambda level: level._replace(nvlink=False)),
-    "nvlink_unknown": _levels(
-        "which level is NVLink", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)
-    ),
+    "default_queue": _topology("permission for any queue", _default_queue),
+    "nvlink": _levels("`nvlink`", lambda level: level._replace(nvlink=False)),
+    "nvlink_unknown": _levels("`nvlink`", lambda level: level._replace(nvlink=level.label == grouping.CLIQUE)),
     "plan": _levels("`plan`", lambda level: level._replace(plan=None)),
     "unique": _levels("`unique`", lambda level: level._replace(unique="global")),
     "apply": _levels("`apply`", lambda level: level._replace(apply=False)),
-    "level_names": _pools("names of levels (labels end otherwise)", _level_names),
-    "layers": _topology("all pools but one list of levels", _layers),
+    "level_names": _pools("names of levels (replaced by the ends of labels)", _level_names),
+    "layers": _topology("pools (only one list of levels remains)", _layers),
     "unlevelled": _topology(
         "pools without levels",
         lambda topology: topology._replace(pools=tuple(pool for pool in topology.pools if pool.levels)),
     ),
-    "lists": _topology("pools (those of one list of levels are one)", _lists),
-    "places": _pools("levels with their labels (nodes know the names of their units)", _units_only),
-    "carried": _topology("levels whose labels nodes carry already (only those marked `apply` are written)", _applied),
+    "lists": _topology("pools (equal lists of levels merge)", _lists),
+    "places": _pools("levels and their labels (nodes only have the names of their units)", _units_only),
+    "carried": _topology("levels without `apply`, whose labels nodes already have", _applied),
     "domains": _domains("nodes and domains", lambda rows: ()),
-    "unusable": _pools("which nodes are unusable", lambda pool: pool._replace(unusable={})),
-    "unusable_nodes": _pools("unusable nodes (left out)", _usable),
+    "unusable": _pools("`unusable`", lambda pool: pool._replace(unusable={})),
+    "unusable_nodes": _pools("unusable nodes", _usable),
     "nvlink_domains": _domains("`nvlinkDomain`", lambda rows: (row._replace(nvlink_domain="") for row in rows)),
     "leaves": _domains("`leaves`", lambda rows: (row._replace(leaves=()) for row in rows)),
     "empty": _domains("domains without nodes", lambda rows: (row for row in rows if row.nodes)),
-    "order": _domains("the order of domains (siblings come together)", siblings_together),
-    "by_name": _domains(
-        "the order of domains (they come in that of their names)", lambda rows: sorted(rows, key=place)
-    ),
+    "order": _domains("the order of domains (siblings are together)", siblings_together),
+    "by_name": _domains("the order of domains (sorted by name)", lambda rows: sorted(rows, key=place)),
     "by_path": _domains(
-        "the order of domains and of their nodes",
+        "the order of domains and nodes",
         lambda rows: sorted(row._replace(nodes=tuple(sorted(row.nodes))) for row in rows),
     ),
-    "one_tree": _topology("pools (all are one tree)", _one_tree),
+    "one_tree": _topology("pools (all become one tree)", _one_tree),
     "slurm_pools": _named_pools(
-        "names of pools (Slurm's topologies have others)",
+        "names of pools (Slurm's topologies have other names)",
         lambda topology, pool: grouping.dns_label(topology_name(topology, pool)),
     ),
     "slurm_called": _named_pools("names of pools", lambda *_: CONF),
-    "slurm_one": Loss("pools with their levels (all share one topology)", _slurm_one),
-    "slurm_nodes": _topology("names of nodes (Slurm has others)", _slurm_nodes),
-    "slurm_plan": Loss("`plan` (the base size of blocks)", _slurm_plan),
+    "slurm_one": Loss("pools and their levels (all share one topology)", _slurm_one),
+    "slurm_nodes": _topology("names of nodes (Slurm has other names)", _slurm_nodes),
+    "slurm_plan": Loss("`plan` (replaced by the base size of blocks)", _slurm_plan),
 }
 """By their names in `SOURCES`."""
 
@@ -316,7 +312,7 @@ def report(word: str, topology: ClusterTopology, target: Target, written: bool) 
     route: Route = ("topology", "metadata", "name")
     titles = [loss.title for loss in lost(word, topology, target) if loss.drop(topology, target) != topology]
     if not written:
-        message = f"wrote nothing, because {word} cannot represent anything in this file"
+        message = f"wrote no file, because {word} cannot represent anything in this topology"
         what = "fabrics with networks" if word == "network-operator" else "nodes in pools with levels"
         yield warning("T581", route, message, hint=f"add {what}")
     elif titles:

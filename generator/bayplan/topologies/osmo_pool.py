@@ -175,7 +175,7 @@ def _additions(platform: Platform, pool: Pool, place: int) -> tuple[list[Edit], 
     ]
     if added:
         message = f'pool "{pool.name}" gains {" and ".join(added)} from platform "{platform.name}"'
-        issues.append(info("W498", platform.route, message))
+        issues.append(info("W498", platform.route, message, hint="no action needed"))
     return edits, issues
 
 

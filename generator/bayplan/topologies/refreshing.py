@@ -217,7 +217,7 @@ def _by_unit(new: Pool, units: Units) -> dict[Path, Domain]:
 def _fill(
     kept: list[Domain | None], old: Pool, indices: Sequence[int], unit: _Unit, route: Route, issues: list[Diagnostic]
 ) -> None:
-    """The rows of one unit. Where the file tells finer levels apart than the sources, nodes stay where they were."""
+    """The rows of one unit. If the file has finer levels than the sources, nodes keep their place in these."""
     nodes = unit.domain.nodes
     if len(indices) > 1:
         there = {node for index in indices for node in old.domains[index].nodes}

@@ -114,7 +114,7 @@ LEVELS = (
     ("superpod", Level("superpod", "backend.coreweave.cloud/superpod", unique="parent")),
     ("leafgroup", Level("leaf", "backend.coreweave.cloud/leafgroup")),
 )
-"""Attribute -> the level whose label the node carries."""
+"""Attribute -> the level, whose label is on the node."""
 
 
 class Slice(NamedTuple):

@@ -294,7 +294,7 @@ def _without_upper_hosts(fabric: Fabric, at: Route, issues: list[Diagnostic]) ->
         name = fabric.names.get(one, one)
         hosts = count(len(unexpected), "host")
         message = f'left out {hosts} on switches above the leaves, such as "{name}": {some(unexpected)}'
-        hint = "these are usually storage and management; if pods run on them, add a pool for them by hand"
+        hint = "if pods run on them, add a pool for them by hand; these are usually storage and management"
         issues.append(warning("T515", fabric.places.get(unexpected[0], at), message, hint=hint))
     gone = set(unexpected)
     return fabric._replace(hosts={host: each for host, each in fabric.hosts.items() if host not in gone})

@@ -74,7 +74,7 @@ def unlinked(names: Iterable[str], adapters: Sequence[Adapter], at: Route, issue
     """T545: hosts without any link from an adapter to a switch."""
     linked = {each.host for each in adapters}
     alone = [name for name in dict.fromkeys(names) if name not in linked]
-    hint = "check their cables, or import them from another source"
+    hint = "check the cables of these hosts, or import them from another source"
     issues += left_out("T545", alone, "host", "without a link to a switch", at, hint)
 
 
@@ -130,7 +130,7 @@ def _series(name: str) -> str:
 
 
 _NUMBER = re.compile(r"[0-9]+")
-KEEP = "these look like storage or management; to keep hosts that are nodes, also import the Kubernetes nodes"
+KEEP = "to keep hosts that are nodes, also import the Kubernetes nodes; these look like storage or management"
 
 
 def _remove(result: FabricHosts, names: Iterable[str]) -> None:

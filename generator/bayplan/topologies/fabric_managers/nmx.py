@@ -100,7 +100,7 @@ def _trays(data: Sequence[Mapping[str, Any]], at: Route, issues: list[Diagnostic
     issues += renamed.reported(at)
     hint = "give them valid names of Kubernetes nodes"
     issues += left_out("T537", nameless, "compute node", "without a valid node name", at, hint)
-    hint = "their NVLink fabric is down; if pods can run on them anyway, also import the Kubernetes nodes"
+    hint = "bring up their NVLink fabric; if pods can run on them anyway, also import the Kubernetes nodes"
     issues += left_out("T557", homeless, "compute node", "without an NVLink domain", at, hint)
 
 

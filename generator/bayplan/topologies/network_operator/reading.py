@@ -58,7 +58,7 @@ def _declared_ports(fabric: str, mine: Sequence[Network], objects: Sequence[Obje
 
 
 def _shared(mine: Sequence[Network], objects: Sequence[Object]) -> Declared:
-    """The network names its port, and the pool of the shared plugin names ports, or takes all cards of a kind."""
+    """The network names its port. The pool of the shared plugin names ports, or uses all devices of a kind."""
     offers = list(_offers("rdmaSharedDevicePlugin", objects))
     whole = [each for each in offers if not each.ports]
     chosen: dict[str, Offer] = {}

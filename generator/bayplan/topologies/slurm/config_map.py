@@ -24,7 +24,7 @@ FILES: Mapping[str, str] = {
 
 
 def sniff(source: SourceFile) -> bool:
-    """Whether the file holds a ConfigMap with one of Slurm's files."""
+    """Whether the file has a ConfigMap with one of Slurm's files."""
     return any(key in source.head for key in FILES) and any(True for _ in _held(source))
 
 

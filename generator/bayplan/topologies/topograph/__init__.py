@@ -139,7 +139,12 @@ class Nodes:
         """T536, T537."""
         yield from self._renamed.reported(at)
         yield from left_out(
-            "T537", self.invalid, "name", "that Kubernetes does not accept for nodes", at, "correct them in the source"
+            "T537",
+            self.invalid,
+            "name",
+            "that is not valid for a Kubernetes node",
+            at,
+            "correct the names in the source",
         )
 
 

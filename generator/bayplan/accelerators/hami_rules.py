@@ -177,7 +177,7 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
         message = "HAMi refuses pods with a `nodeName`, because it chooses the node together with the cards"
         yield Fault("node", "error", ("spec", "nodeName"), message, "remove it; use a `nodeSelector`")
     if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
-        message = "with this label HAMi's webhook ignores the pods, and neither completes nor checks their requests"
+        message = "with this label HAMi's webhook ignores the pods, and does not complete or check their requests"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
 

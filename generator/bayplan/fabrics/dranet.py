@@ -25,7 +25,7 @@ DRIVER = "dra.net"
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 MOST_REQUESTS = 32
-"""Requests, and constraints, of one claim (resource.k8s.io/v1, types.go)."""
+"""Requests, and constraints, of one claim (`resource.k8s.io/v1`, types.go)."""
 
 
 def parts(request: FabricRequest) -> PodParts:

@@ -18,7 +18,7 @@ class TemplateSlot(NamedTuple):
     `path` leads from the object to the mapping that has `metadata` and `spec`. The controller makes `copies` alike sets
     of `replicas` pods each from it (the Jobs of a replicatedJob), and tells them apart by the pod label `copy_label`.
     `job`: the way to the Job template above the pod template, whose metadata some schedulers read. `numbered`: whether
-    the pods carry their number, from 0, so that neighbours can be told.
+    the pods carry their number, from 0, so that neighbours are known.
     """
 
     name: str

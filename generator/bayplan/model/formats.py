@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class Source(NamedTuple):
-    """What a format may ask that makes its data from a text: the word after --from, variables, and capabilities.
+    """Input of a format that creates its data from a string: the word after --from, variables, and capabilities.
 
-    `read_file` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
+    `read_file` gives the bytes of a file beside the workflow's, or why not (the caller fills in its routes).
     `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
     """
 
@@ -107,7 +107,7 @@ class Context(NamedTuple):
 class Read(NamedTuple, Generic[T]):
     """A workflow or a topology, and its origins: route in the native format -> route in the source, where they differ.
 
-    A route that is not listed has the origin of the longest listed route that it starts with, else it is its own.
+    A route that is not listed has the origin of the longest listed route that it starts with, otherwise itself.
     """
 
     value: T

@@ -1,6 +1,6 @@
-"""JobSet (jobset.x-k8s.io/v1alpha2): a replicatedJob for each podSet instance, with a Job for each copy of it.
+"""JobSet (`jobset.x-k8s.io/v1alpha2`): a replicatedJob for each podSet instance, with a Job for each copy of it.
 
-It brings its Service.
+It has its own Service.
 """
 
 from __future__ import annotations

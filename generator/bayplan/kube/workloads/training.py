@@ -199,7 +199,7 @@ def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
 
 
 def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
-    """W506: of the Job, else of its tasks, whose numbers are added up."""
+    """W506 of the Job, or of its tasks."""
     if get(one.data, "spec", "minAvailable"):
         yield from fewer(one, ("spec", "minAvailable"), slots)
         return

@@ -27,7 +27,7 @@ class Impossible(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """The search found neither a placement nor a proof within its budget."""
+    """The budget was not enough for a placement or a proof."""
 
     why: str
     hint: str = ""

@@ -130,12 +130,12 @@ def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tup
 def _counts(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
     """Every pod of the plan, and no other, has one place, in its own pool."""
     expected = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
-    yield from (f"{name} is placed but not asked for" for name in layout.runs if name not in expected)
+    yield from (f"{name} has a place but is not in the plan" for name in layout.runs if name not in expected)
     for name, pods in expected.items():
         runs = layout.runs.get(name, [])
         placed = sum(run.each * len(run.nodes) for run in runs)
         if placed != pods.replicas or any(run.each < 1 for run in runs):
-            yield f"{name}: {placed} pods placed, {pods.replicas} asked for"
+            yield f"{name}: {placed} pods placed, {pods.replicas} in the plan"
         if any(layout.where[node][0].name != pods.pool for run in runs for node in run.nodes):
             yield f"{name}: pods outside pool {pods.pool}"
 
@@ -301,7 +301,7 @@ def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *
     result = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
     if isinstance(result, Placed) and result.runs and rules == FULL:
         wrong = next(faults(gangs, plan.topology, result.runs), "")
-        assert not wrong, f"unreachable: a placement that is none: {wrong}"
+        assert not wrong, f"unreachable: a wrong placement: {wrong}"
     return result
 
 

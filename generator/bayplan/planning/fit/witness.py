@@ -17,7 +17,7 @@ Front = tuple[Vector, ...]
 
 
 class TooLongError(Exception):
-    """A front exceeded its budget, so the search knows nothing about the place."""
+    """A front exceeded its budget, so the search cannot use the place."""
 
 
 class Meter:
@@ -139,7 +139,7 @@ def _close(problem: Problem, depth: int, front: Front, meter: Meter) -> Front:
 
 
 def _alone(vector: Vector, family: tuple[int, ...]) -> Iterable[Vector]:
-    """One instance of the family, or what was there before if there is none."""
+    """One instance of the family, or the previous value if the family is empty."""
     for chosen in family:
         yield tuple(min(n, i == chosen) if i in family else n for i, n in enumerate(vector))
 
@@ -184,7 +184,7 @@ class NoRoom(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """Neither the budget nor a solver was enough to decide."""
+    """The budget, and a solver, were not enough to decide."""
 
     why: str
     hint: str = ""

@@ -73,13 +73,13 @@ def test_the_table_answers_everything() -> None:
 KUEUE: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[str]]] = {
     "whole GPUs": ({"count": 2}, {}, ["several times"]),
     "whole GPUs that are offered once": ({"count": 2}, {"maxPods": 1}, []),
-    "a node": ({"count": 2, "node": "spread"}, {}, ["several times", "among nodes"]),
-    "a share and a node": ({"count": 1, "memory": "50%", "node": "binpack"}, {}, ["once a pod", "among nodes"]),
+    "a node": ({"count": 2, "node": "spread"}, {}, ["several times", "policy for nodes"]),
+    "a share and a node": ({"count": 1, "memory": "50%", "node": "binpack"}, {}, ["once per pod", "policy for nodes"]),
     "links of NVIDIA": ({"count": 2, "links": "best"}, {"maxPods": 1}, []),
     "links of MetaX": (
         {"count": 2, "links": "best"},
         {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
-        ["among nodes"],
+        ["policy for nodes"],
     ),
     "no wish of MetaX": ({"count": 2}, {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}}, []),
 }
@@ -107,8 +107,8 @@ def test_quotas_count_a_card_as_often_as_it_can_be_had(most: int, each: int) -> 
 
 SGPU = {"vendor": "metax", "resources": {"count": "metax-tech.com/sgpu"}, "memory": "64Gi"}
 POINTED: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str, str]]]] = {
-    "links of one card": ({"count": 1, "links": "best"}, SGPU, [("W560", "links", "`links` is for several")]),
-    "links of parts": ({"count": 2, "links": "best", "cores": 50}, SGPU, [("W560", "links", "a part of each")]),
+    "links of one card": ({"count": 1, "links": "best"}, SGPU, [("W560", "links", "`links` is only for several")]),
+    "links of parts": ({"count": 2, "links": "best", "cores": 50}, SGPU, [("W560", "links", "a share of each")]),
     "links of two cards": ({"count": 2, "links": "best"}, SGPU, []),
     "a class of two cards": (
         {"count": 2, "appClass": "online"},
@@ -118,7 +118,7 @@ POINTED: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str,
     "parts of two NPUs": (
         {"count": 2, "memory": "16Gi"},
         {"vendor": "ascend", "resources": {"count": "huawei.com/Ascend910B3"}, "memory": "64Gi"},
-        [("W551", "memory", "a part of each of 2")],
+        [("W551", "memory", "a share of each of 2")],
     ),
     "a node for one card": (
         {"count": 1, "node": "spread"},

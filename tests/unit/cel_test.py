@@ -14,10 +14,10 @@ from bayplan.kube.validation import fault
         ("x == 'it\\'s'", ""),
         ('x == """a\n"b" ("""', ""),
         ("a.matches('H200'", "( is never closed"),
-        ("a[0)", ") closes nothing"),
+        ("a[0)", ") has no opening bracket"),
         ("a == 'b", "a quote is never closed"),
         ('a == """b', "a quote is never closed"),
-        (")", ") closes nothing"),
+        (")", ") has no opening bracket"),
         (" ", "it is empty"),
     ],
 )

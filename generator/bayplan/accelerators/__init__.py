@@ -1,4 +1,4 @@
-"""One file per way of getting GPUs into a pod; each returns PodParts."""
+"""One file per allocator of GPUs; each returns PodParts."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ DEVICE_PLUGIN = "device-plugin"
 
 
 def parts_device_plugin(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
-    """Request equals limit, as Kubernetes demands of extended resources."""
+    """Request equals limit, as Kubernetes requires for extended resources."""
     return PodParts(resources={counted_resource(accelerator, kind): str(accelerator.per_pod)})
 
 
 def counted_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """The resource that counts what is asked for."""
+    """The resource that counts the requested cards or slices."""
     if accelerator.profile:
         return slice_resource(accelerator, kind)
     return kind.resources.get("count", "nvidia.com/gpu")
@@ -41,7 +41,7 @@ def parts_dra(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> Po
 
 
 def claim_template(accelerator: Accelerator, kind: AcceleratorKind, name: str, target: Target) -> Manifest:
-    """The ResourceClaimTemplate in the dialect of the Kubernetes version (resource.k8s.io: v1 since 1.34)."""
+    """The ResourceClaimTemplate for the Kubernetes version (`resource.k8s.io` is v1 since 1.34)."""
     return {
         "apiVersion": resource_api(target),
         "kind": "ResourceClaimTemplate",
@@ -68,25 +68,25 @@ Parts = Callable[[Accelerator, AcceleratorKind, str], PodParts]
 
 
 def _hami(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
-    """Imported where somebody has it."""
+    """Imports HAMi's module only if an accelerator uses it."""
     from bayplan.accelerators import hami
 
     return hami.parts(accelerator, kind, claim)
 
 
 PARTS: Mapping[str, Parts] = {DEVICE_PLUGIN: parts_device_plugin, DRA: parts_dra, "hami": _hami}
-"""Allocator -> what a pod carries. The last argument names the claim template."""
+"""Allocator -> what a pod gets. The last argument names the claim template."""
 
 
 def amounts(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, int]:
-    """Extended resources other than its cards that a pod takes of its node: slices that have a name of their own."""
+    """Extended resources of its node that a pod uses besides cards: slices with a resource of their own."""
     if not accelerator.profile or allocator(accelerator, kind) != DEVICE_PLUGIN or kind.profile:
         return {}
     return {counted_resource(accelerator, kind): accelerator.per_pod}
 
 
 def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
-    """Resources by which parts of its cards are asked for; none where they are handed out whole."""
+    """Resources that request shares of its cards; none if there are only whole cards."""
     if "hami" not in kind.allocators:
         return ()
     from bayplan.kube.vendors import names
@@ -95,11 +95,11 @@ def part_names(kind: AcceleratorKind) -> tuple[str, ...]:
     return tuple(filter(None, (own.memory, own.percentage, own.cores)))
 
 
-# Slices of NVIDIA's GPUs (MIG): their names, and the smallest part of a card that each can be.
+# Slices of NVIDIA's GPUs (MIG): their names, and the smallest part of a card that each is.
 #
-# The device plugin has two strategies (NVIDIA/k8s-device-plugin 0.17, README): `mixed` offers each profile as a
-# resource of its own, `single` offers slices as `nvidia.com/gpu`. The DRA driver has a device class for them, and each
-# tells its profile (dra-driver-nvidia-gpu 25.3 to 0.4, `deviceclass-mig.yaml`).
+# The device plugin has two strategies (`k8s-device-plugin` 0.17, README): `mixed` offers each profile as a resource of
+# its own, `single` offers slices as `nvidia.com/gpu`. The DRA driver has a device class for them, and each slice has
+# its profile as an attribute (dra-driver-nvidia-gpu 25.3 to 0.4, `deviceclass-mig.yaml`).
 
 PREFIX = "nvidia.com/mig-"
 CLASS = "mig.nvidia.com"
@@ -108,7 +108,7 @@ SLICES = 7
 
 
 def slice_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """The extended resource of a profile: of its own name, unless the kind's count is of just these slices.
+    """The extended resource of a profile: its own, unless the kind's `count` counts exactly these slices.
 
     `1g.10gb+me` -> `nvidia.com/mig-1g.10gb.me`: the name of a resource cannot have a plus.
     """
@@ -118,7 +118,7 @@ def slice_resource(accelerator: Accelerator, kind: AcceleratorKind) -> str:
 
 
 def portion(profile: str) -> int:
-    """The least of a card that a slice can be, in thousandths: no card has more of them, whatever its memory.
+    """The smallest part of a card that a slice can be, in thousandths. No card has more slices, with any memory.
 
     `3g.40gb` has 3 compute slices; `1c.3g.40gb`, which shares a slice with others, has 1.
     """

@@ -1,4 +1,4 @@
-"""Cards, or parts of them, that HAMi hands out (2.8 to 2.10)."""
+"""Cards and shares of cards that HAMi allocates (2.8 to 2.10)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SGPU_TOPOLOGY, SGPU_CLASS, SGPU_QOS = (
 VNPU_MODE, SOFT = "huawei.com/vnpu-mode", "hami-core"
 
 LINKED = ("nvidia", "ascend")
-"""Vendors of whose cards HAMi knows the links, and can choose cards by them."""
+"""Vendors for which HAMi knows the links between cards and can choose cards by them."""
 
 
 def policy_annotations(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
-    """Those that the pod template carries."""
+    """The annotations of the pod template."""
     annotations = {
         NODE: node(accelerator, kind),
         CARDS: cards(accelerator, kind),
@@ -42,31 +42,31 @@ def policy_annotations(accelerator: Accelerator, kind: AcceleratorKind) -> dict[
 
 
 def node(accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """Whole cards of MetaX: `spread` takes the node with the best links for the pod, whatever the word says."""
+    """The node policy. For whole cards of MetaX, `spread` takes the node with the best links for the pod."""
     return accelerator.node or ("spread" if accelerator.links and linked_by_node(kind) else "")
 
 
 def cards(accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """`topology-aware` is about links; any other policy is the user's."""
+    """The card policy: `topology-aware` for links, or the one that the user sets."""
     return accelerator.cards or ("topology-aware" if accelerator.links and kind.vendor in LINKED else "")
 
 
 def linked_by_node(kind: AcceleratorKind) -> bool:
-    """Whether links are chosen with the node, and MetaX's device plugin then takes the cards."""
+    """Whether HAMi chooses links together with the node, and MetaX's device plugin then chooses the cards."""
     return kind.vendor == "metax" and names(kind).cards != SGPU
 
 
-# Parts of cards: requested memory and cores in the vendor's units, and the share of a card that they are.
+# Shares of cards: requested memory and cores in the vendor's units, and the part of a card that they are.
 
 WHOLE = 1000
 PERCENT = 100
 
 Fault = tuple[str, str, str, str]
-"""Code, key of the accelerator, what is wrong, what to do."""
+"""Code, key of the accelerator, message, hint."""
 
 
 def resources(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]:
-    """Memory and cores of each card, by their names. Sound only where `faults` has none."""
+    """Memory and cores of each card, by resource. Valid only if `faults` reports nothing."""
     own, amounts = names(kind), {}
     if accelerator.memory.endswith("%") and own.percentage:
         amounts[own.percentage] = accelerator.memory[:-1]
@@ -124,20 +124,20 @@ def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:
 
 
 def _percent(text: str) -> int:
-    """`30`, `30%` -> 30; 0 for what is neither."""
+    """`30`, `30%` -> 30; 0 for any other string."""
     digits = text.removesuffix("%")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 5 else 0
 
 
 def _bytes(accelerator: Accelerator, kind: AcceleratorKind) -> int:
-    """Of a percentage where only amounts have a name: that of the card, rounded down."""
+    """The requested bytes. A percentage becomes a part of the card's memory, rounded down."""
     if not accelerator.memory.endswith("%"):
         return quantity.parse(accelerator.memory) // WHOLE
     return quantity.parse(kind.memory or "0") * _percent(accelerator.memory) // PERCENT // WHOLE
 
 
 def slots(accelerator: Accelerator, kind: AcceleratorKind) -> int:
-    """How many such shares a card has room for, at most: what its memory or its cores let in.
+    """The most shares of this size that a card has room for, by its memory and its cores.
 
     What is left out may be all of the card (`Names.all_memory`, `all_cores`). Memory as an amount counts only where
     the topology says how much a card has.
@@ -147,7 +147,7 @@ def slots(accelerator: Accelerator, kind: AcceleratorKind) -> int:
 
 
 def fraction(accelerator: Accelerator, kind: AcceleratorKind) -> int:
-    """How much of a card is gone for others, in thousandths: the larger of its memory and its cores, rounded down."""
+    """How much of a card the share uses, in thousandths: the larger of its memory and its cores, rounded down."""
     asks, has = _memory_of(accelerator, kind)
     return min(WHOLE, max(1, asks * WHOLE // has, _cores_of(accelerator, kind) * WHOLE // PERCENT))
 
@@ -157,7 +157,7 @@ def _cores_of(accelerator: Accelerator, kind: AcceleratorKind) -> int:
 
 
 def _memory_of(accelerator: Accelerator, kind: AcceleratorKind) -> tuple[int, int]:
-    """The memory that is asked for, of how much; nothing where that is not known."""
+    """The requested memory and the whole memory; 0 if the memory is not known."""
     if not accelerator.memory:
         return (PERCENT * names(kind).all_memory, PERCENT)
     if accelerator.memory.endswith("%"):
@@ -176,37 +176,37 @@ TEMPLATES: Mapping[str, tuple[tuple[int, ...], int]] = {
     "910C": ((16384, 32768), 65536),
     "310P": ((3072, 6144, 12288), 24576),
 }
-"""Chip -> MiB of the parts that a card is cut into by its templates, and of the whole card."""
+"""Chip -> MiB of the parts into which its templates divide a card, and of the whole card."""
 
 KUNLUN = ("kunlunxin.com/vxpu", (24576, 49152, 98304))
-"""And those of Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
+"""The same for Kunlunxin's only card (pkg/device/kunlun/vdevice.go, trimMemory)."""
 
 
 def template_sizes(cards: str) -> tuple[int, ...]:
-    """The MiB that HAMi gives of a card so counted, smallest first; nothing where it gives what is asked for."""
+    """The sizes of shares in MiB, smallest first; empty if HAMi gives exactly the requested amount."""
     sizes, whole = TEMPLATES.get(cards.removeprefix(ASCEND), ((), 0))
     return (*sizes, whole) if sizes else KUNLUN[1] if cards == KUNLUN[0] else ()
 
 
 def _cut(amount: int, accelerator: Accelerator, kind: AcceleratorKind) -> int:
-    """The memory that is given: cards that are cut by templates give the next larger part."""
+    """The memory that the pod gets: cards with templates give the next larger part."""
     sizes = () if accelerator.cores else template_sizes(names(kind).cards)
     return next((size * MIB * WHOLE for size in sizes if size * MIB * WHOLE >= amount), amount)
 
 
 def is_exact(accelerator: Accelerator, kind: AcceleratorKind) -> bool:
-    """Whether that is all there is to say: no amount of memory of an unknown whole, and no more pods on a card than any
-    configuration allows."""
+    """Whether the numbers are exact: the whole memory is known if an amount is requested, and no more pods share a card
+    than every configuration allows."""
     exact = not accelerator.memory or accelerator.memory.endswith("%") or bool(kind.memory)
     return exact and (bool(kind.max_pods) or slots(accelerator, kind) <= SPLIT)
 
 
 SPLIT = 10
-"""Pods that may share a card unless HAMi is told otherwise (`devicePlugin.deviceSplitCount`)."""
+"""Pods that may share a card by default (`devicePlugin.deviceSplitCount`)."""
 
 
 def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
-    """What so many cards have to give, by the names of what pods ask for; what is not known is as good as unlimited."""
+    """Resource -> what this number of cards offers. An unknown amount counts as unlimited."""
     own, has = names(kind), quantity.parse(kind.memory) // WHOLE if kind.memory else 0
     each = (
         (own.cards, (kind.max_pods or SPLIT) if own.shared else 1),
@@ -218,11 +218,11 @@ def quota(kind: AcceleratorKind, cards: int) -> dict[str, int]:
 
 
 SCHEDULER = "hami-scheduler"
-"""Its webhook gives it to pods of the default scheduler anyway, unless it is out of reach."""
+"""HAMi's webhook sets it on pods of the default scheduler too, unless nobody can reach the webhook."""
 
 
 def parts(accelerator: Accelerator, kind: AcceleratorKind, claim: str) -> PodParts:
-    """Cards, their parts and the policies. A gang scheduler puts its own name in the place of HAMi's."""
+    """Cards, their shares and the policies. A gang scheduler replaces HAMi's scheduler name with its own."""
     count = names(kind).cards
     return PodParts(
         resources={count: str(accelerator.per_pod), **resources(accelerator, kind)},

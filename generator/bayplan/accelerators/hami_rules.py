@@ -32,14 +32,14 @@ from bayplan.kube.vendors import METAX, ROLES, SGPU, VOLCANO, Names, names, role
 from bayplan.model.target import Target
 from bayplan.model.topology import AcceleratorKind
 
-# A pod as HAMi sees it: the cards that its containers request, and whether HAMi handles it at all.
+# A pod as HAMi sees it: the cards that its containers request, and whether HAMi handles it.
 
 Path = tuple[str | int, ...]
 SCHEDULERS = ("", "default-scheduler", SCHEDULER)
-"""Pods of these schedulers are looked at by HAMi's webhook."""
+"""HAMi's webhook handles pods of these schedulers."""
 
 HAMI_ONLY = ("metax-tech.com/sgpu", "enflame.com/drs-gcu", "kunlunxin.com/vxpu", "hygon.com/dcunum")
-"""Counts that HAMi, or a plugin that it works with, offers and nobody else."""
+"""Counts that only HAMi, or a plugin that it works with, offers."""
 
 
 class Fault(NamedTuple):
@@ -53,7 +53,7 @@ class Fault(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """Cards of one kind that one container asks for: role -> the text of its amount, and where it stands."""
+    """Cards of one kind that one container requests: role -> its amount as a string, and the place of the amount."""
 
     names: Names
     container: Path
@@ -62,29 +62,29 @@ class Ask(NamedTuple):
 
     @property
     def cards(self) -> int:
-        """How many; 0 where that is not said, or is no number."""
+        """The number of cards; 0 if it is missing or not a number."""
         amount = self.amounts.get("cards", "")
         return int(amount) if amount.isascii() and amount.isdigit() and len(amount) < 10 else 0
 
     @property
     def shared(self) -> bool:
-        """Whether it says how much of each card."""
+        """Whether it requests a share of each card."""
         return bool(set(self.amounts) - {"cards"})
 
     @property
     def place(self) -> Path:
-        """Where the cards are asked for, or else a part of them."""
+        """The place of the number of cards, otherwise of a share."""
         return self.at.get("cards") or next(iter(self.at.values()))
 
 
 class HamiPod(NamedTuple):
-    """A pod template. `by_hami`: it is sure that HAMi hands out its cards; else they may be a device plugin's."""
+    """A pod template. `by_hami`: HAMi surely allocates its cards; otherwise a device plugin may."""
 
     data: Mapping[str, Any]
     asks: tuple[Ask, ...]
     by_hami: bool
     target: Target
-    kinds: tuple[AcceleratorKind, ...] = ()  # of the topology, that some ask is about
+    kinds: tuple[AcceleratorKind, ...] = ()  # of the topology, for which there is a request
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -93,27 +93,27 @@ class HamiPod(NamedTuple):
 
     @property
     def annotations(self) -> Mapping[str, str]:
-        """Those that are texts."""
+        """Annotations whose values are strings."""
         own = mapping(self.data, "metadata", "annotations")
         return {key: value for key, value in own.items() if isinstance(value, str)}
 
     @property
     def scheduler(self) -> str:
-        """Who schedules it."""
+        """The pod's scheduler."""
         return text(self.spec, "schedulerName")
 
     def of(self, cards: str) -> list[Ask]:
-        """The asks for cards of that name, of containers that run side by side."""
+        """The requests for cards of that name, of containers that run at the same time."""
         return [ask for ask in self.asks if ask.names.cards == cards and ask.container[1] == "containers"]
 
 
 def note(key: str) -> Path:
-    """The place of an annotation."""
+    """The path of an annotation."""
     return ("metadata", "annotations", key)
 
 
 def hami_pod(data: Mapping[str, Any], kinds: Iterable[AcceleratorKind], target: Target) -> HamiPod:
-    """The pod template with what it asks for. `kinds`: those of the topology that HAMi may hand out."""
+    """The pod template with its requests. `kinds`: accelerators of the topology that HAMi may allocate."""
     hami = [kind for kind in kinds if "hami" in kind.allocators]
     asks = tuple(_asks(data, [names(kind) for kind in hami]))
     counts = {ask.names.cards for ask in asks}
@@ -142,7 +142,7 @@ def _asks(data: Any, own: list[Names]) -> Iterator[Ask]:
 
 
 def resources(container: Any) -> Iterator[tuple[Path, str, str]]:
-    """Limits first: HAMi's webhook looks at no others."""
+    """Limits come first: HAMi's webhook reads only these."""
     for key in ("limits", "requests"):
         for resource, amount in mapping(container, "resources", key).items():
             if amount is not None and not isinstance(amount, bool | dict | list):
@@ -150,7 +150,7 @@ def resources(container: Any) -> Iterator[tuple[Path, str, str]]:
 
 
 def part_of(resource: str, own: list[Names]) -> tuple[Names, str] | None:
-    """By the topology's names first."""
+    """The names of the topology come first."""
     for row in own:
         for part in ROLES:
             if resource == getattr(row, part):
@@ -158,15 +158,15 @@ def part_of(resource: str, own: list[Names]) -> tuple[Names, str] | None:
     return role(resource)
 
 
-# Pods that HAMi's webhook refuses or leaves alone (2.10.0, pkg/scheduler/webhook.go).
+# Pods that HAMi's webhook refuses or ignores (2.10.0, pkg/scheduler/webhook.go).
 
 WEBHOOK = "hami.io/webhook"
 VOLCANO_CARDS = ("huawei.com/Ascend",)
-"""Cards that Volcano hands out under the names that HAMi has for them (deviceshare.AscendHAMiVNPUEnable)."""
+"""Cards that Volcano allocates under HAMi's names (deviceshare.AscendHAMiVNPUEnable)."""
 
 
 def check_admission(pod: HamiPod) -> Iterator[Fault]:
-    """Privileged containers, pods with a node of their own, with another scheduler, or out of its reach."""
+    """Privileged containers, and pods with a `nodeName`, another scheduler, or the label that disables HAMi."""
     if not pod.by_hami:
         return
     yield from _scheduler(pod)
@@ -177,7 +177,7 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
         message = "HAMi refuses pods with a `nodeName`, because it chooses the node together with the cards"
         yield Fault("node", "error", ("spec", "nodeName"), message, "remove it; use a `nodeSelector`")
     if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
-        message = "with this label HAMi's webhook ignores the pods, and neither completes nor checks their requests"
+        message = "with this label HAMi's webhook ignores the pods, and does not complete or check their requests"
         yield Fault("scheduler", "warning", ("metadata", "labels", WEBHOOK), message, "remove the label")
 
 
@@ -504,6 +504,6 @@ RULES: tuple[Callable[[HamiPod], Iterator[Fault]], ...] = (
 
 
 def faults(pod: HamiPod) -> Iterator[Fault]:
-    """All of them. A pod that asks for no cards of the table has none."""
+    """All faults. A pod that requests no cards of the table has none."""
     for rule in RULES if pod.asks else ():
         yield from rule(pod)

@@ -114,7 +114,7 @@ def _policies(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> 
         value, key = getattr(accelerator, field), KEYS.get(field, field)
         if value and way != HAMI:
             if field == "links" and value == "best" and way == "device-plugin" and kind.vendor == "nvidia":
-                continue  # the plugin prefers linked cards by itself (NVIDIA/k8s-device-plugin, GetPreferredAllocation)
+                continue  # the plugin itself prefers linked cards (`k8s-device-plugin`, GetPreferredAllocation)
             message = f'allocator "{way}" has no policies: only HAMi understands `{key}`'
             yield error("W550", (*route, key), message, hint=_other(kind, "remove it"))
         elif value:
@@ -129,9 +129,7 @@ def _policy(field: str, value: str, accelerator: Accelerator, kind: AcceleratorK
         message = f"`{at[-1]}` is only for shared cards of MetaX ({SGPU})"
         yield error("W550", at, message, hint="remove it")
     elif field == "links" and value in ("guaranteed", "restricted") and accelerator.per_pod > 1:
-        message = (
-            f"`links: {value}` cannot be guaranteed: HAMi prefers linked cards, and takes others if there are none"
-        )
+        message = f"`links: {value}` cannot be guaranteed: HAMi prefers linked cards, and uses others otherwise"
         yield error("W550", at, message, hint="set `links: best`")
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
         message = f"HAMi does not know the links between cards of {kind.vendor}"

@@ -1,7 +1,7 @@
 """What each kind of fabric needs, which keys it cannot use, and which links it can have.
 
-Sources: Network Operator 26.7, Multus 4.3; macvlan over an InfiniBand port fails with "invalid argument"
-(network-operator#1017); without a network of its own a pod has no address, and RoCE needs one.
+Sources: Network Operator 26.7, Multus 4.3. macvlan over an InfiniBand port fails with "invalid argument"
+(network-operator#1017). Without a network of its own a pod has no address, and RoCE needs one.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 
 
 def _shared(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """T620: only the first of several attachments would get the device (FAB03)."""
+    """T620: only the first attachment would get the device (FAB03)."""
     if fabric.attach == "shared" and fabric.kind in ALONE:
         message = f'pods cannot share the cards of the {fabric.kind} fabric "{fabric.name}": each pod takes its own'
         yield error("T620", (*route, "attach"), message, hint=f"remove it, or use a fabric of {listing(SHARING)}")
@@ -159,7 +159,7 @@ def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 # Names of extended resources and of interfaces, by the rules of the component that defines them.
 #
 # Sources: Network Operator 26.7 api/v1alpha1/validator (its webhook is off by default, so that a bad name shows up
-# only when pods wait), k8s-rdma-shared-dev-plugin, SR-IOV Network Device Plugin 3.11 pkg/utils (ValidResourceName),
+# only when pods wait), `k8s-rdma-shared-dev-plugin`, SR-IOV Network Device Plugin 3.11 pkg/utils (ValidResourceName),
 # SR-IOV Network Operator pkg/webhook/validate.go, spectrum-x-operator v1alpha2.
 
 EFA = "vpc.amazonaws.com/efa"

@@ -1,6 +1,6 @@
 """FAB11: addresses of rails, compared with the nodes that need them.
 
-Sources: nvidia-k8s-ipam v1alpha1 (ippool_validate.go, helpers.go), whereabouts 0.9 (pkg/config/config.go reads a
+Sources: `nvidia-k8s-ipam` v1alpha1 (ippool_validate.go, helpers.go), whereabouts 0.9 (pkg/config/config.go reads a
 gateway outside the range and does not use it), host-local (each node has its own addresses).
 """
 
@@ -64,7 +64,7 @@ def _written(fabric: Fabric) -> Iterator[Diagnostic]:
     for index, text in enumerate(own.exclude):
         if ip.address(text) is None or ("/" in text and ip.subnet(text) is None):
             here = (*route, "ipam", "exclude", index)
-            message = f'"{text}" is neither an address nor a subnet'
+            message = f'"{text}" is not an address or a subnet'
             yield error("T605", here, message, hint="write it like 10.0.0.1 or 10.0.0.0/28")
 
 

@@ -49,7 +49,7 @@ def check_structure(workflow: Workflow) -> Iterator[Diagnostic]:
 def _holds(owner: Owner) -> Iterator[Diagnostic]:
     node = owner.node
     if bool(node.groups) == bool(node.pod_sets):
-        actual = "both groups and podSets" if node.groups else "neither groups nor podSets"
+        actual = "both groups and podSets" if node.groups else "no groups and no podSets"
         hint = "put the podSets into a group of their own" if node.groups else "add `podSets`"
         message = f"{owner.title()} has {actual}; expected exactly one of them"
         yield error("W303", (*owner.route, "groups") if node.groups else owner.route, message, hint=hint)

@@ -15,17 +15,17 @@ ONE = 1000
 """Amounts of node resources are in thousandths."""
 
 PRIMARY = "eth0"
-"""How container runtimes call the interface on the primary network (CRI-O and containerd pass it to the CNI)."""
+"""The interface on the primary network (CRI-O and containerd pass this name to the CNI)."""
 
 DRANET, DRA = "dranet", "dra"
 
 LOCK = "IPC_LOCK"
-"""Verbs pin memory, and that takes this capability; a privileged pod is not needed (network-operator 26.4,
+"""Verbs pin memory, which needs this capability; the pod need not be privileged (network-operator 26.4,
 example/rdma-test-pod1.yml)."""
 
 
 class FabricRequest(NamedTuple):
-    """What one podSet asks of its fabric, with what the cluster says of both."""
+    """What one podSet requests of its fabric, with its pool and namespace."""
 
     attachment: Attachment
     fabric: Fabric
@@ -43,7 +43,7 @@ class FabricRequest(NamedTuple):
 def fabric_request(
     spec: PodSet, topology: ClusterTopology, namespace: str = "", pool: str = "", claim: str = ""
 ) -> FabricRequest | None:
-    """That of a podSet; None where it asks for no fabric, or for one that there is not."""
+    """The request of a podSet; None if it has no fabric, or if the fabric does not exist."""
     attachment, own_pool, fabric = spec.fabric, topology.pool(pool), fabric_of(spec, topology)
     if attachment is None or fabric is None:
         return None
@@ -65,39 +65,38 @@ def fabric_request(
 
 
 def fabric_of(spec: PodSet, topology: ClusterTopology) -> Fabric | None:
-    """The fabric that a podSet asks for; None where it asks for none, or for one that there is not."""
+    """The fabric of a podSet; None if it has none, or if the fabric does not exist."""
     return topology.fabrics.get(spec.fabric.name) if spec.fabric else None
 
 
 def rails_of(attachment: Attachment, fabric: Fabric) -> tuple[Rail, ...]:
-    """The rails asked for; numbers that there are not are left out."""
+    """The requested rails, without numbers that the fabric does not have."""
     if not attachment.rails:
         return fabric.rails
     return tuple(rail for number, rail in enumerate(fabric.rails) if number in attachment.rails)
 
 
 def amounts(spec: PodSet, topology: ClusterTopology) -> dict[str, int]:
-    """Extended resources that a pod asks for to get onto its fabric.
+    """Extended resources that a pod requests for its fabric.
 
-    A card of its own is counted; of a shared pool one share is enough, for it brings all cards of the pool
-    (k8s-rdma-shared-dev-plugin, pkg/resources/server.go).
+    Cards of its own count one by one. One share of a shared pool is enough, because it brings all cards of the pool
+    (`k8s-rdma-shared-dev-plugin`, pkg/resources/server.go).
     """
     fabric = fabric_of(spec, topology)
     return resources(fabric, rails_of(spec.fabric, fabric)) if spec.fabric and fabric else {}
 
 
 def resources(fabric: Fabric, rails: tuple[Rail, ...]) -> dict[str, int]:
-    """Extended resource -> how much of it a pod on these rails asks for."""
+    """Extended resource -> the amount that a pod on these rails requests."""
     counted = Counter(rail.resource for rail in rails if rail.resource)
     return {name: 1 if fabric.shared else count for name, count in counted.items()}
 
 
 def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: int = 0) -> dict[str, int]:
-    """What a node has so many of, whatever its file says: (name, bound) of what a pod asks of it.
+    """Things of which a node has a fixed number that its file does not state: key with the bound -> a pod's request.
 
-    Cards that are claimed are no resource of the node: a rail that names its card is one pod's, and of others a node
-    has as many as its fabric has rails. A port of a pod in its node's network is taken for all; `master`: where rank 0
-    of such pods listens.
+    Claimed cards are not a resource of the node. A rail that names its card serves one pod; a node has as many other
+    cards as its fabric has rails. In the node's network, only one pod can use a port. `master`: the port of rank 0.
     """
     fabric = fabric_of(spec, topology)
     bounds: dict[str, int] = {}
@@ -113,14 +112,14 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
 
 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
-    """Whether pods use their node's network: as their own template says, their pool's, or their fabric."""
+    """Whether pods use their node's network: their template decides, then their pool's, then their fabric."""
     templates = (spec.template, pool.template if pool else {})
     host_network = next((value for each in templates if (value := get(each, "spec", "hostNetwork")) is not None), None)
     return bool(host_network) or (host_network is None and fabric is not None and fabric.kind == "hostnetwork")
 
 
 def offering(topology: ClusterTopology) -> ClusterTopology:
-    """The topology whose nodes offer the resources of their fabrics' rails too, unless the file states them."""
+    """The topology whose nodes also offer the resources of their fabrics' rails, unless the file states them."""
     if not any(rail.resource for fabric in topology.fabrics.values() for rail in fabric.rails):
         return topology
     return topology._replace(pools=tuple(_offering(pool, topology.fabrics) for pool in topology.pools))
@@ -142,21 +141,21 @@ NETWORKED = ("macvlan", "ipoib", "hostdevice", "sriov", "spectrumx")
 """Kinds whose rails are networks of Multus."""
 
 MOVING = ("hostdevice", "sriov", "spectrumx")
-"""Those that move a device into the pod for each attachment: one of those that the pod was given."""
+"""Kinds that move a device into the pod for each attachment: one of the devices that the pod requested."""
 
 
 def pools_of(topology: ClusterTopology, fabric: str) -> tuple[Pool, ...]:
-    """The pools whose nodes hang on a fabric."""
+    """The pools whose nodes are on a fabric."""
     return tuple(each for each in topology.pools if each.node.fabrics is None or fabric in each.node.fabrics)
 
 
 def nodes_of(topology: ClusterTopology, fabric: str) -> int:
-    """How many nodes those are."""
+    """The number of nodes on a fabric."""
     return sum(len(domain.nodes) for pool in pools_of(topology, fabric) for domain in pool.domains)
 
 
 def selectors_of(topology: ClusterTopology, fabric: str) -> tuple[Mapping[str, str], ...]:
-    """The labels of the nodes on a fabric, one mapping for each kind of node; empty where nodes cannot be told."""
+    """The labels of the nodes on a fabric, one mapping for each pool; empty if labels do not select these nodes."""
     pools = pools_of(topology, fabric)
     selectors = [dict(each.node.node_selector) for each in pools]
     if not all(selectors) or len(pools) == len(topology.pools) == 1:
@@ -165,16 +164,16 @@ def selectors_of(topology: ClusterTopology, fabric: str) -> tuple[Mapping[str, s
 
 
 def network_of(rail: Rail, topology: ClusterTopology) -> tuple[str, str]:
-    """Namespace and name of a rail's network; a network that names no namespace stands in the default one."""
+    """Namespace and name of a rail's network. Without a namespace it is in the default one."""
     space, _, name = rail.network.rpartition("/")
     return space or topology.defaults.get("namespace", ""), name
 
 
 def shares_verbs(fabric: Fabric) -> bool:
-    """Whether the shared device plugin gives pods its RDMA devices: that of one pod alone has one share."""
+    """Whether the shared device plugin gives pods the RDMA devices. A device for only one pod has one share."""
     return fabric.kind in ("macvlan", "ipoib") or (fabric.kind == "none" and fabric.shared)
 
 
 def pins(request: FabricRequest) -> bool:
-    """Whether the rails are RDMA, rather than a network for TCP alone."""
+    """Whether the rails are RDMA, not a network only for TCP."""
     return any(rail.hca or rail.resource for rail in request.rails)

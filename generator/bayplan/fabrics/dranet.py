@@ -1,8 +1,8 @@
-"""DRA for networks: cards are claimed, and moved into the pod by the driver dra.net (dranet 1.4).
+"""DRA for networks: pods claim cards, and the driver dra.net moves them into the pod (dranet 1.4).
 
-No annotation, no Multus, no extended resource. Where GPUs are claimed as well, one claim holds both, so that each card
-can be the neighbour of a GPU: a request and a constraint for each pair, because `matchAttribute` over one request with
-a count would ask that all its devices share one PCIe root.
+There is no annotation, no Multus and no extended resource. If the pod also claims GPUs, one claim has both, so that
+each card can be next to a GPU. Each pair has its own request and constraint: `matchAttribute` over one request with a
+count would require that all its devices share one PCIe root.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from bayplan.model.topology import Pool, Rail
 CLAIM = "nic"
 CLASS = "dranet"
 DRIVER = "dra.net"
-"""Of devices and of the settings in a claim (dranet 1.4, pkg/driver)."""
+"""The driver of devices and of the settings in a claim (dranet 1.4, pkg/driver)."""
 
 PCIE_ROOT = "resource.kubernetes.io/pcieRoot"
 MOST_REQUESTS = 32
-"""Requests, and constraints, of one claim (resource.k8s.io/v1, types.go)."""
+"""Requests, and constraints, of one claim (`resource.k8s.io/v1`, types.go)."""
 
 
 def parts(request: FabricRequest) -> PodParts:
-    """The claim, unless that of the GPUs holds the cards too."""
+    """The claim, unless the claim of the GPUs has the cards too."""
     names = interfaces(request)
     claim = {"name": CLAIM, "resourceClaimTemplateName": request.claim}
     return pod(request, names[0] if names else "", locked=True)._replace(claims=() if request.together else (claim,))
 
 
 def interfaces(request: FabricRequest) -> tuple[str, ...]:
-    """As the claim renames them; else they keep the name that they have on the node."""
+    """The names in the claim; other interfaces keep their name on the node."""
     return tuple(name for rail in request.rails if (name := rail.interface or rail.device))
 
 
@@ -57,13 +57,13 @@ def claim_template(request: FabricRequest, gpus: Manifest | None, target: Target
 
 
 def requests(request: FabricRequest) -> int:
-    """How many the claim has."""
+    """The number of requests in the claim."""
     return len(request.rails) + (request.cards if request.together else 0)
 
 
 def neighbours(pool: Pool) -> bool:
-    """Whether a GPU and a card can hang off one PCIe root. On nodes of GB200 and its like they never do
-    (dranet, examples of BM.GPU.GB200): those are the nodes with NVLink between them."""
+    """Whether a GPU and a card can share a PCIe root. On nodes with NVLink between them, such as GB200, they never do
+    (dranet, examples of BM.GPU.GB200)."""
     return not any(level.nvlink for level in pool.levels)
 
 
@@ -77,9 +77,9 @@ def _request(request: FabricRequest, rail: Rail) -> dict[str, Any]:
 
 
 def selectors(request: FabricRequest, rail: Rail) -> tuple[str, ...]:
-    """Which card: the rail's own words, else its RDMA device or interface; and its NUMA node, where roots differ.
+    """The rail's own selectors, otherwise its RDMA device or interface. Adds its NUMA node if PCIe roots differ.
 
-    An attribute that a device lacks would be an error, and end the search for all: `has` comes first.
+    An attribute that a device does not have would be an error and end the search for all, so `has` comes first.
     """
     if rail.selectors:
         return rail.selectors
@@ -96,7 +96,7 @@ def _equals(attribute: str, value: str) -> str:
 
 
 def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
-    """A request for each GPU, of the one that asks for all of them."""
+    """One request for each GPU, made from the request for all of them."""
     number = 0
     for request in gpus["spec"]["spec"]["devices"]["requests"]:
         exact = request.get("exactly") or {key: value for key, value in request.items() if key != "name"}
@@ -107,8 +107,8 @@ def _singles(gpus: Manifest) -> Iterator[dict[str, Any]]:
 
 
 def _pairs(request: FabricRequest, gpus: int) -> Iterator[dict[str, Any]]:
-    """Each card with the GPU next to it, by the order of their numbers; without numbers, card by card. Of slices of
-    GPUs nobody knows whether they tell their PCIe root."""
+    """Each card with the GPU next to it, in the order of their numbers; without numbers, in the order of cards. Slices
+    of GPUs have no pairs, because they may not publish their PCIe root."""
     sliced = request.spec.accelerator is not None and bool(request.spec.accelerator.profile)
     if sliced or not neighbours(request.pool):
         return
@@ -120,7 +120,7 @@ def _pairs(request: FabricRequest, gpus: int) -> Iterator[dict[str, Any]]:
 
 
 def _settings(request: FabricRequest) -> Iterator[dict[str, Any]]:
-    """The name and the packet size of interfaces. The driver refuses keys that it does not know, as the pod starts."""
+    """The name and the packet size of interfaces. When a pod starts, the driver refuses unknown keys."""
     for number, rail in enumerate(request.rails):
         if interface := non_empty(name=rail.interface, mtu=request.fabric.mtu):
             opaque = {"driver": DRIVER, "parameters": {"interface": interface}}

@@ -1,4 +1,4 @@
-"""The kinds of fabrics, one row each: what a pod on it carries, and how its interfaces are called.
+"""The kinds of fabrics, one row each: what a pod on it has, and the names of its interfaces.
 
 All kinds share resources, locked memory, shared memory, and the variables that the libraries read. Kinds with networks
 of Multus write its annotation as `kube/networks.py` reads it.
@@ -20,7 +20,7 @@ from bayplan.model.topology import SHARING, Rail
 
 
 def _attached(request: FabricRequest) -> PodParts:
-    """A network for each rail, and its device: Multus hands each attachment one of the devices that the pod was given.
+    """A network for each rail, and its device: Multus gives each attachment one of the devices that the pod requested.
 
     Kinds whose pods share cards request shares of RDMA devices instead; without RDMA nothing pins memory.
     """
@@ -30,7 +30,7 @@ def _attached(request: FabricRequest) -> PodParts:
 
 
 def _network_interfaces(request: FabricRequest) -> tuple[str, ...]:
-    """How the interfaces of the attached networks are called, in order: by their place where nobody names them."""
+    """The names of the attached networks' interfaces, in order. Without a name, the place decides."""
     return tuple(rail.interface or f"net{number + 1}" for number, rail in enumerate(_networked(request)))
 
 
@@ -40,7 +40,7 @@ def _networked(request: FabricRequest) -> tuple[Rail, ...]:
 
 
 def _annotation(request: FabricRequest) -> str:
-    """`ns/name@interface, ...`; JSON where one has an address of its own, for which the short form has no place."""
+    """`ns/name@interface, ...`; JSON if one has a fixed address, which the short form cannot express."""
     if not request.attachment.address:
         return ",".join(rail.network + (f"@{rail.interface}" if rail.interface else "") for rail in _networked(request))
     import json  # rank 0 of few workflows
@@ -64,8 +64,8 @@ GKE_PRIMARY_NETWORK = "default"
 
 
 def _gke(request: FabricRequest) -> PodParts:
-    """GKE multi-networking: annotations name all interfaces of a pod, the primary one among them, and their Networks
-    (cloud.google.com, "Set up multi-network support for Pods"). Its webhook asks for what the networks need."""
+    """GKE multi-networking: annotations name all interfaces of a pod, including the primary one, and their Networks
+    (cloud.google.com, "Set up multi-network support for Pods"). Its webhook requests what the networks need."""
     import json  # other kinds have no use for it
 
     names = _gke_interfaces(request)
@@ -76,15 +76,15 @@ def _gke(request: FabricRequest) -> PodParts:
 
 
 def _gke_interfaces(request: FabricRequest) -> tuple[str, ...]:
-    """As the file declares them, else eth1, eth2 and so on after the primary one."""
+    """The names in the file, otherwise eth1, eth2 and so on after the primary one."""
     return tuple(rail.interface or f"eth{number + 1}" for number, rail in enumerate(request.rails))
 
 
 def _host_network(request: FabricRequest) -> PodParts:
-    """The node's own network; privileged where the file says so. Nobody knows the name of its primary interface.
+    """The node's own network, privileged if the file says so. The name of its primary interface is unknown.
 
-    RDMA devices come of a device plugin, where rails name a resource; privileged pods see those of the node, as on bare
-    metal of OKE. Pods find Services by the cluster's DNS all the same, because pod templates with hostNetwork get
+    RDMA devices come from a device plugin if rails name a resource. Privileged pods see those of the node, as on bare
+    metal of OKE. Pods still find Services by the cluster's DNS, because pod templates with hostNetwork get
     `dnsPolicy: ClusterFirstWithHostNet`.
     """
     names = dranet.interfaces(request)
@@ -94,8 +94,8 @@ def _host_network(request: FabricRequest) -> PodParts:
 
 
 class Kind(NamedTuple):
-    """What a pod on a fabric of the kind carries, and the names of its interfaces, in the order of the rails, as far as
-    anybody can tell."""
+    """What a pod on a fabric of the kind has, and the names of its interfaces in the order of the rails, if they are
+    known."""
 
     parts: Callable[[FabricRequest], PodParts]
     interfaces: Callable[[FabricRequest], tuple[str, ...]] = lambda request: ()
@@ -104,13 +104,13 @@ class Kind(NamedTuple):
 KINDS: Mapping[str, Kind] = {
     # an interface of its own on a card that all pods of the node share (network-operator, MacvlanNetwork)
     "macvlan": Kind(_attached, _network_interfaces),
-    # a child of an InfiniBand port for each pod (network-operator, IPoIBNetwork); macvlan cannot sit on such
+    # a child of an InfiniBand port for each pod (network-operator, IPoIBNetwork); macvlan cannot use such a port
     "ipoib": Kind(_attached, _network_interfaces),
     # a card, or a virtual function, moves into the pod (network-operator, HostDeviceNetwork)
     "hostdevice": Kind(_attached, _network_interfaces),
     # a virtual function for each rail (sriov-network-operator, SriovNetwork and SriovIBNetwork)
     "sriov": Kind(_attached, _network_interfaces),
-    # a virtual function for each rail, whose network and resource are called after it; its RDMA device is called
+    # a virtual function for each rail, whose network and resource have its name; its RDMA device is called
     # `rdma_<rail>` (spectrum-x-operator, SpectrumXRailPoolConfig v1alpha2)
     "spectrumx": Kind(_attached, _network_interfaces),
     "dranet": Kind(dranet.parts, dranet.interfaces),
@@ -124,16 +124,16 @@ KINDS: Mapping[str, Kind] = {
 
 
 def interfaces(request: FabricRequest) -> tuple[str, ...]:
-    """The interfaces that a pod has through its fabric, in the order of the rails, as far as anybody can tell."""
+    """The interfaces that a pod has through its fabric, in the order of the rails, if they are known."""
     return KINDS[request.fabric.kind].interfaces(request)
 
 
 def parts(request: FabricRequest) -> PodParts:
-    """What a pod on the fabric carries."""
+    """What a pod on the fabric has."""
     return KINDS[request.fabric.kind].parts(request)
 
 
 def claim_template(request: FabricRequest, gpus: Manifest | None, target: Target) -> Manifest | None:
-    """The claim template to make beside the pods, for kinds that need one. It holds what `gpus`, the one of the pods'
-    accelerators, asks for."""
+    """The claim template of the pods, for kinds that need one. It includes the requests of `gpus`, the template of the
+    pods' accelerators."""
     return dranet.claim_template(request, gpus, target) if request.fabric.kind == "dranet" else None

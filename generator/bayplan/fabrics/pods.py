@@ -1,4 +1,4 @@
-"""What pods on every kind of fabric carry: resources, locked memory, shared memory, and variables for libraries."""
+"""What pods on every kind of fabric have: resources, locked memory, shared memory, and variables for libraries."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from bayplan.kube.pod import SHM, entries, main_patches
 from bayplan.model.manifest import PodParts
 
 SHARED_MEMORY = "/dev/shm"
-"""Where NCCL exchanges what stays on the node; a container's own is 64 MiB."""
+"""The path by which NCCL exchanges data on a node. By default a container has 64 MiB of it."""
 
 NCCL = ("nvidia", "amd")
-"""Vendors whose collective library reads NCCL_*: NCCL, and RCCL, which is made of it. Of others the topology's `env`
-says what there is to say."""
+"""Vendors whose collective library reads NCCL_*: NCCL, and RCCL, which is a fork of it. For others, the topology sets
+all variables in `env`."""
 
 MASTERS = ("MASTER_ADDR", "PET_MASTER_ADDR", "PET_RDZV_ENDPOINT")
-"""Variables that say where rank 0 is found."""
+"""Variables with the address of rank 0."""
 
 MOST_HCAS = 32
-"""As many as NCCL reads of NCCL_IB_HCA (NCCL 2.30, `env.rst`)."""
+"""The most names of NCCL_IB_HCA that NCCL reads (NCCL 2.30, `env.rst`)."""
 
 
 def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> PodParts:
-    """What pods on any fabric carry. `interface`: the first that the fabric brings; `locked`: whether the kind pins
-    memory, which the file may deny."""
+    """What pods on any fabric have. `interface`: the first one of the fabric; `locked`: whether the kind pins memory,
+    unless the file says otherwise."""
     fabric = request.fabric
     return PodParts(
         resources={name: str(amount) for name, amount in resources(fabric, request.rails).items()},
@@ -38,7 +38,7 @@ def pod(request: FabricRequest, interface: str = "", locked: bool = False) -> Po
 
 
 def shared_memory(request: FabricRequest) -> dict[str, Any]:
-    """A /dev/shm as large as the file says, where the podSet has none of its own."""
+    """A /dev/shm of the size in the file, if the podSet does not have its own."""
     if request.spec.shm or has_own(request, SHARED_MEMORY):
         return {}
     size = {"sizeLimit": request.fabric.shm} if request.fabric.shm else {}
@@ -47,16 +47,16 @@ def shared_memory(request: FabricRequest) -> dict[str, Any]:
 
 
 def has_own(request: FabricRequest, path: str) -> bool:
-    """Whether a template mounts something there."""
+    """Whether a template mounts a volume at the path."""
     patches = main_patches(request.spec, request.pool)
     return any(text(each, "mountPath") == path for patch in patches for each in items(patch, "volumeMounts"))
 
 
 def variables(request: FabricRequest, interface: str) -> Mapping[str, str]:
-    """What NCCL and Gloo are told; what the topology says wins.
+    """The variables of NCCL and Gloo. The topology's `env` takes precedence.
 
-    NCCL takes names by their beginning unless "=" stands before them (`net1` is `net10`, too); Gloo takes one name as
-    it is, and neither "=" nor "^" (NCCL 2.30, `env.rst`; gloo, transport/tcp).
+    NCCL reads names as prefixes unless "=" precedes them (`net1` also matches `net10`). Gloo reads one exact name,
+    without "=" or "^" (NCCL 2.30, `env.rst`; gloo, transport/tcp).
     """
     own = interface if request.attachment.bootstrap == "fabric" else request.primary
     sockets = {"GLOO_SOCKET_IFNAME": own} if own else {}
@@ -67,7 +67,7 @@ def variables(request: FabricRequest, interface: str) -> Mapping[str, str]:
 
 
 def on_node(request: FabricRequest) -> Mapping[str, str]:
-    """What they are told where processes run in their node's network without a pod, whatever kind the fabric is."""
+    """The variables of processes that run in their node's network without a pod, for every kind of fabric."""
     node = request._replace(primary="", fabric=request.fabric._replace(kind="hostnetwork"))
     hosts = request.fabric.kind == "hostnetwork"
     names = ((rail.interface if hosts else "") or rail.device for rail in request.rails)
@@ -76,7 +76,7 @@ def on_node(request: FabricRequest) -> Mapping[str, str]:
 
 def devices(request: FabricRequest) -> dict[str, str]:
     """The RDMA devices of the attached rails, and no others: a container sees those of the whole node
-    (k8s-rdma-shared-dev-plugin#93)."""
+    (`k8s-rdma-shared-dev-plugin`#93)."""
     names = hcas(request)
     return {"NCCL_IB_HCA": f"={','.join(names)}"} if names else {}
 
@@ -87,7 +87,7 @@ def hcas(request: FabricRequest) -> tuple[str, ...]:
 
 
 def hca(request: FabricRequest, number: int) -> str:
-    """Spectrum-X calls the device of a rail after it (spectrum-x-operator, v1alpha2)."""
+    """The RDMA device of a rail. Spectrum-X derives its name from the rail (spectrum-x-operator, v1alpha2)."""
     rail = request.rails[number]
     if rail.hca or request.fabric.kind != "spectrumx" or not rail.network:
         return rail.hca
@@ -95,7 +95,7 @@ def hca(request: FabricRequest, number: int) -> str:
 
 
 def hca_difference(value: str, attached: tuple[str, ...]) -> str:
-    """How a NCCL_IB_HCA and the devices that are attached differ; empty where they do not."""
+    """How an NCCL_IB_HCA and the attached devices differ; empty if they do not."""
     names = [name.partition(":")[0] for name in value.lstrip("=^").split(",") if name]
     exact = value[:1] == "=" or value[:2] == "^="
     met = {each for each in attached if any(each == name if exact else each.startswith(name) for name in names)}

@@ -1,4 +1,4 @@
-"""The cards that a pod template asks for, however it does: as an extended resource, or claimed through DRA."""
+"""The cards that a pod template requests, as an extended resource or with a claim through DRA."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ PLUGIN, CLAIMED, HAMI = "device-plugin", "dra", "hami"
 DEFAULT = "nvidia.com/gpu"
 
 Claims = Mapping[tuple[str, str], Mapping[str, int]]
-"""(namespace, name of a claim template) -> how many devices of each device class it asks for."""
+"""(namespace, name of a claim template) -> how many devices of each device class it requests."""
 
 
 def claims(objects: Iterable[Object]) -> Claims:
-    """What the claim templates among some objects ask for (resource.k8s.io v1beta1 to v1)."""
+    """The requests of the claim templates among some objects (`resource.k8s.io` v1beta1 to v1)."""
     by_template: dict[tuple[str, str], dict[str, int]] = {}
     for one in objects:
         if is_kind(one.data, "resource.k8s.io", "ResourceClaimTemplate"):
@@ -37,7 +37,7 @@ def claims(objects: Iterable[Object]) -> Claims:
 def accelerator(
     spec: Mapping[str, Any], namespace: str, topology: ClusterTopology, known_claims: Claims
 ) -> Accelerator | None:
-    """The cards of one pod. Where several kinds are asked for in the same way, the kind is left to the pool."""
+    """The cards of one pod. If one resource matches several kinds, the pool decides the kind."""
     counted = _counted(spec, resources(topology))
     amount = counted or _claimed(spec, namespace, topology, known_claims)
     if not amount:
@@ -54,7 +54,7 @@ def accelerator(
 
 
 def _shared(accelerator: Accelerator, kind: AcceleratorKind, container: Any) -> Accelerator:
-    """Cards of HAMi, and how much of each. Without any part the allocator is left to the kind's."""
+    """Cards of HAMi, and the share of each. Without a share, the kind decides the allocator."""
     own, limits = names(kind), mapping(container, "resources", "limits")
 
     def amount(name: str) -> int:
@@ -77,7 +77,7 @@ def resources(topology: ClusterTopology) -> frozenset[str]:
 
 
 def _counted(spec: Mapping[str, Any], names: frozenset[str]) -> int:
-    """Init containers run before the others, so the larger amount counts; those that always restart stay beside them
+    """Init containers run before the others, so the larger amount counts; those that always restart run beside them
     (Kubernetes, "Sidecar Containers")."""
     steady = sum(_amount(each, names) for each in items(spec, "containers"))
     beside = peak = 0
@@ -90,7 +90,7 @@ def _counted(spec: Mapping[str, Any], names: frozenset[str]) -> int:
 
 
 def _amount(container: Any, names: frozenset[str]) -> int:
-    """Requests equal limits for extended resources, and either may be left out."""
+    """Requests equal limits for extended resources, and one of them may be missing."""
     both = {**mapping(container, "resources", "limits"), **mapping(container, "resources", "requests")}
     return sum(
         int(str(both[name]))
@@ -107,12 +107,12 @@ def _claimed(spec: Mapping[str, Any], namespace: str, topology: ClusterTopology,
 
 
 def asks(container: Any, topology: ClusterTopology) -> bool:
-    """Whether a container asks for cards by an extended resource."""
+    """Whether a container requests cards by an extended resource."""
     return bool(_amount(container, resources(topology)))
 
 
 def without(container: Any, topology: ClusterTopology) -> dict[str, Any]:
-    """The container without its cards, which stand elsewhere in a plan."""
+    """The container without its cards, which a plan has in another place."""
     names = resources(topology)
     own = {
         key: {name: amount for name, amount in mapping(container, "resources", key).items() if name not in names}
@@ -122,7 +122,7 @@ def without(container: Any, topology: ClusterTopology) -> dict[str, Any]:
 
 
 def channels(objects: Iterable[Object], *, ours: bool = False) -> frozenset[tuple[str, str]]:
-    """(namespace, claim template) of the ComputeDomains that others wrote: what the driver makes for their pods.
+    """(namespace, claim template) of existing ComputeDomains: the driver creates the template for their pods.
 
     `ours`: those of bayplan too.
     """
@@ -141,5 +141,5 @@ def claims_channel(spec: Mapping[str, Any], namespace: str, channels: frozenset[
 
 
 def meets(namespace: str, other: str) -> bool:
-    """Whether two objects may stand in one namespace: a chart often leaves it to the release."""
+    """Whether two objects may be in one namespace: charts often leave the namespace to the release."""
     return namespace == other or not (namespace and other)

@@ -1,4 +1,4 @@
-"""Secondary networks as their objects describe them, whoever wrote them: one shape for the six kinds of objects.
+"""Secondary networks as their objects describe them: one type for the six kinds of objects.
 
 Sources: Network Operator 26.7 (manifests/state-*-network: what each becomes), SR-IOV Network Operator
 (api/v1/helper.go), Multus 4.3.
@@ -17,9 +17,9 @@ from bayplan.kube.objects import get, group, items, kind, mapping, name, namespa
 from bayplan.kube.objects import text as text_of
 from bayplan.model.manifest import Object
 
-# The annotation by which pods ask Multus for networks, read as Multus 4.3 reads it (pkg/k8sclient/k8sclient.go).
+# The annotation by which pods request networks of Multus, read as Multus 4.3 does (`pkg/k8sclient/k8sclient.go`).
 #
-# A text with a bracket, a brace or a quote in it is a JSON list; any other is a list of
+# A string with a bracket, a brace or a quote is a JSON list; any other is a list of
 # `[NAMESPACE/]NAME[@INTERFACE]`.
 
 RESOURCE = "k8s.v1.cni.cncf.io/resourceName"
@@ -29,25 +29,25 @@ KEYS = (
     *("name", "namespace", "ips", "mac", "infiniband-guid", "interface", "portMappings", "bandwidth", "cni-args"),
     *("default-route", "ipam-claim-reference"),
 )
-"""Keys of a JSON entry; others are ignored without a word."""
+"""Keys of a JSON entry. Multus ignores others without a message."""
 
 NAMED = ("name", "namespace", "interface")
-"""Those that the short form has, too."""
+"""Keys that the short form also has."""
 
 LONGEST = 15
-"""Characters of an interface's name (Linux, IFNAMSIZ less the end)."""
+"""The most characters of an interface's name (Linux, IFNAMSIZ without the end)."""
 
 LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 NAME = r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?"
 
 
 class Selection(NamedTuple):
-    """One network that a pod asks for."""
+    """One network that a pod requests."""
 
     name: str
     namespace: str = ""  # empty: the pod's
     interface: str = ""
-    data: Mapping[str, Any] = {}  # the entry, where it is JSON
+    data: Mapping[str, Any] = {}  # the entry, if it is JSON
 
     @property
     def title(self) -> str:
@@ -56,7 +56,7 @@ class Selection(NamedTuple):
 
 
 class Annotation(NamedTuple):
-    """The networks, and why Multus refuses them: then no pod with it starts."""
+    """The networks, and the reasons why Multus refuses the annotation, so that its pods never start."""
 
     selections: tuple[Selection, ...] = ()
     faults: tuple[str, ...] = ()
@@ -163,26 +163,26 @@ KINDS: Mapping[tuple[str, str], tuple[str, str]] = {
     (SRIOV, "SriovIBNetwork"): ("sriov", "infiniband"),
     (SRIOV, "OVSNetwork"): ("spectrumx", "ethernet"),
 }
-"""API group and kind -> the kind of fabric, and its links where the object says them."""
+"""API group and kind -> the kind of fabric, and its links if the kind determines them."""
 
 DEFAULT_SPACE = ("MacvlanNetwork", "IPoIBNetwork")
-"""Kinds whose network stands in `default` where the object names no namespace (Network Operator, pkg/state)."""
+"""Kinds whose network is in `default` if the object has no namespace (Network Operator, pkg/state)."""
 
 
 class Network(NamedTuple):
-    """A network that pods can ask for."""
+    """A network that pods can request."""
 
     object: Object
-    kind: str  # of fabric; empty: none that is known
+    kind: str  # of fabric; empty: unknown
     name: str
     namespace: str = ""
     link_type: str = ""
-    resource: str = ""  # the extended resource that its devices are of; of SR-IOV networks without a prefix
+    resource: str = ""  # the extended resource of its devices; for SR-IOV networks without a prefix
     master: str = ""
     mtu: int = 0
-    ipam: str | None = None  # as text: JSON
+    ipam: str | None = None  # JSON as a string
     ipam_route: Route = ()
-    chained: tuple[str, ...] = ()  # plugins behind the first
+    chained: tuple[str, ...] = ()  # plugins after the first
 
     @property
     def title(self) -> str:
@@ -191,7 +191,7 @@ class Network(NamedTuple):
 
 
 def networks(objects: Iterable[Object]) -> Iterator[Network]:
-    """Every network among some objects; several objects may stand for one network."""
+    """Every network among some objects; several objects may describe one network."""
     for one in objects:
         if (group(one), kind(one)) in KINDS:
             yield _wanted(one)
@@ -223,13 +223,13 @@ def _wanted(one: Object) -> Network:
 
 
 def chained(meta: str) -> tuple[str, ...]:
-    """The types of plugins that stand one behind the other, without the brackets of a list."""
+    """The types of plugins of a list without its brackets."""
     data = parsed(f"[{meta}]")
     return tuple(text(each, "type") for each in data if text(each, "type")) if isinstance(data, list) else ()
 
 
 def parsed(source: str) -> Any:
-    """The data of a JSON text; None where it is none."""
+    """The data of a JSON string; None if it is not JSON."""
     import json
 
     try:
@@ -275,23 +275,23 @@ Subnet = IPv4Network | IPv6Network
 
 
 class Span(NamedTuple):
-    """Addresses from one to another, both among them, as numbers."""
+    """Addresses from one to another, both included, as numbers."""
 
     first: int
     last: int
 
     @property
     def size(self) -> int:
-        """How many they are."""
+        """The number of addresses."""
         return max(0, self.last - self.first + 1)
 
     def holds(self, address: Address) -> bool:
-        """Whether the address is among them."""
+        """Whether the span includes the address."""
         return self.first <= int(address) <= self.last
 
 
 def subnet(text: str) -> Subnet | None:
-    """The subnet that holds what the text says (`10.0.0.5/24` is in 10.0.0.0/24); None where it is no subnet."""
+    """The subnet of a string (`10.0.0.5/24` is in 10.0.0.0/24); None if it has no prefix or is not valid."""
     try:
         return ip_network(text, strict=False) if "/" in text else None
     except ValueError:
@@ -299,7 +299,7 @@ def subnet(text: str) -> Subnet | None:
 
 
 def address(text: str) -> Address | None:
-    """The address; a prefix length behind it is left out. None where it is none."""
+    """The address, without a prefix length; None if it is not valid."""
     try:
         return ip_address(text.partition("/")[0])
     except ValueError:
@@ -307,14 +307,14 @@ def address(text: str) -> Address | None:
 
 
 def host_bits(text: str) -> bool:
-    """Whether a subnet is written with an address inside it rather than with its first."""
+    """Whether a subnet is written with an address inside it instead of its first address."""
     net, start = subnet(text), address(text)
     return net is not None and start is not None and start != net.network_address
 
 
 def hosts(net: Subnet) -> Span:
-    """What can be given to pods: all of a point-to-point link, else neither the first nor, of IPv4, the last
-    (nvidia-k8s-ipam v1alpha1 helpers.go, GetPossibleIPCount; whereabouts 0.9 does the same)."""
+    """The addresses for pods: all of a point-to-point link; otherwise not the first and, for IPv4, not the last
+    (`nvidia-k8s-ipam` v1alpha1 helpers.go, GetPossibleIPCount; whereabouts 0.9 does the same)."""
     first, last = int(net.network_address), int(net.broadcast_address)
     if net.prefixlen >= net.max_prefixlen - 1:
         return Span(first, last)
@@ -322,18 +322,18 @@ def hosts(net: Subnet) -> Span:
 
 
 def within(net: Subnet, start: str = "", end: str = "") -> Span:
-    """The part of a subnet between two addresses, where those are given."""
+    """The part of a subnet between two addresses, if they are given."""
     whole, low, high = hosts(net), address(start), address(end)
     return Span(max(whole.first, int(low)) if low else whole.first, min(whole.last, int(high)) if high else whole.last)
 
 
 def left(span: Span, excluded: Iterable[Span]) -> int:
-    """How many addresses of a span are outside of all that is excluded."""
+    """The number of addresses of a span that are not excluded."""
     return span.size - sum(each.size for each in _merged(span, excluded))
 
 
 def _merged(span: Span, excluded: Iterable[Span]) -> Iterator[Span]:
-    """What of the span is excluded, each address once."""
+    """The excluded addresses of the span, each once."""
     reached = span.first - 1
     for each in sorted(Span(max(each.first, span.first), min(each.last, span.last)) for each in excluded):
         first = max(each.first, reached + 1)
@@ -343,7 +343,7 @@ def _merged(span: Span, excluded: Iterable[Span]) -> Iterator[Span]:
 
 
 def excluded(texts: Sequence[str]) -> Iterator[Span]:
-    """Addresses, and all addresses of subnets, that are not given out."""
+    """Excluded addresses, and all addresses of excluded subnets."""
     for each in texts:
         net, one = subnet(each), address(each)
         if net is not None:
@@ -353,7 +353,7 @@ def excluded(texts: Sequence[str]) -> Iterator[Span]:
 
 
 def block(net: Subnet, addresses: int, gateway: bool) -> int:
-    """The length of the longest prefix whose subnet has so many addresses for pods, and one for a gateway."""
+    """The length of the longest prefix whose subnet has this many addresses for pods, and one for a gateway."""
     wanted = addresses + gateway
     for length in range(net.max_prefixlen, -1, -1):
         size = 1 << (net.max_prefixlen - length)

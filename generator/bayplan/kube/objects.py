@@ -1,4 +1,4 @@
-"""What an object that somebody wrote is called, and where that stands."""
+"""Objects as users wrote them: values, names and places."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.model.manifest import Object
 
 
 def get(data: Any, *path: str | int) -> Any:
-    """The value at the end of a path; None where there is none."""
+    """The value at the end of a path; None if it is missing."""
     for key in path:
         if isinstance(data, dict):
             data = None if isinstance(key, int) else data.get(key)
@@ -24,31 +24,31 @@ def get(data: Any, *path: str | int) -> Any:
 
 
 def mapping(data: Any, *path: str | int) -> Mapping[str, Any]:
-    """The mapping at the end of a path; empty where there is none."""
+    """The mapping at the end of a path; empty if it is missing."""
     value = get(data, *path)
     return value if isinstance(value, dict) else {}
 
 
 def items(data: Any, *path: str | int) -> Sequence[Any]:
-    """The list at the end of a path; empty where there is none."""
+    """The list at the end of a path; empty if it is missing."""
     value = get(data, *path)
     return value if isinstance(value, list) else ()
 
 
 def text(data: Any, *path: str | int) -> str:
-    """The string at the end of a path; empty where there is none."""
+    """The string at the end of a path; empty if it is missing."""
     value = get(data, *path)
     return value if isinstance(value, str) else ""
 
 
 def number_in(data: Any, *path: str | int) -> int | None:
-    """The whole number at the end of a path; None where there is none."""
+    """The integer at the end of a path; None if it is missing."""
     value = get(data, *path)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
-    """A copy with the value at the end of a path; what is missing on the way are mappings."""
+    """A copy with the value at the end of a path. Missing mappings on the way are created."""
     if not path:
         return value
     key, rest = path[0], path[1:]
@@ -59,7 +59,7 @@ def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
 
 
 def without_annotations(data: Mapping[str, Any], names: Container[str]) -> Mapping[str, Any]:
-    """The object without annotations of these names; without any that are left, it has no `annotations`."""
+    """The object without annotations of these names, and without `annotations` if none are left."""
     annotations = mapping(data, "metadata", "annotations")
     kept = {key: value for key, value in annotations.items() if key not in names}
     if len(kept) == len(annotations):
@@ -106,12 +106,12 @@ def kind(one: Object) -> str:
 
 
 def name(one: Object) -> str:
-    """Its name; empty where the API server gives it one."""
+    """Its name; empty if the API server generates it."""
     return text(one.data, "metadata", "name")
 
 
 def namespace(one: Object) -> str:
-    """Its namespace; empty where whoever applies it says which."""
+    """Its namespace; empty if `kubectl apply` decides it."""
     return text(one.data, "metadata", "namespace")
 
 
@@ -127,12 +127,12 @@ def named(one: Object) -> Route:
 
 
 def identity(data: Any) -> tuple[str, str, str, str]:
-    """API group, kind, namespace and name: there is one object of these."""
+    """API group, kind, namespace and name, which identify an object."""
     return api_group(data), text(data, "kind"), text(data, "metadata", "namespace"), text(data, "metadata", "name")
 
 
 def flattened(one: Object) -> Iterator[Object]:
-    """The items of a List, which may hold Lists; anything else as it is."""
+    """The items of a List, which may contain Lists; any other object as it is."""
     if kind(one).endswith("List") and isinstance(get(one.data, "items"), list | tuple):
         for index, each in enumerate(items(one.data, "items")):
             yield from flattened(Object((*one.route, "items", index), each))
@@ -146,5 +146,5 @@ def number(route: Route) -> int:
 
 
 def non_empty(**fields: Any) -> dict[str, Any]:
-    """The fields that hold something."""
+    """The fields that are not empty."""
     return {name: value for name, value in fields.items() if value}

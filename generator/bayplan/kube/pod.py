@@ -1,4 +1,4 @@
-"""Pod templates: made from a podSet, then merged with what accelerators, fabrics and backends contribute."""
+"""Pod templates: generated from a podSet, then merged with the parts of accelerators, fabrics and backends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import PodSet
 
-# Lay one pod template over another, as Kubernetes' strategic merge patch does.
+# Merge one pod template into another, as Kubernetes' strategic merge patch does.
 
 MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
     "containers": ("name",),
@@ -31,14 +31,14 @@ MERGE_KEYS: Mapping[str, tuple[str, ...]] = {
     "schedulingGates": ("name",),
 }
 """List field -> the keys by which its entries merge (`patchMergeKey` in kubernetes/api core/v1, 1.37; of
-topologySpreadConstraints the `listMapKey`s, since two that differ in whenUnsatisfiable are two)."""
+topologySpreadConstraints the `listMapKey`s, because two with different whenUnsatisfiable are two)."""
 
 REPLACED = ("volumes", "resourceClaims")
-"""Lists whose entries are replaced as a whole (`patchStrategy: retainKeys`): a volume has one source, not two."""
+"""Lists whose entries a patch replaces as a whole (`patchStrategy: retainKeys`): a volume has one source, not two."""
 
 
 def overlay(base: Any, patch: Any, field: str = "") -> Any:
-    """`patch` over `base`, as Kubernetes' strategic merge patch does it: whatever MERGE_KEYS leaves out is replaced."""
+    """`patch` over `base`, as Kubernetes' strategic merge patch does it. It replaces lists without MERGE_KEYS."""
     if isinstance(base, Mapping) and isinstance(patch, Mapping):
         merged = {key: overlay(base.get(key), value, key) for key, value in patch.items() if value is not None}
         return {
@@ -52,14 +52,14 @@ def overlay(base: Any, patch: Any, field: str = "") -> Any:
 
 
 def identity(field: str, entry: Any) -> tuple[str, ...]:
-    """What tells the entries of a list that merges apart; of what is no mapping, all of it."""
+    """The identity of an entry in a list that merges. An entry that is not a mapping is its own identity."""
     if not isinstance(entry, Mapping):
         return ("", repr(entry))
     return tuple(str(entry.get(key)) for key in MERGE_KEYS[field])
 
 
 def _overlay_list(base: Sequence[Any], patch: Sequence[Any], field: str) -> list[Any]:
-    """Entries of the same identity merge in place or are replaced there, new ones follow."""
+    """Entries of the same identity merge in place or replace each other; new ones follow."""
     merged: list[Any] = list(base)
     places: dict[tuple[str, ...], int] = {}
     for place, entry in enumerate(base):
@@ -79,18 +79,18 @@ APART: Mapping[str, Any] = {
     "labelSelector": {"matchLabels": {WHOLE_NODE: "true"}},
     "topologyKey": "kubernetes.io/hostname",
 }
-"""No second pod that wants a whole node, even where requests would leave room for one."""
+"""No second pod that requests a whole node, even if requests would leave room for one."""
 
 NETWORKS = "k8s.v1.cni.cncf.io/networks"
-"""The annotation by which pods ask Multus for networks."""
+"""The annotation by which pods request networks of Multus."""
 
 HOST_DNS = "ClusterFirstWithHostNet"
-"""Without it a pod in its node's network asks the node's DNS servers, which know no pod (Kubernetes, "DNS for Services
-and Pods")."""
+"""Without it, a pod in its node's network asks the node's DNS servers, which know no pods (Kubernetes, "DNS for
+Services and Pods")."""
 
 
 def combine(*parts: PodParts) -> PodParts:
-    """All parts as one; later maps win, lists follow each other."""
+    """All parts as one: later maps take precedence, lists are joined."""
     return PodParts(
         labels=_joined(part.labels for part in parts),
         annotations=_joined(part.annotations for part in parts),
@@ -113,7 +113,7 @@ def _joined(maps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _joined_specs(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Fields of a later part win, but its affinity is added to that of the parts before."""
+    """Fields of a later part take precedence, but its affinity adds to that of earlier parts."""
     joined: dict[str, Any] = {}
     for spec in specs:
         both = "affinity" in joined and "affinity" in spec
@@ -122,7 +122,7 @@ def _joined_specs(specs: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
-    """The terms of both, each once. In a template they do not merge: a list of terms there takes the place of ours."""
+    """The terms of both, each once. A template's list of terms does not merge: it replaces bayplan's."""
     joined = {kind: dict(rules or {}) for kind, rules in own.items()}
     for kind, rules in added.items():
         lists = joined.setdefault(kind, {})
@@ -133,7 +133,7 @@ def joined_affinity(own: Mapping[str, Any], added: Mapping[str, Any]) -> dict[st
 
 
 def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]) -> dict[str, Any]:
-    """The PodTemplateSpec of a podSet: generated, then the pool's and the podSet's own `template` laid over it."""
+    """The PodTemplateSpec of a podSet: generated, then merged with the pool's and the podSet's own `template`."""
     merged: dict[str, Any] = {
         "metadata": non_empty(labels=dict(parts.labels), annotations=dict(parts.annotations)),
         "spec": {
@@ -157,13 +157,13 @@ def template(spec: PodSet, pool: Pool, parts: PodParts, command: tuple[Any, ...]
 
 
 def container_name(spec: PodSet) -> str:
-    """A `template` with exactly one container names the generated one; else the podSet does."""
+    """The main container's name: that of the template's only container, otherwise that of the podSet."""
     named = containers(spec.template)
     return str(named[0].get("name", spec.name)) if len(named) == 1 else spec.name
 
 
 def main_patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
-    """What the pool's and the podSet's `template` lay over the generated container."""
+    """The patches of the pool's and the podSet's `template` for the generated container."""
     name = container_name(spec)
     return (each for patch in _patches(spec, pool) for each in containers(patch) if each["name"] == name)
 
@@ -203,7 +203,7 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
 
 
 def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
-    """What the podSet itself asks for: resources, shared memory, files."""
+    """What the podSet itself requests: resources, shared memory, files."""
     shm = {"name": SHM, "emptyDir": {"medium": "Memory", "sizeLimit": spec.shm}}
     files = {"name": FILES, "configMap": {"name": config_map, "defaultMode": 0o555}}
     return PodParts(
@@ -220,7 +220,7 @@ def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
 
 
 def file_key(path: str) -> str:
-    """The ConfigMap key of a file: its path with every slash and odd character as a dot or dash."""
+    """The ConfigMap key of a file: its path with dots or dashes for slashes and other characters."""
     return "".join(c if c.isalnum() or c in "-_." else "-" for c in path.strip("/").replace("/", "."))
 
 
@@ -250,10 +250,10 @@ EXCLUSIVE = (
     "leaderworkerset.sigs.k8s.io/exclusive-topology",
     "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
 )
-"""Annotations by which JobSet and LeaderWorkerSet place groups themselves: later pods wait for the node of the first,
+"""Annotations by which JobSet and LeaderWorkerSet place groups themselves. Later pods wait for the node of the first,
 and a gang waits for all of them (JobSet 0.12, pod_mutating_webhook.go; LeaderWorkerSet 0.10, pod_controller)."""
 
-# Names of the objects that go with a podSet: shared by all its instances in one gang.
+# Names of the objects of a podSet, which all its instances in one gang share.
 
 COMPUTE_DOMAIN_API = "resource.nvidia.com/v1beta1"
 
@@ -273,11 +273,11 @@ def config_map_name(gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{pods.template}-files"
 
 
-# The order of environment variables: Kubernetes expands `$(NAME)` only where NAME stands earlier in the list.
+# The order of environment variables: Kubernetes expands `$(NAME)` only if NAME is earlier in the list.
 
 
 def entries(env: Mapping[str, str]) -> tuple[Mapping[str, Any], ...]:
-    """The variables by name, but each after those that its value refers to.
+    """The variables by name, each after those that its value refers to.
 
     No order expands all of a circle: the reference that leads back to where the walk entered it stays as it is, and
     the walk enters by the first name.
@@ -286,7 +286,7 @@ def entries(env: Mapping[str, str]) -> tuple[Mapping[str, Any], ...]:
 
 
 def _walk(env: Mapping[str, str]) -> Iterator[str]:
-    """Every variable once, depth first. A stack of its own: chains may be longer than Python's."""
+    """Every variable once, depth first, with its own stack: chains may be longer than Python's stack."""
     seen: set[str] = set()
     stack = [(name, False) for name in sorted(env, reverse=True)]
     while stack:
@@ -305,13 +305,13 @@ def _references(value: str) -> set[str]:
 
 
 def device_request(name: str, request: Mapping[str, Any], target: Target) -> dict[str, Any]:
-    """One request of a claim: its fields stand beside the name in v1beta1, and under `exactly` in later versions."""
+    """One request of a claim. Its fields are beside the name in v1beta1, and under `exactly` in later versions."""
     flat = resource_api(target) == "resource.k8s.io/v1beta1"
     return {"name": name, **request} if flat else {"name": name, "exactly": request}
 
 
 def resource_api(target: Target) -> str:
-    """resource.k8s.io is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
+    """`resource.k8s.io` is v1beta1 in 1.32, v1beta2 in 1.33, v1 since 1.34."""
     if target.since("kubernetes", "1.34"):
         return "resource.k8s.io/v1"
     return "resource.k8s.io/v1beta2" if target.since("kubernetes", "1.33") else "resource.k8s.io/v1beta1"

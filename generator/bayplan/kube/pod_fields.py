@@ -56,7 +56,7 @@ def _object(fields: Fields, name: str, value: Mapping[str, Any], route: Route) -
 
 
 def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diagnostic]:
-    """`kind` is [KIND] for a list, {"*": KIND} for a map, else the name of a table or of a plain type."""
+    """`kind` is [KIND] for a list, {"*": KIND} for a map, otherwise the name of a table or of a plain type."""
     is_map, is_list = isinstance(kind, dict), isinstance(kind, list)
     is_object = not is_map and not is_list and kind in fields.tables
     if is_list and not isinstance(value, list):

@@ -8,7 +8,7 @@ BINARY: Mapping[str, int] = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40,
 DECIMAL: Mapping[str, int] = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18}
 SMALL: Mapping[str, int] = {"n": -9, "u": -6, "m": -3}
 LARGEST = (2**63 - 1) * 1000
-"""Kubernetes cuts larger amounts down to 2^63-1; here they are refused."""
+"""Kubernetes reduces larger amounts to 2^63-1; bayplan refuses them."""
 
 
 def parse(text: str) -> int:

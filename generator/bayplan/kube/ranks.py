@@ -1,4 +1,4 @@
-"""How a pod learns its rank: literal, by the downward API, or by one line of shell where it takes arithmetic."""
+"""How a pod gets its rank: literal, by the downward API, or by one line of shell if it needs arithmetic."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ MASTER_PORT = 29500
 
 
 def master_port(pods: Pods) -> int:
-    """Where rank 0 of its rendezvous listens."""
+    """The port on which rank 0 of the rendezvous listens."""
     port = pods.spec.env.get("MASTER_PORT", "")
     return int(port) if port.isascii() and port.isdigit() and len(port) < 6 else MASTER_PORT
 
@@ -27,11 +27,11 @@ MASTER_NAMES = ("MASTER_ADDR", "PET_MASTER_ADDR")
 
 
 class Numbers(NamedTuple):
-    """How a shell in a pod computes its place: arithmetic over variables, and the entries that set these."""
+    """How a shell in a pod computes its number: arithmetic over variables, and the entries that set them."""
 
     pod: str  # its number in its copy
     copy: str = "0"  # the number of its copy
-    running: str = ""  # its number over all copies, where there is one
+    running: str = ""  # its number over all copies, if there is one
     env: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -43,19 +43,19 @@ class RankEnv(NamedTuple):
 
 
 def running_on(variable: str, pods: Pods) -> Numbers:
-    """Of kinds whose numbers run on over all copies."""
+    """The numbers of a kind that counts pods over all copies."""
     if pods.copies == 1:
         return Numbers(variable)
     return Numbers(f"{variable}%{pods.replicas}", f"{variable}/{pods.replicas}", variable)
 
 
 def running_number(pods: Pods, copy: int | str, number: int) -> str:
-    """The number of a pod over all copies. A copy that only the shell knows makes it a piece of shell."""
+    """The number of a pod over all copies. It is a piece of shell if only the shell knows the copy."""
     return str(copy * pods.replicas + number) if isinstance(copy, int) else f"$(({copy}*{pods.replicas}+{number}))"
 
 
 def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
-    """PodSets of the file whose ranks take a shell to add up, where pods know just their number in a Job.
+    """PodSets of the file whose ranks need a shell to add up, because pods know only their number in a Job.
 
     All instances of such a podSet do it, the first ones too, so that they read alike.
     """
@@ -65,20 +65,20 @@ def arithmetic(everyone: Iterable[Pods]) -> frozenset[Route]:
 
 
 def shell_names(pods: Pods) -> tuple[str, ...]:
-    """The variables that only a shell can set for a podSet in `arithmetic`, but for those that the user sets."""
+    """The variables that only a shell can set for a podSet in `arithmetic`, without those that the user sets."""
     folded, each = pods.copies > 1, bool(pods.ranks and pods.ranks.each)
     names = (*RANK_NAMES, *(GROUP_NAMES if folded else ()), *(MASTER_NAMES if each else ()))
     return tuple(name for name in names if name not in _taken(pods.spec))
 
 
 def user_names(spec: PodSet) -> set[str]:
-    """The variables that the user sets; ours keep away from them."""
+    """The variables that the user sets and bayplan does not."""
     own = [c for c in containers(spec.template) if c.get("name", container_name(spec)) == container_name(spec)]
     return set(spec.env) | {entry["name"] for container in own for entry in container.get("env") or []}
 
 
 def _taken(spec: PodSet) -> set[str]:
-    """What torchrun reads under two names is the user's under both."""
+    """The user's variables, under both names if torchrun reads two."""
     taken = user_names(spec)
     return taken | {f"PET_{name}" for name in taken} | {name.removeprefix("PET_") for name in taken}
 
@@ -86,9 +86,8 @@ def _taken(spec: PodSet) -> set[str]:
 def rank_env(pods: Pods, ranks: Ranks, host: str, own: Slot | int | str, numbers: Numbers | None) -> RankEnv:
     """Rendezvous variables of one podSet instance.
 
-    `own` is where a pod finds its rank: a slot (every pod is written out, and the slot holds its rank), a literal rank,
-    or the field that holds the pod's number. `numbers`: no Kubernetes field can say the rank, so a shell computes it
-    from these.
+    `own` is the source of a pod's rank: a slot (bayplan writes every pod, and the slot has its rank), a literal rank,
+    or the field with the pod's number. `numbers`: no Kubernetes field has the rank, so a shell computes it from these.
     """
     shelled = shell_names(pods) if numbers else ()
     plain = {
@@ -112,8 +111,8 @@ def rank_env(pods: Pods, ranks: Ranks, host: str, own: Slot | int | str, numbers
 
 
 def local_address(address: str) -> dict[str, Any]:
-    """The address that torchrun tells the others, if it is rank 0: the pod's own. Left alone it takes its full name,
-    which need not resolve where there are several networks (PyTorch `--local-addr`; pytorch#73656, #79388).
+    """The address that torchrun of rank 0 sends to the others: the pod's own. By default it sends the full name, which
+    may not resolve if there are several networks (PyTorch `--local-addr`; pytorch#73656, #79388).
 
     `address`: that of the pod on its fabric, with its prefix.
     """
@@ -129,7 +128,7 @@ def _value(own: Slot | int | str) -> dict[str, Any]:
 
 
 def _shell(name: str, pods: Pods, ranks: Ranks, host: str, numbers: Numbers) -> str:
-    """What a shell puts into a variable."""
+    """The value that a shell gives a variable."""
     if name in MASTER_NAMES:
         return host
     if name in GROUP_NAMES:
@@ -150,6 +149,6 @@ def _times(number: str, stride: int) -> str:
 
 
 def wrapped(command: tuple[str, ...], values: Mapping[str, str]) -> tuple[str, ...]:
-    """The user's command behind one line of shell that sets the variables."""
+    """The user's command after one line of shell that sets the variables."""
     exports = " ".join(f"{name}={value}" for name, value in values.items())
     return ("sh", "-c", f'export {exports}; exec "$@"', "sh", *command)

@@ -1,4 +1,4 @@
-"""Words of a POSIX shell."""
+"""Quoting for a POSIX shell."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 
 
 def quote(text: str) -> str:
-    """One word of a shell."""
+    """The string as one word of a shell."""
     return text if PLAIN.fullmatch(text) else "'" + text.replace("'", "'\\''") + "'"

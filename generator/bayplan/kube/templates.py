@@ -1,4 +1,4 @@
-"""The pod templates in an object of any kind, known or not, and how many pods each stands for.
+"""The pod templates in an object of any kind, and how many pods each creates.
 
 A pod template is a mapping with a `spec` that has a list of `containers`: that holds for Jobs as for kinds of which
 bayplan never heard. Only the number of pods needs to be known kind by kind.
@@ -15,13 +15,13 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, number_in, pod_templates, text
 from bayplan.model.manifest import Object
 
-# How many pods each kind of controller makes from a pod template.
+# How many pods each kind of controller creates from a pod template.
 
 CountPath = tuple[str | int, ...]
 
 
 class Amount(NamedTuple):
-    """`copies` alike sets of `replicas` pods each. None: nobody can tell."""
+    """`copies` equal sets of `replicas` pods each. None: unknown."""
 
     replicas: int | None
     copies: int | None = 1
@@ -38,13 +38,13 @@ UNKNOWN = Amount(None)
 
 
 def amount(data: Any, path: CountPath) -> Amount:
-    """That of the template at a path; unknown for kinds without a row."""
+    """The amount of the template at a path; unknown for kinds without a row."""
     count = COUNTS.get((api_group(data), text(data, "kind")))
     return count(data, path) if count else UNKNOWN
 
 
 def _default(data: Any, *path: str | int, default: int = 1) -> int | None:
-    """The number there, the default where nothing is, unknown where it is something else."""
+    """The number at a path; the default if it is missing, unknown if it is not a number."""
     return default if get(data, *path) is None else number_in(data, *path)
 
 
@@ -58,7 +58,7 @@ def _replicas(data: Any, path: CountPath, default: int = 1) -> Amount:
 
 
 def of_job(data: Any, path: CountPath) -> Amount:
-    """Pods that run at once, of the Job whose pod template stands at the path."""
+    """Pods that run at the same time, of the Job whose pod template is at the path."""
     parallelism = _default(data, *path[:-1], "parallelism")
     if get(data, *path[:-1], "completions") is None or parallelism is None:
         return Amount(parallelism)
@@ -72,7 +72,7 @@ def of_replicated_job(data: Any, path: CountPath) -> Amount:
 
 
 def _lws(data: Any, path: CountPath) -> Amount:
-    """A leader and size - 1 workers a group; without a template of its own the leader is made of the workers'."""
+    """A leader and size - 1 workers per group. Without a template of its own, the leader uses the workers'."""
     sets, size = _default(data, "spec", "replicas"), _default(data, "spec", "leaderWorkerTemplate", "size")
     if path[-1:] == ("leaderTemplate",):
         return Amount(1, sets)
@@ -81,7 +81,7 @@ def _lws(data: Any, path: CountPath) -> Amount:
 
 
 def _mpi(data: Any, path: CountPath) -> Amount:
-    """One launcher, but no workers where nothing says how many (mpi-operator 0.6, pkg/apis/.../default.go)."""
+    """One launcher, and no workers if their number is missing (mpi-operator 0.6, pkg/apis/.../default.go)."""
     return _replicas(data, path, default=0 if "Worker" in path else 1)
 
 
@@ -126,11 +126,11 @@ COUNTS: Mapping[tuple[str, str], Count] = {
 Path = tuple[str | int, ...]
 
 DEEPEST = 12
-"""Mappings above a pod template, at most; ClusterTrainingRuntimes have 7."""
+"""The most mappings above a pod template; ClusterTrainingRuntimes have 7."""
 
 
 class PodTemplate(NamedTuple):
-    """One pod template. `pods` is None where nobody can tell how many there will be."""
+    """One pod template. `pods` is None if their number is unknown."""
 
     object: Object
     path: Path  # from the object to the mapping that has `metadata` and `spec`
@@ -164,7 +164,7 @@ class PodTemplate(NamedTuple):
 
     @property
     def owned(self) -> bool:
-        """Whether a controller makes the pods."""
+        """Whether a controller creates the pods."""
         return bool(self.path)
 
 
@@ -179,7 +179,7 @@ def templates_in(objects: Iterable[Object]) -> tuple[PodTemplate, ...]:
 
 
 def containers(template: PodTemplate) -> Iterator[tuple[Route, Mapping[str, Any]]]:
-    """Every container, also those that run first, with its place."""
+    """Every container, including init containers, with its place."""
     for key in ("containers", "initContainers"):
         for index, each in enumerate(items(template.spec, key)):
             if isinstance(each, Mapping):

@@ -88,7 +88,7 @@ CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 
 
 def fault(text: str) -> str:
-    """Why nobody can read an expression; empty where quotes and brackets say nothing against it."""
+    """The reason why an expression is not valid; empty if its quotes and brackets match."""
     open_: list[str] = []
     for piece in (match[0] for match in PIECE.finditer(text)):
         if piece in CLOSED_BY:

@@ -1,4 +1,4 @@
-"""What HAMi calls cards, their memory and their cores, vendor by vendor.
+"""HAMi's resource names for cards, their memory and their cores, by vendor.
 
 HAMi 2.10.0: `charts/hami/values.yaml`, `charts/hami/templates/scheduler/device-configmap.yaml`, `pkg/device/`;
 Volcano 1.14: plugin `deviceshare`. A chart's values may rename all of them, so that what a topology says wins.
@@ -13,16 +13,16 @@ from bayplan.model.topology import AcceleratorKind
 
 MIB, GIB = 2**20, 2**30
 CHIP = "*"
-"""Stands in a name for the chip: `huawei.com/Ascend910B3`."""
+"""The placeholder for the chip in a name: `huawei.com/Ascend910B3`."""
 
 ROLES = ("cards", "memory", "percentage", "cores")
 
 
 class Names(NamedTuple):
-    """Resources of one kind of card. An empty name: there is none, so that part of a card cannot be asked for.
+    """Resources of one kind of card. An empty name: a pod cannot request this part of a card.
 
-    `unit`: bytes that one of `memory` stands for; `parts`: how many of `cores` a whole card has. What a pod leaves out
-    is all of a card where `all_memory` and `all_cores` say so, and none of it otherwise.
+    `unit`: bytes of one unit of `memory`; `parts`: units of `cores` of a whole card. If a pod does not request memory
+    or cores, it gets all of the card's with `all_memory` and `all_cores`, and none otherwise.
     """
 
     vendor: str
@@ -38,13 +38,13 @@ class Names(NamedTuple):
 
     @property
     def shared(self) -> bool:
-        """Whether a pod may ask for less than a card."""
+        """Whether a pod can request less than a card."""
         return bool(self.memory or self.percentage or self.cores)
 
 
 NVIDIA, METAX, SGPU = "nvidia.com/gpu", "metax-tech.com/gpu", "metax-tech.com/sgpu"
 VOLCANO = "volcano.sh/vgpu-"
-"""Begins what Volcano's own plugin calls shares of NVIDIA's cards (volcano-vgpu-device-plugin)."""
+"""The prefix of Volcano's own resources for shares of NVIDIA's cards (volcano-vgpu-device-plugin)."""
 
 HAMI: tuple[Names, ...] = (
     Names("nvidia", NVIDIA, "nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"),
@@ -84,23 +84,23 @@ HAMI: tuple[Names, ...] = (
     Names("vastai", "vastaitech.com/va"),
     Names("biren", "birentech.com/gpu"),
 )
-"""The names that a chart has by default. Some of the counts are those of plain device plugins too."""
+"""The default names of HAMi's chart. Plain device plugins use some of the counts too."""
 
 
 def of_count(resource: str) -> Names | None:
-    """The row of a count, with the chip in its names; None for a resource that counts nothing known."""
+    """The row of a count, with the chip in its names; None for an unknown resource."""
     matched = role(resource)
     return matched[0] if matched and matched[1] == "cards" else None
 
 
 def role(resource: str) -> tuple[Names, str] | None:
-    """Whose resource it is, and what it is of a card: one of `ROLES`."""
+    """The row of a resource, and its role: one of `ROLES`."""
     matched = next(_matches(resource), None)
     return (_filled(matched[0], matched[2]), matched[1]) if matched else None
 
 
 def _matches(resource: str) -> Iterator[tuple[Names, str, str]]:
-    """Longer names first: `huawei.com/Ascend310P-memory` is no chip."""
+    """Longer names come first: `huawei.com/Ascend310P-memory` is not a chip."""
     for part in reversed(ROLES):
         for row in HAMI:
             chip = _chip(getattr(row, part), resource)
@@ -124,7 +124,7 @@ def _filled(row: Names, chip: str) -> Names:
 
 
 def names(kind: AcceleratorKind) -> Names:
-    """The names of a kind: the defaults that go with its count, under what its topology says."""
+    """The names of a kind: the defaults for its count, overridden by the topology."""
     own, count = kind.resources, kind.resources.get("count", NVIDIA)
     row = of_count(count) or _renamed(kind, count)
     return row._replace(
@@ -135,6 +135,6 @@ def names(kind: AcceleratorKind) -> Names:
 
 
 def _renamed(kind: AcceleratorKind, count: str) -> Names:
-    """Cards whose count has another name keep the vendor's units; how their parts are called is not known."""
+    """Cards whose count has another name keep the vendor's units; the names of their shares are unknown."""
     like = next((row for row in HAMI if row.vendor == kind.vendor and row.shared), Names(kind.vendor, count))
     return like._replace(cards=count, memory="", percentage="", cores="")

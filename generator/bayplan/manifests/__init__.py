@@ -1,1 +1,1 @@
-"""Lowered plans and marks -> manifests: assembled, injected into existing workloads, ordered, compared, deleted."""
+"""Lowered plans and marks -> manifests: assemble them, inject marks into existing workloads, order and compare them."""

@@ -54,7 +54,7 @@ def assemble(plan: Plan, shape: Shape, lowered: Lowered) -> Iterator[Manifest | 
 
 
 class WorkloadContext(NamedTuple):
-    """What all podSet instances of one workload share."""
+    """Values that all podSet instances of one workload share."""
 
     plan: Plan
     workload: Workload
@@ -119,7 +119,7 @@ def _fabric_request(plan: Plan, gang: GangPlan, pods: Pods) -> fabrics.FabricReq
 
 
 def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
-    """What the podSet's secondary network takes, but for variables that the user sets."""
+    """The parts of the podSet's secondary network, without variables that the user sets."""
     request = _fabric_request(plan, gang, pods)
     if request is None:
         return PodParts()
@@ -131,7 +131,7 @@ def _fabric(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:
 
 
 def _channel(pods: Pods) -> PodParts:
-    """The claim on the ComputeDomain's one channel a node; the driver makes the template of that name."""
+    """The claim on the ComputeDomain's one channel per node; the driver creates the template of that name."""
     if not pods.compute_domain:
         return PodParts()
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
@@ -152,7 +152,7 @@ def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, .
 
 
 def _address(leader: Pods) -> str:
-    """Where rank 0 has an address of its own on its fabric."""
+    """The fixed address of rank 0 on its fabric; empty if it has none."""
     return leader.spec.fabric.address.partition("/")[0] if leader.spec.fabric else ""
 
 
@@ -166,10 +166,10 @@ def _own_number(kind: Kind, pods: Pods) -> Slot | int | str:
 
 
 def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
-    """The driver makes the channel template of the same name itself: it holds the ComputeDomain's UID.
+    """The driver creates the channel template of the same name itself, with the ComputeDomain's UID.
 
-    Up to driver 25.3 numNodes is the exact count, and pods wait until so many nodes have joined; from 25.8 on it is 0,
-    and each pod waits for its own node alone. allocationMode came with 25.8.
+    Up to driver 25.3 numNodes is the exact count, and pods wait until that many nodes have joined. From 25.8 on it is
+    0, and each pod waits only for its own node. allocationMode came with 25.8.
     """
     exact = not target.since("draDriver", "25.8")
     mode = {} if exact else {"allocationMode": "Single"}
@@ -185,7 +185,7 @@ def compute_domain(domain: ComputeDomain, target: Target) -> Manifest:
 
 
 def claim_templates(plan: Plan, gang: GangPlan, target: Target) -> Iterator[Manifest]:
-    """One for each podSet whose GPUs or network cards are claimed rather than counted; one for both, where both are."""
+    """One claim template for each podSet that claims GPUs or network cards; one for both, if it claims both."""
     for pods in _each_template(gang):
         gpus = _gpu_claim(plan, gang, pods, target)
         request = _fabric_request(plan, gang, pods)
@@ -227,7 +227,7 @@ def _each_template(gang: GangPlan) -> list[Pods]:
 
 
 def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Manifest]:
-    """All of them, with the labels of their gang. Gangs whose workload is no Kubernetes object have none."""
+    """All of them, with the labels of their gang. Gangs whose workload is not a Kubernetes object have none."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.name not in outside):
         for domain in gang.compute_domains:
@@ -237,6 +237,6 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
 
 
 def labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:
-    """The object with labels besides its own."""
+    """The object with additional labels."""
     metadata = document["metadata"]
     return {**document, "metadata": {**metadata, "labels": {**labels, **metadata.get("labels", {})}}}

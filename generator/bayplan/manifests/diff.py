@@ -1,8 +1,7 @@
-"""Manifests that would be written against those that are there: objects that are missing or left over, fields that
-differ.
+"""Generated manifests compared with existing ones: objects that are missing or left over, and fields that differ.
 
-Lists whose entries have names are compared by name, as Kubernetes merges them. An object that came out of a cluster
-(it has a `uid`) holds much that nobody wrote, so of it only what would be written is compared.
+Lists whose entries have names compare by name, as Kubernetes merges them. An object from a cluster (it has a `uid`) has
+many generated fields, so only the fields that bayplan would write count.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ from bayplan.model.manifest import Manifest, Object
 Key = tuple[str, str, str, str]
 
 ABSENT = None
-"""What stands where nothing is: Kubernetes takes a null for that too."""
+"""A missing value. Kubernetes treats a null in the same way."""
 
 EMPTY: tuple[Any, ...] = (ABSENT, {}, [], "")
 
 
 class Field(NamedTuple):
-    """A field that differs: what is there, and what would be written."""
+    """A field that differs: its current value, and the value that bayplan would write."""
 
     path: str
     before: Any
@@ -35,8 +34,8 @@ class Field(NamedTuple):
 class Diff(NamedTuple):
     """Two sets of manifests. Titles are such as `JobSet "pretrain" in ml`."""
 
-    missing: tuple[str, ...]  # would be written, and are not there
-    left: tuple[str, ...]  # are there, are of the same workflows, and would not be written
+    missing: tuple[str, ...]  # bayplan would write them, and they do not exist
+    left: tuple[str, ...]  # they exist and are of the same workflows, and bayplan would not write them
     changed: tuple[tuple[str, tuple[Field, ...]], ...]
 
     @property
@@ -46,7 +45,7 @@ class Diff(NamedTuple):
 
 
 def difference(wanted: Iterable[Manifest], existing: Sequence[Object], namespace: str) -> Diff:
-    """The difference; `namespace`: that of objects which name none. Other people's objects are nobody's business."""
+    """The difference. `namespace`: the one of objects without a namespace. Objects of other workflows do not count."""
     ours = {_key(each, namespace): each for each in wanted}
     theirs = {_key(one.data, namespace): one for one in existing}
     flows = {text(each, "metadata", "labels", WORKFLOW_LABEL) for each in ours.values()} - {""}
@@ -78,7 +77,7 @@ def _title(key: Key, data: Manifest) -> str:
 
 
 def _located(data: Any, key: Key) -> Any:
-    """The object with its namespace, said or not."""
+    """The object with its namespace, written or default."""
     metadata = get(data, "metadata")
     return {**data, "metadata": {**metadata, "namespace": key[2]}} if isinstance(metadata, dict) and key[2] else data
 
@@ -117,7 +116,7 @@ def _named(entries: Sequence[Any]) -> dict[str, Any] | None:
 def _same(before: Any, after: Any) -> bool:
     if before == after or (before in EMPTY and after in EMPTY):
         return True
-    try:  # the API server writes amounts in its own way: 1000m is 1
+    try:  # the API server normalises quantities: 1000m is 1
         return not isinstance(before, bool) and quantity.parse(str(before)) == quantity.parse(str(after))
     except ValueError:
         return False

@@ -1,4 +1,4 @@
-"""Put marks on a workload that is there: nothing it says is lost, and what contradicts a mark is found."""
+"""Put marks on an existing workload: it keeps all of its fields, and contradictions to a mark are reported."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bayplan.model.topology import ClusterTopology
 
 
 class RequiredValue(NamedTuple):
-    """A value that must stand at a path. `join`: how it goes together with what is there; None: it must be the same,
-    as `alike` sees it."""
+    """A value that a path must have. `join`: how it merges with an existing value; None: both must be the same, by
+    `alike`."""
 
     path: Path
     value: Any
@@ -29,7 +29,7 @@ class RequiredValue(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """What is there, where something else is required."""
+    """An existing value that contradicts a required one."""
 
     path: Path
     found: Any
@@ -37,8 +37,8 @@ class Conflict(NamedTuple):
 
 
 class SlotMarks(NamedTuple):
-    """What one pod template is to carry. `channel`: the claim template of its ComputeDomain; `gang`: its label;
-    `fabric`: its way onto a secondary network, without variables."""
+    """The marks of one pod template. `channel`: the claim template of its ComputeDomain; `gang`: its label; `fabric`:
+    its parts for a secondary network, without variables."""
 
     slot: TemplateSlot
     marks: Marks
@@ -49,7 +49,7 @@ class SlotMarks(NamedTuple):
 
 
 class Injected(NamedTuple):
-    """An object, its data with all marks, and what contradicted them."""
+    """An object, its data with all marks, and the contradictions."""
 
     object: Object
     data: Manifest
@@ -59,8 +59,8 @@ class Injected(NamedTuple):
 def inject(
     templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
 ) -> tuple[Injected, ...]:
-    """The workload with all marks; where its pod templates stand in another object, the two. With `adopt` marks replace
-    what contradicts them."""
+    """The workload with all marks, and the other object if that has its pod templates. With `adopt`, marks replace
+    values that contradict them."""
     own = [requirement for each in slot_marks for requirement in _owner(each)]
     inside = [requirement for each in slot_marks for requirement in _template(templates.object.data, each, topology)]
     if templates.placed is templates.object:
@@ -94,7 +94,7 @@ def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -
 
 
 def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | None]:
-    """What is in the place; and what stands in the way, or in the place, and is of another type: it would be lost."""
+    """The existing value at the place, and a value of another type that blocks it and would be lost."""
     for length, key in enumerate(requirement.path):
         if data is None:
             return None, None
@@ -107,7 +107,7 @@ def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | Non
 
 
 def _same_type(current: Any, wanted: Any) -> bool:
-    """Whether both are mappings, with alike values under the keys they share, or lists, or plain values."""
+    """Whether both are mappings with alike values of their common keys, or both lists, or both plain values."""
     if isinstance(wanted, Mapping):
         pairs = ((current.get(key), value) for key, value in wanted.items()) if isinstance(current, dict) else ()
         return isinstance(current, dict) and all(own is None or _same_type(own, value) for own, value in pairs)
@@ -137,7 +137,7 @@ def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
         yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
     yield from _network_requirements(data, each, topology)
-    # where a resource that must have no limit has one, it is in the way
+    # a limit contradicts a resource that must not have one
     containers = (*at, "spec", "containers")
     for number, container in enumerate(items(data, *containers)):
         for name in sorted(parts.unlimited.intersection(mapping(container, "resources", "limits"))):
@@ -160,10 +160,10 @@ def _fields(at: Path, fields: Mapping[str, Any]) -> Iterator[RequiredValue]:
 
 
 def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
-    """The way onto a secondary network, for every container that has cards, or the first."""
+    """The parts for a secondary network, for every container that has cards, or for the first."""
     parts, at = each.fabric, each.slot.path
     for key, value in parts.annotations.items():
-        alike = same if key == NETWORKS else eq  # networks can be written in more ways than one
+        alike = same if key == NETWORKS else eq  # there are several ways to write networks
         yield RequiredValue((*at, "metadata", "annotations", key), value, alike=alike)
     yield from _fields((*at, "spec"), parts.spec)
     if parts.spec.get("hostNetwork"):
@@ -188,13 +188,13 @@ def _network_requirements(data: Any, each: SlotMarks, topology: ClusterTopology)
 
 
 def _has(container: Any, mounts: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether something is mounted there already."""
+    """Whether the path is already mounted."""
     paths = {text(each, "mountPath") for each in items(container, "volumeMounts")}
     return all(each["mountPath"] in paths for each in mounts)
 
 
 def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> Iterator[RequiredValue]:
-    """Of one container: attachments are the pod's, and each takes one of all devices that it was given."""
+    """The devices of one container. Attachments belong to the pod, and each uses one of the pod's devices."""
     for key in ("requests", "limits"):
         for name, amount in resources.items():
             if str(get(data, *at, key, name)) != amount:
@@ -202,7 +202,7 @@ def _device_requirements(data: Any, at: Path, resources: Mapping[str, str]) -> I
 
 
 def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
-    """Containers with accelerators, counted or claimed; without one, the first."""
+    """Containers with accelerators, as a resource or a claim; the first if there are none."""
     containers = items(data, *at, "spec", "containers")
     claims = [items(container, "resources", "claims") for container in containers]
     claiming = [n for n, own in enumerate(claims) if any(text(each, "name") != CHANNEL for each in own)]
@@ -210,7 +210,7 @@ def _with_cards(data: Any, at: Path, topology: ClusterTopology) -> list[int]:
 
 
 def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[RequiredValue]:
-    """The claim, and its use by every container with cards, counted or claimed; without one, by the first."""
+    """The claim, and its use by every container with cards, or by the first if there are none."""
     at = (*each.slot.path, "spec")
     yield RequiredValue((*at, "resourceClaims"), [{"name": CHANNEL, "resourceClaimTemplateName": each.channel}], _named)
     for number in _with_cards(data, each.slot.path, topology):
@@ -218,7 +218,7 @@ def _claims(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator[R
 
 
 def _affinity(current: Any, wanted: Mapping[str, Any]) -> Any:
-    """The terms of both; kinds of affinity that are not required stay as they are."""
+    """The terms of both. Preferred affinities stay as they are."""
     return {**current, **joined_affinity({kind: current.get(kind) or {} for kind in wanted}, wanted)}
 
 
@@ -228,12 +228,12 @@ def _union(current: Any, wanted: list[Any]) -> list[Any]:
 
 
 def _named(current: Any, wanted: list[Any]) -> list[Any]:
-    """Entries by their names: those that are there stay."""
+    """Entries by their names: existing ones stay."""
     own = list(current) if isinstance(current, list) else []
     names = {each.get("name") for each in own if isinstance(each, dict)}
     return [*own, *(each for each in wanted if each["name"] not in names)]
 
 
 def _without(data: Any, path: Path) -> Any:
-    """A copy without what stands at the path, which is there, in a mapping."""
+    """A copy without the value at the path, which exists and is in a mapping."""
     return put(data, path[:-1], {key: value for key, value in get(data, *path[:-1]).items() if key != path[-1]})

@@ -1,4 +1,4 @@
-"""`cleanup: adopt`: a short Job makes the workload the owner of what goes with it, so that they end together.
+"""`cleanup: adopt`: a short Job makes the workload the owner of its other objects, so that they end together.
 
 An owner reference needs the owner's UID, which exists only in the cluster; that is why it takes a Job.
 """
@@ -16,10 +16,10 @@ from bayplan.model.plan import Plan
 OURS = "bayplan.dev/"
 
 WAIT = 300
-"""Seconds after which the adopting Job itself goes away."""
+"""Seconds after which Kubernetes deletes the adopting Job."""
 
 OWNERS = ("JobSet",)
-"""Kinds that hold a whole gang, and so can own what belongs to it."""
+"""Kinds that contain a whole gang and can own its objects."""
 
 PLURALS = {
     "ComputeDomain": "computedomains",
@@ -46,7 +46,7 @@ def adopters(plan: Plan, shape: Shape, documents: Sequence[Item]) -> list[Manife
         gangs = {gang.name for gang in workload.gangs}
         own = [each for each in plain if each["metadata"].get("labels", {}).get(GANG_LABEL) in gangs]
         owner = next((each for each in own if each["kind"] in OWNERS), None)
-        if owner is None:  # accepted by the user: nothing adopts what belongs to this workload
+        if owner is None:  # the user accepted that nothing owns the objects of this workload
             continue
         objects += adopter(owner, [each for each in own if each is not owner], plan.topology.images["kubectl"])
     return objects
@@ -77,7 +77,7 @@ RBAC = "rbac.authorization.k8s.io/v1"
 
 
 def _rules(owner: Manifest, owned: Iterable[Manifest]) -> Iterable[dict[str, Any]]:
-    """May read the owner, and patch just the objects it adopts, by name."""
+    """Rules to read the owner, and to patch only the objects that it adopts, by name."""
     yield _rule(owner, [owner["metadata"]["name"]], ["get"])
     kinds: dict[tuple[str, str], list[Manifest]] = {}
     for each in owned:
@@ -92,7 +92,7 @@ def _rule(example: Manifest, names: list[str], verbs: list[str]) -> dict[str, An
 
 
 def script(owner: Manifest, owned: Iterable[Manifest]) -> str:
-    """Waits for the owner by failing until it is there: the Job tries again."""
+    """The script. It fails until the owner exists, and the Job tries again."""
     kind, name = owner["kind"], owner["metadata"]["name"]
     reference = f'{{"apiVersion":"{owner["apiVersion"]}","kind":"{kind}","name":"{name}","uid":"\'"$uid"\'"}}'
     patches = (
@@ -105,7 +105,7 @@ def script(owner: Manifest, owned: Iterable[Manifest]) -> str:
 
 
 def resource(example: Manifest) -> str:
-    """The name that kubectl knows the kind by, whatever else is called so."""
+    """The unambiguous resource name of the kind for kubectl."""
     group, _, version = example["apiVersion"].rpartition("/")
     plural = PLURALS[example["kind"]]
     return f"{plural}.{version}.{group}" if group else plural
@@ -136,7 +136,7 @@ def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
 
 
 def delete_plan(documents: Iterable[Item]) -> tuple[str, ...]:
-    """One kubectl line for each object, in reverse order of creation; and what undoes the scripts.
+    """One kubectl line for each object, in reverse order of creation, and lines that undo the scripts.
 
     A ComputeDomain's finalizer waits for the last pod that claims from it (NVIDIA DRA driver), so each line waits for
     the objects before it to be gone. Cluster-scoped objects stay: other workflows refer to them.

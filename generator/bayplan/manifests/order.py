@@ -1,4 +1,4 @@
-"""Documents in the order to apply them, with their namespace; and the names that must not meet."""
+"""Documents in the order to apply them, with their namespace; and checks of names and sizes."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ NO_META = Meta()
 
 
 def in_apply_order(documents: Iterable[Item], namespace: str = "", common: Meta = NO_META) -> tuple[Item, ...]:
-    """Sorted by kind, otherwise as they came. The given labels and annotations go on all objects."""
+    """Documents sorted by kind, otherwise in their order. All objects get the given labels and annotations."""
     placed = [_placed(document, namespace, common) for document in documents]
     return tuple(sorted(placed, key=lambda document: ORDER.index(head(document)["kind"])))
 
 
 def workflow_meta(plan: Plan, accepted: tuple[str, ...]) -> Meta:
-    """What the user put on the workflow, and the gaps that the user accepted."""
+    """The workflow's labels and annotations, and the gaps that the user accepted."""
     noted = {ACCEPTED: ",".join(accepted)} if accepted else {}
     return Meta(plan.workflow.labels, {**plan.workflow.annotations, **noted})
 
@@ -125,14 +125,14 @@ def _held(config_map: Manifest) -> int:
 
 
 def _size(document: Manifest) -> int:
-    """Bytes as JSON. Parts are nearly alike, so most objects are known to be small before they are written."""
+    """Bytes as JSON. The caller skips most objects, whose parts show that they are small."""
     import json
 
     return len(json.dumps(document, separators=(",", ":")))
 
 
 def keys(document: Item) -> Iterator[tuple[str, str]]:
-    """Kind and name of the object, or of each of many, and of what a driver or a controller makes of it."""
+    """Kind and name of the object, or of each of many, and of objects that a driver or a controller creates from it."""
     own = head(document)
     for row in document.rows if isinstance(document, Many) else ((),):
         yield own["kind"], _filled(own["metadata"]["name"], row)

@@ -1,6 +1,6 @@
-"""Put the DNS names of pods in the place of the texts that a gang's `hosts` gives them.
+"""Replace the placeholders of a gang's `hosts` with the DNS names of pods.
 
-A pure step between shape and manifests: what a pod is called depends on the workload kind, and on the copy of the gang.
+A pure step between shape and manifests: a pod's name depends on the workload kind and on the copy of the gang.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Replace = Callable[[str], str]
 
 
 def resolve(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
-    """Both with every text of `hosts` replaced, in commands, arguments, env values and text files."""
+    """Both with every placeholder of `hosts` replaced, in commands, arguments, env values and text files."""
     specs = {gang.name: _specs(workload, gang) for workload in shape.workloads for gang in workload.gangs}
     workloads = (each._replace(gangs=tuple(_gang(gang, specs) for gang in each.gangs)) for each in shape.workloads)
     return plan._replace(gangs=tuple(_gang(gang, specs) for gang in plan.gangs)), Shape(tuple(workloads))
@@ -28,7 +28,7 @@ Specs = Mapping[Route, PodSet]
 
 
 def _specs(workload: Workload, gang: GangPlan) -> Specs:
-    """The podSets of a gang, by their place in the file: instances share theirs."""
+    """The podSets of a gang by their place in the file, which instances share."""
     if not gang.gang.hosts:
         return {}
     replace = replacing(_names(workload, gang))
@@ -42,7 +42,7 @@ def _gang(gang: GangPlan, specs: Mapping[str, Specs]) -> GangPlan:
 
 
 def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
-    """Text -> DNS name."""
+    """Placeholder -> DNS name."""
     kind = KINDS[workload.kind]
     hosts = {text: pod_of(value) for text, value in gang.gang.hosts.items()}
     return {
@@ -51,7 +51,7 @@ def _names(workload: Workload, gang: GangPlan) -> dict[str, str]:
 
 
 def replacing(names: Mapping[str, str]) -> Replace:
-    """One pass from left to right: of texts that begin at one place the longest counts, and no name is searched."""
+    """One pass from left to right. The longest placeholder at a place counts, and inserted names are not searched."""
     find = re.compile("|".join(re.escape(text) for text in sorted(names, key=len, reverse=True)))
     return lambda text: find.sub(lambda match: names[match[0]], text)
 

@@ -1,4 +1,4 @@
-"""Workloads that others wrote, and what bayplan makes of them: values between the clients and the engine."""
+"""Existing workloads, and their changes by bayplan: values between the clients and the engine."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Path = tuple[str | int, ...]
 
 
 class TemplateSlot(NamedTuple):
-    """One pod template of a workload: a podSet whose pods its controller makes.
+    """One pod template of a workload: a podSet whose pods its controller creates.
 
     `path` leads from the object to the mapping that has `metadata` and `spec`. The controller makes `copies` alike sets
     of `replicas` pods each from it (the Jobs of a replicatedJob), and tells them apart by the pod label `copy_label`.
     `job`: the way to the Job template above the pod template, whose metadata some schedulers read. `numbered`: whether
-    the pods carry their number, from 0, so that neighbours can be told.
+    the pods carry their number, from 0, so that neighbours are known.
     """
 
     name: str
@@ -47,22 +47,22 @@ class WorkloadTemplates(NamedTuple):
     slots: tuple[TemplateSlot, ...]
     gangs: int = 1
     gang_label: str = ""
-    queue: str = ""  # that its kind has a field for
-    workload: Object | None = None  # what is placed, where `object` holds only its pod templates (a TrainJob's runtime)
+    queue: str = ""  # if its kind has a field for it
+    workload: Object | None = None  # what bayplan places, if `object` only has its pod templates (a TrainJob's runtime)
 
     @property
     def idle(self) -> bool:
-        """Whether it makes no pods, so that there is nothing to place."""
+        """Whether it has no pods, so that there is nothing to place."""
         return not (self.slots and self.gangs)
 
     @property
     def placed(self) -> Object:
-        """The workload itself, after which everything is called."""
+        """The workload itself, whose name all its objects get."""
         return self.workload or self.object
 
 
 class AugmentRequest(NamedTuple):
-    """Objects that others wrote, as one set, and what is said about placing them.
+    """Existing objects as one set, and the annotations and policy that place them.
 
     `objects`: everything the client has read, items of Lists one by one. `namespace`: where objects go that name none.
     `shared`: whether the policy is for other manifests too, and may select nothing here.
@@ -80,21 +80,21 @@ class AugmentRequest(NamedTuple):
 
 
 class Change(NamedTuple):
-    """An object that is not what it was. `route`: that of the object."""
+    """A changed object. `route`: the route of the object."""
 
     route: Route
     data: Manifest
 
 
 class Added(NamedTuple):
-    """A new object, and the route of the workload that it goes with."""
+    """A new object, and the route of its workload."""
 
     data: Manifest
     beside: Route
 
 
 class Augmented(NamedTuple):
-    """What came of a set of objects: only what differs, in the order of the objects; new ones in the order to apply."""
+    """The result for a set of objects: changed ones in their order, and new ones in the order to apply them."""
 
     changes: tuple[Change, ...] = ()
     added: tuple[Added, ...] = ()

@@ -20,15 +20,15 @@ T = TypeVar("T")
 
 
 class Encoded(NamedTuple):
-    """How a document holds a field whose name and type do not say it."""
+    """How a document has a field, if its name and type do not show it."""
 
     key: str | None = None  # None: the name in camel case; "": no document has the field
-    alone: bool = False  # the first field: stands without the mapping around it where no other field is given
-    read: Callable[[Any], Any] | None = None  # makes the value
+    alone: bool = False  # the first field: documents may write only its value if there is no other field
+    read: Callable[[Any], Any] | None = None  # creates the value
 
 
 class Field(NamedTuple):
-    """One field of a class: its name, its key, how it is read, and whether it may stand alone."""
+    """One field of a class: its name, its key, its reader, and whether documents may write only its value."""
 
     name: str
     key: str
@@ -37,7 +37,7 @@ class Field(NamedTuple):
 
 
 def decode(kind: Callable[..., T], data: Any, **others: Any) -> T:
-    """The NamedTuple that a mapping holds; keys that are no field are left out. Any other data is its first field.
+    """The NamedTuple of a mapping; it ignores unknown keys. Any other data is the first field.
 
     The schema has accepted the data, so this never fails. `others`: fields that the data does not hold.
     """
@@ -52,7 +52,7 @@ def decode_named(kind: Callable[..., T], data: Mapping[str, Any]) -> dict[str, T
 
 
 def encode(value: Any) -> Any:
-    """A value as JSON can hold it. Of a NamedTuple: what is not its default, in the order of its fields."""
+    """A value as JSON. A NamedTuple becomes its fields without defaults, in their order."""
     if isinstance(value, Mapping):
         return {key: encode(each) for key, each in value.items()}
     if hasattr(value, "_fields"):
@@ -87,7 +87,7 @@ def camel_case(name: str) -> str:
 
 @cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """What makes a value of a type of what stands in a document."""
+    """The function that creates a value of a type from a document's data."""
     if kind in READERS:
         return READERS[kind]
     origin, arguments = get_origin(kind), get_args(kind)
@@ -101,7 +101,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 
 def _either(first: Any, second: Any = None) -> Callable[[Any], Any]:
-    """The reader of the only type, or of text and the NamedTuple that stands in a mapping."""
+    """The reader of the only type, or of a string and a NamedTuple."""
     if second is None:
         return _reader(first)
     short, long = _reader(first), _reader(second)
@@ -117,16 +117,16 @@ def _mapping(read: Callable[[Any], Any], data: Mapping[str, Any]) -> dict[str, A
 
 
 def ordered(value: Any) -> Any:
-    """Data whose mappings are in the order of their keys: how a user orders keys shall not show in what is written."""
+    """Data with mappings in the order of their keys, so that the user's order of keys does not change the output."""
     if isinstance(value, dict):
         return _mapping(ordered, value)
     return [ordered(each) for each in value] if isinstance(value, list) else value
 
 
 def text(value: Any) -> str:
-    """Text, or the text of a whole number (YAML reads `cpu: 4` as a number)."""
+    """A string, or an integer as a string (YAML reads `cpu: 4` as a number)."""
     return value if isinstance(value, str) else str(int(value))
 
 
 READERS: Mapping[Any, Callable[[Any], Any]] = {str: text, int: int, bool: bool, Any: ordered}
-"""What makes a value of a plain type; a schema takes 1.0 for a whole number."""
+"""Readers of plain types. A schema accepts 1.0 as an integer."""

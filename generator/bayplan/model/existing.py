@@ -31,7 +31,7 @@ TITLES: Mapping[str, str] = {
 """Kinds of workloads that bayplan reads, and their names in messages."""
 
 PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob", "pod")
-"""Kinds whose pods are scheduled as their templates say: they bring neither a scheduler nor a PodGroup."""
+"""Kinds whose pods are scheduled as their templates say: they do not bring a scheduler or a PodGroup."""
 
 LED = "lws-led"
 """A LeaderWorkerSet whose leader has a pod template of its own: groups of its workers may count the leader."""

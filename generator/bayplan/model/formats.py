@@ -1,4 +1,4 @@
-"""What a module in `workflows/` or `topologies/` offers, and the value that it reads."""
+"""The interfaces of modules in `workflows/` and `topologies/`, and the values that they read."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class Source(NamedTuple):
-    """What a format may ask that makes its data from a text: the word after --from, variables, and capabilities.
+    """Input of a format that creates its data from a string: the word after --from, variables, and capabilities.
 
-    `read_file` gives the bytes of a file beside the workflow's, or why not (its routes are filled in by whoever asks);
+    `read_file` gives the bytes of a file beside the workflow's, or why not (the caller fills in its routes).
     `render` runs a template elsewhere, with little time and memory (`bayplan.sandbox`). None: there is no such thing.
     """
 
@@ -29,7 +29,7 @@ class Source(NamedTuple):
 
 
 class SourceFile:
-    """A file that another system wrote. What is here is held in memory; `bayplan.cli.source_files` reads on demand.
+    """A file of another system, in memory. `bayplan.cli.source_files` reads on demand.
 
     Routes into document N of it start with `at(N)`; with `at(), AT, line, column` for a place in its text.
     """
@@ -39,22 +39,22 @@ class SourceFile:
 
     @property
     def head(self) -> str:
-        """Its beginning: enough to recognise a file that is too large to be read for that."""
+        """Its beginning, which is enough to recognise a large file."""
         return self._text[:HEAD]
 
     @property
     def text(self) -> str:
-        """All of it: no byte order mark, each line ended by a line feed."""
+        """The whole text, without a byte order mark and with line feeds as line ends."""
         return self._text
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """What it holds if it is YAML or JSON; nothing where it is neither."""
+        """Its documents if it is YAML or JSON; otherwise none."""
         return self._documents
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
-        """Why there are no documents, where it is to be YAML or JSON."""
+        """The reason why there are no documents, if it must be YAML or JSON."""
         return ()
 
     def chunks(self) -> Iterator[str]:
@@ -62,7 +62,7 @@ class SourceFile:
         yield self._text
 
     def at(self, document: int = 0) -> Route:
-        """How routes into a document start, and routes into the text."""
+        """The start of routes into a document, and of routes into the text."""
         return (f"source:{self.number}:{document}",)
 
 
@@ -71,33 +71,33 @@ HEAD = 2**16
 
 
 class ReadOptions(NamedTuple):
-    """What the command line, and other sources beside, ask of a format that knows nodes."""
+    """Options of the command line and of other sources for a format with nodes."""
 
     levels: tuple[Level, ...] = ()  # --level, coarse to fine
-    frames: tuple[Pool, ...] = ()  # pools without domains: their levels and selectors say how nodes are sorted
+    frames: tuple[Pool, ...] = ()  # pools without domains: their levels and selectors sort the nodes
     preset: str = ""  # --preset: whose labels to read
-    labels: frozenset[str] = frozenset()  # keys that other sources ask of every node
-    exclude_incomplete: bool = False  # leave out nodes that lack a level's label, rather than refuse them
-    plan: int = 0  # nodes of each finest domain that may be planned
-    headroom: Mapping[str, int] = {}  # cpu, memory: thousandths that every node keeps for pods of others
-    nodes: Mapping[str, Mapping[str, str]] = {}  # node -> the `labels` that it has, as another source said
+    labels: frozenset[str] = frozenset()  # keys of labels that other sources need of every node
+    exclude_incomplete: bool = False  # skip nodes without a level's label instead of reporting them
+    plan: int = 0  # nodes of each finest domain that plans may use
+    headroom: Mapping[str, int] = {}  # cpu, memory: thousandths that every node reserves for other pods
+    nodes: Mapping[str, Mapping[str, str]] = {}  # node -> the `labels` that it has in another source
 
 
 class Part(NamedTuple):
-    """What one source says of a cluster.
+    """The content of one source about a cluster.
 
     A pool may have no domains (a frame: levels, selectors), no levels (shapes only), an empty node (a tree only).
     """
 
     topology: ClusterTopology
-    places: Mapping[str, Route] = {}  # node -> where the source speaks of it
+    places: Mapping[str, Route] = {}  # node -> its place in the source
     aliases: Mapping[str, str] = {}  # another name of a node (instance id, Slurm's name, host name) -> its name
     labels: Mapping[str, Mapping[str, str]] = {}  # node -> those of `ReadOptions.labels` that it has
     source: str = ""  # the file's name, for messages
 
 
 class Context(NamedTuple):
-    """What a format may ask besides its own data: the cluster, documents that stand beside by subject, a renderer."""
+    """What a format can use besides its own data: the cluster, other documents by subject, a renderer."""
 
     topology: ClusterTopology | None = None
     beside: Mapping[str, Document] = {}
@@ -107,18 +107,18 @@ class Context(NamedTuple):
 class Read(NamedTuple, Generic[T]):
     """A workflow or a topology, and its origins: route in the native format -> route in the source, where they differ.
 
-    A route that is not listed has the origin of the longest listed route that it starts with, else it is its own.
+    A route that is not listed has the origin of the longest listed route that it starts with, otherwise itself.
     """
 
     value: T
     origins: Mapping[Route, Route] = {}
 
 
-if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
+if TYPE_CHECKING:  # creating a Protocol takes longer than reading a workflow
     from typing import Protocol
 
     class Format(Protocol[T]):
-        """A format. What it reads, its schema has accepted."""
+        """A format. Its schema has accepted the data that it reads."""
 
         @property
         def NAME(self) -> str:  # noqa: N802
@@ -126,7 +126,7 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
 
         @property
         def SCHEMA(self) -> str:  # noqa: N802
-            """The kind whose schema judges its data."""
+            """The kind whose schema validates its data."""
 
         def sniff(self, data: Any, /) -> bool:
             """Whether the data looks like this format."""
@@ -135,26 +135,26 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
             """The value in the data."""
 
     class TextFormat(Format[Any], Protocol):
-        """A format of workflows whose files are no YAML, or more than YAML."""
+        """A format of workflows whose files are not YAML, or more than YAML."""
 
         @property
         def TITLE(self) -> str:  # noqa: N802
-            """What such a file is: `an OSMO workflow`."""
+            """Its name in messages: `an OSMO workflow`."""
 
         @property
         def MARKS(self) -> tuple[bytes, ...]:  # noqa: N802
-            """Bytes of which some stand in every such file: files without are not decoded to look for it."""
+            """Byte strings. Every such file has at least one, so other files need no decoding."""
 
         def claims(self, text: str, /) -> bool:
             """Whether the text is such a file."""
 
         def start(self, text: str, /) -> int:
-            """The line by which one recognises it."""
+            """The line that identifies the format."""
 
         def documents(
             self, name: str, raw: bytes, text: str, subject: str, source: Source, /
         ) -> Outcome[tuple[Document, ...]]:
-            """The data of a text, which `read` is to take; routes to a place in it are (subject, AT, line, column)."""
+            """The data of a file for `read`. Routes to a place in it are (subject, AT, line, column)."""
 
     class Importer(Protocol):
         """The reader of a topology source (`bayplan.topologies.SOURCES`).
@@ -163,13 +163,13 @@ if TYPE_CHECKING:  # making a Protocol takes longer than reading a workflow
         """
 
         def sniff(self, source: SourceFile, /) -> bool:
-            """Whether the file looks like this format, or holds objects of it."""
+            """Whether the file looks like this format, or has objects of it."""
 
         def new(self, source: SourceFile, asked: ReadOptions, /) -> Outcome[Part]:
-            """What the file says of a cluster."""
+            """The content of the file about a cluster."""
 
     class Exporter(Protocol):
-        """A topology format that no scheduler's cluster objects are.
+        """A topology format that is not the cluster objects of a scheduler.
 
         Optional: `judge(topology, target)`, what it has to say of a topology before it is written.
         """

@@ -1,4 +1,4 @@
-"""Kubernetes documents, and what is injected into them."""
+"""Kubernetes documents, and the marks that bayplan puts on them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,20 +14,20 @@ from bayplan.text import Slot as Slot
 
 
 class Object(NamedTuple):
-    """A Kubernetes object that somebody wrote: anything may stand in it. `route` leads to it, subject first."""
+    """A Kubernetes object of a user, with any content. `route` leads to it, with its subject first."""
 
     route: Route
     data: Manifest
 
 
 class Absent(NamedTuple):
-    """Instead of a value: nothing may stand there, in a template that others wrote, but one of these."""
+    """In place of a value: an existing template may have only one of these values, or none."""
 
     but: tuple[str, ...] = ()
 
 
 class PodParts(NamedTuple):
-    """A share of a pod template: what a podSet, an accelerator, a fabric or a backend contributes.
+    """A part of a pod template, from a podSet, an accelerator, a fabric or a backend.
 
     `claims` are entries of `spec.resourceClaims`; the main container claims each of them by name.
     `env` entries, `volumes` and `mounts` are Kubernetes objects. `resources` go into requests and limits alike.
@@ -60,7 +60,7 @@ class Meta(NamedTuple):
 
 
 class Marks(NamedTuple):
-    """What a backend wants on one podSet instance: on the workload that owns it, on its Job template, on its pods."""
+    """What a backend needs on one podSet instance: on the workload that owns it, on its Job template, on its pods."""
 
     owner: Meta = Meta()
     job: Meta = Meta()
@@ -75,7 +75,7 @@ class Lowered(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """One workload to write (or, for kinds of many objects, one family of them): its kind and the gangs it holds."""
+    """One workload to write (or, for kinds of many objects, one family of them): its kind and its gangs."""
 
     kind: str
     name: str
@@ -83,7 +83,7 @@ class Workload(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How the plan is cut into workloads.
+    """How the plan is divided into workloads.
 
     `existing`: they are there already, and their pods are called as their controllers call them.
     """

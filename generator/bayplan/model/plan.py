@@ -1,4 +1,4 @@
-"""A workflow bound to a cluster: every group instance named, placed, ranked. No scheduler word in it."""
+"""A workflow bound to a cluster: names, pools and ranks of every group instance, without terms of a scheduler."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -9,10 +9,10 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology
 from bayplan.model.workflow import Accelerator, Gang, PodSet, Workflow
 
 MOST_PODS = 1_000_000
-"""Ten times the largest Kubernetes clusters that were shown: more is a slip of the finger."""
+"""Ten times the largest known Kubernetes clusters: a larger number is a typing error."""
 
 MOST_GANGS = 10_000
-"""Of one workload that others wrote: each is proven, and more than these would take minutes."""
+"""The most gangs of an existing workload. bayplan proves each, and more would take minutes."""
 
 
 class PodRef(NamedTuple):
@@ -24,14 +24,14 @@ class PodRef(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Where a podSet instance stands in its rendezvous. Pod i has rank `first + i`.
+    """The ranks of a podSet instance in its rendezvous. Pod i has rank `first + i`.
 
     Where instances are folded into one, pod i of copy c has rank `first + c * stride + i` in group
     `group_index + c * group_stride`; `each`: every copy is a rendezvous of its own, with the master in it.
     """
 
     master: PodRef
-    nodes: int  # how many ranks the rendezvous has
+    nodes: int  # number of ranks in the rendezvous
     first: int
     group_index: int
     group_count: int
@@ -42,22 +42,22 @@ class Ranks(NamedTuple):
 
 
 class Pods(NamedTuple):
-    """One instance of a podSet: `replicas` identical pods. Or several instances folded into one: so many each."""
+    """One instance of a podSet with `replicas` identical pods, or several folded instances with that many each."""
 
     name: str  # unique in the gang: "replica-0-worker"
     template: str  # shared by the instances of one podSet: "replica-worker"
-    spec: PodSet  # with what `wholeNode` takes from the node filled in
+    spec: PodSet  # filled with what `wholeNode` takes from the node
     route: Route
     pool: str
     replicas: int
     minimum: int
     compute_domain: str = ""  # the ComputeDomain (and channel template) its pods claim from
     ranks: Ranks | None = None
-    instances: tuple[str, ...] = ()  # the names of what was folded; empty: nothing was
+    instances: tuple[str, ...] = ()  # the names of folded instances; empty if nothing was folded
 
     @property
     def copies(self) -> int:
-        """How many instances these are."""
+        """The number of instances."""
         return len(self.instances) or 1
 
     @property
@@ -81,7 +81,7 @@ class Unit(NamedTuple):
     separate: str = ""
     groups: "tuple[Units, ...]" = ()
     pods: tuple[Pods, ...] = ()
-    copies: int = 1  # how many instances of its group this one stands for, in each instance of what is around it
+    copies: int = 1  # number of instances of its group that are folded into this one, per parent instance
 
 
 class Units(NamedTuple):
@@ -99,7 +99,7 @@ class Units(NamedTuple):
 
 
 class ComputeDomain(NamedTuple):
-    """An NVLink domain to be made for one unit. The channel template carries the same name."""
+    """A ComputeDomain to create for one unit. The channel template has the same name."""
 
     name: str
     unit: str
@@ -108,7 +108,7 @@ class ComputeDomain(NamedTuple):
 
 
 class GangPlan(NamedTuple):
-    """One copy of one gang. `name` is the object name everything of it starts with."""
+    """One copy of one gang. All its objects have names that start with `name`."""
 
     name: str
     gang: Gang
@@ -120,7 +120,7 @@ class GangPlan(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything a backend may read."""
+    """Everything that a backend can read."""
 
     workflow: Workflow
     topology: ClusterTopology
@@ -159,18 +159,18 @@ def edit_unit(
 
 
 def edit_plan(plan: Plan, **edits: Callable[[Any], Any]) -> Plan:
-    """The plan with `edit_unit` done to each of its gangs."""
+    """The plan with `edit_unit` applied to each of its gangs."""
     return plan._replace(gangs=tuple(gang._replace(root=edit_unit(gang.root, **edits)) for gang in plan.gangs))
 
 
 def minimum(unit: Unit, counted: Callable[[Pods], bool] = lambda pods: True) -> int:
-    """The fewest pods with which a unit may start, of those that count."""
+    """The fewest counted pods with which a unit may start."""
     groups = (sorted(minimum(member, counted) for member in units.members)[: units.minimum] for units in unit.groups)
     return sum(pods.minimum for pods in unit.pods if counted(pods)) + sum(map(sum, groups))
 
 
 def has_several_minimums(unit: Unit) -> bool:
-    """Whether one count of pods would hide which of several podSets must be there."""
+    """Whether one number of pods would not show which podSets must be complete."""
     pod_sets = list(all_pods(unit))
     return len(pod_sets) > 1 and any(pods.elastic for pods in pod_sets)
 
@@ -181,12 +181,12 @@ def has_placed_groups(unit: Unit) -> bool:
 
 
 def title(gang: GangPlan, unit: Unit) -> str:
-    """What the file calls a unit, for messages: `group "replica"` or `gang "train"`."""
+    """The unit's name for messages: `group "replica"` or `gang "train"`."""
     return f'group "{unit.name.rpartition("-")[0]}"' if unit.name else f'gang "{gang.gang.name}"'
 
 
 def instance(root: Unit, name: str) -> tuple[Pods, int]:
-    """The podSet instance of that name, or what it was folded into, and which copy it is there."""
+    """The podSet instance of that name, or the folded instance that contains it, and the number of its copy."""
     holder = next(pods for pods in all_pods(root) if name == pods.name or name in pods.instances)
     return holder, holder.instances.index(name) if name in holder.instances else 0
 
@@ -200,12 +200,12 @@ def once(instances: Iterable[Placed]) -> list[Placed]:
 
 
 def allocator(accelerator: Accelerator, kind: AcceleratorKind) -> str:
-    """The allocator asked for, else the accelerator's first."""
+    """The requested allocator, otherwise the accelerator's first."""
     return accelerator.allocator or kind.allocators[0]
 
 
 def uses_dra(pods: Pods, topology: ClusterTopology) -> bool:
-    """Whether the pods' accelerators are claimed through DRA."""
+    """Whether the pods claim their accelerators through DRA."""
     accelerator = pods.spec.accelerator
     kind = topology.accelerators.get(accelerator.name) if accelerator else None
     return bool(accelerator and kind and allocator(accelerator, kind) == "dra")

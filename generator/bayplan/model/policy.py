@@ -1,4 +1,4 @@
-"""What a Policy file says about workloads that others wrote. Rules stand at `("policy", "spec", "rules", n)`."""
+"""A Policy file for existing workloads. Its rules have the routes `("policy", "spec", "rules", n)`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.workflow import Placement
 
 RULES: Route = ("policy", "spec", "rules")
-"""Where the rules of a policy stand."""
+"""The route of a policy's rules."""
 
 
 class Match(NamedTuple):
-    """Which workloads a rule is about: patterns with `*`, `?` and `[abc]`, and labels that they must have."""
+    """The workloads of a rule: patterns with `*`, `?` and `[abc]`, and labels that they must have."""
 
     kind: str = "*"
     name: str = "*"
@@ -22,7 +22,7 @@ class Match(NamedTuple):
 
 
 class GangRule(NamedTuple):
-    """What holds for the whole workload. The fields mean what they mean in a Workflow."""
+    """Fields for the whole workload. They have the same meaning as in a Workflow."""
 
     scheduler: str = ""
     queue: str = ""
@@ -33,7 +33,7 @@ class GangRule(NamedTuple):
 
 
 class GroupRule(NamedTuple):
-    """Podsets whose names match `pod_sets`: placed as one group, or cut into groups of `size` pods each."""
+    """PodSets whose names match `pod_sets`: one group, or groups of `size` pods each."""
 
     name: str
     size: int | None = None
@@ -45,7 +45,7 @@ class GroupRule(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """`adopt`: what a workload says already is replaced."""
+    """`adopt`: marks replace fields that the workload already has."""
 
     match: Match = Match()
     gang: GangRule = GangRule()
@@ -54,6 +54,6 @@ class Rule(NamedTuple):
 
 
 class Policy(NamedTuple):
-    """The first rule that matches a workload holds for it."""
+    """The first rule that matches a workload applies to it."""
 
     rules: tuple[Rule, ...] = ()

@@ -1,4 +1,4 @@
-"""The versions a plan is written for. Nothing else in the project compares versions."""
+"""The versions of a plan's target. Only this module compares versions."""
 
 from collections.abc import Mapping
 
@@ -23,7 +23,7 @@ KNOWN: Mapping[str, tuple[str, ...]] = {
     "metax": ("0.7", "0.8"),
     "nvidiaDevicePlugin": ("0.12", "0.13", "0.14", "0.15", "0.16", "0.17", "0.18", "0.19", "0.20"),
 }
-"""Component -> the minor versions that bayplan knows, oldest first, and a patch that stands for the newest."""
+"""Component -> the minor versions that bayplan knows, oldest first; the newest may have a patch."""
 
 TITLES: Mapping[str, str] = {
     "kubernetes": "Kubernetes",
@@ -41,7 +41,7 @@ TITLES: Mapping[str, str] = {
 """Component -> what messages call it; the components that rows of support name."""
 
 CALENDAR_ERA = 20
-"""A draDriver major version from here on is a year, and so older than any semantic version."""
+"""A draDriver major version from this number on is a year, and older than any semantic version."""
 
 
 class Target(NamedTuple):
@@ -50,7 +50,7 @@ class Target(NamedTuple):
     versions: Mapping[str, str] = {}
 
     def version(self, component: str) -> str:
-        """The version of a component: the one given, else the newest known."""
+        """The version of a component: the given one, otherwise the newest known."""
         return self.versions.get(component) or KNOWN[component][-1]
 
     def title(self, component: str) -> str:

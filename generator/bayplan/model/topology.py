@@ -8,13 +8,13 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.encoding import Encoded, decode_named
 
 Name = Annotated[str, Encoded("")]
-"""A name that stands before the mapping that holds the other fields."""
+"""A name that is the key of the mapping with the other fields."""
 
 # Secondary networks: the network cards that carry a job's traffic.
 
 SHARING = ("macvlan", "ipoib")
-"""Kinds whose pods share a card unless the file says otherwise: the others hand the whole card, or a part of it that is
-a device of its own, to one pod."""
+"""Kinds whose pods share a card unless the file says otherwise. Other kinds give one pod the whole card, or a part of
+it that is a device of its own."""
 
 
 class Rail(NamedTuple):
@@ -33,9 +33,9 @@ class Rail(NamedTuple):
 
 
 class Ipam(NamedTuple):
-    """Who gives out the addresses of the rails, and which."""
+    """The IPAM plugin of the rails, and its addresses."""
 
-    kind: Annotated[str, Encoded("type")] = ""  # nv-ipam | whereabouts | static | host-local | dhcp; empty: nobody said
+    kind: Annotated[str, Encoded("type")] = ""  # nv-ipam | whereabouts | static | host-local | dhcp; empty: unknown
     per_node: int = 0  # nv-ipam: addresses a node (perNodeBlockSize)
     exclude: tuple[str, ...] = ()
     range_start: str = ""
@@ -44,7 +44,7 @@ class Ipam(NamedTuple):
 
 
 class Fabric(NamedTuple):
-    """A secondary network of several rails, and how pods are attached to it."""
+    """A secondary network with its rails, and how it attaches pods."""
 
     name: Name
     kind: str  # macvlan ipoib hostdevice sriov spectrumx dranet efa gke hostnetwork none
@@ -63,7 +63,7 @@ class Fabric(NamedTuple):
     mtu: int = 0
     vendor_ids: Annotated[tuple[str, ...], Encoded("vendorIDs")] = ()
     device_ids: Annotated[tuple[str, ...], Encoded("deviceIDs")] = ()
-    shares: int = 0  # pods of a node that can share a card; 0: nobody said
+    shares: int = 0  # pods of a node that can share a card; 0: unknown
 
     @property
     def shared(self) -> bool:
@@ -76,18 +76,18 @@ HOSTNAME_LABEL = "kubernetes.io/hostname"
 
 
 class Level(NamedTuple):
-    """A named rank of the tree. `plan` caps the nodes of each of its domains that may be planned."""
+    """A named rank of the tree. `plan` limits the nodes of each of its domains that plans may use."""
 
     name: str
     label: str
     nvlink: bool = False
     plan: int | None = None
     unique: str = "global"  # "parent": its values repeat under other parents
-    apply: bool = False  # no node carries the label yet: `topology export --to node-labels` writes it
+    apply: bool = False  # no node has the label yet: `topology export --to node-labels` writes it
 
 
 HOST = Level(HOST_LEVEL, HOSTNAME_LABEL)
-"""The level that every pool ends in, never written by users."""
+"""The last level of every pool, which users never write."""
 
 
 class Domain(NamedTuple):
@@ -96,29 +96,29 @@ class Domain(NamedTuple):
     path: tuple[str, ...]
     nodes: tuple[str, ...]
     nvlink_domain: str = ""
-    leaves: tuple[str, ...] = ()  # switches of a rail-optimised fabric that were merged into this domain
+    leaves: tuple[str, ...] = ()  # merged switches of a rail-optimised fabric
 
 
 class NodeShape(NamedTuple):
     """What every node of a pool offers to pods. Amounts are in thousandths of their unit (millicores, milli-bytes)."""
 
     accelerator: str = ""
-    accelerators: Annotated[int, Encoded("count")] = 0  # cards a node
+    accelerators: Annotated[int, Encoded("count")] = 0  # cards per node
     resources: Annotated[
         Mapping[str, int], Encoded("")
     ] = {}  # cpu, memory, ephemeral-storage, pods, extended resources: thousandths
     node_selector: Mapping[str, str] = {}
     tolerations: tuple[Mapping[str, Any], ...] = ()
-    fabrics: tuple[str, ...] | None = None  # those that the nodes hang on; None: all
+    fabrics: tuple[str, ...] | None = None  # the fabrics of the nodes; None: all
 
     @property
     def described(self) -> bool:
-        """Whether anybody has said what the nodes offer."""
+        """Whether the file describes what the nodes offer."""
         return bool(self.accelerator or self.accelerators or set(self.resources) - {"pods"})
 
 
 class Pool(NamedTuple):
-    """One node shape and one list of levels. `levels` leaves out the host level, which is always last."""
+    """One node shape and one list of levels. `levels` does not include the host level, which is always last."""
 
     name: str
     node: NodeShape
@@ -132,7 +132,7 @@ class Pool(NamedTuple):
         return (node for domain in self.domains for node in domain.nodes)
 
     def renamed(self, called: Mapping[str, str]) -> "Pool":
-        """The pool with its nodes called so, where they are among them."""
+        """The pool with new names for its nodes."""
 
         def names(nodes: Iterable[str]) -> tuple[str, ...]:
             return tuple(called.get(node, node) for node in nodes)
@@ -141,36 +141,36 @@ class Pool(NamedTuple):
         return self._replace(domains=domains, unusable={why: names(nodes) for why, nodes in self.unusable.items()})
 
     def level(self, name: str) -> Level | None:
-        """The level of that name, the host level included."""
+        """The level of that name, including the host level."""
         return next((level for level in (*self.levels, HOST) if level.name == name), None)
 
     def depth(self, name: str) -> int:
-        """0 for the coarsest level; len(levels) for the host level. ValueError when there is none of that name."""
+        """0 for the coarsest level; len(levels) for the host level. ValueError if the level does not exist."""
         return [level.name for level in (*self.levels, HOST)].index(name)
 
 
 def _one_or_more(data: str | list[str]) -> tuple[str, ...]:
-    """A text stands for a list of itself."""
+    """A string counts as a list with this string."""
     return (data,) if isinstance(data, str) else tuple(data)
 
 
 class AcceleratorKind(NamedTuple):
-    """How one kind of GPU is asked for."""
+    """How pods request one kind of GPU."""
 
     name: Name
     vendor: str = "nvidia"
     allocators: Annotated[tuple[str, ...], Encoded("allocator", read=_one_or_more)] = ("device-plugin",)
     resources: Mapping[str, str] = {}  # role (count, memory, cores, ...) -> extended resource name
     device_class: str = ""
-    profile: str = ""  # the MIG profile of what `count` counts; empty: whole cards
-    memory: str = ""  # of one card, as a quantity; empty: not said
-    max_pods: int = 0  # that may share a card; 0: not said
+    profile: str = ""  # the MIG profile of the slices that `count` counts; empty: whole cards
+    memory: str = ""  # of one card, as a quantity; empty: unknown
+    max_pods: int = 0  # that may share a card; 0: unknown
     link_zones: tuple[tuple[int, ...], ...] = ()  # indices of cards with the fastest links between them
-    topology_annotated: bool | None = None  # MetaX: whether all nodes say how their cards hang together; None: not said
+    topology_annotated: bool | None = None  # MetaX: whether all nodes have annotations of links; None: unknown
 
 
 class Namespace(NamedTuple):
-    """What is known of a namespace that workloads run in."""
+    """A namespace in which workloads run."""
 
     name: Name
     pod_security: str = "privileged"
@@ -206,10 +206,10 @@ class ClusterTopology(NamedTuple):
         return rank.label if rank else ""
 
     def scheduler_name(self, scheduler: str, default: str) -> str:
-        """What pods call a scheduler: its name in this cluster, else the one under which it is installed."""
+        """The `schedulerName` of a scheduler: its name in this cluster, otherwise its default name."""
         return str(self.schedulers.get(scheduler, {}).get("schedulerName") or default)
 
     def gates(self, scheduler: str) -> Mapping[str, bool]:
-        """What the file says of a scheduler's features: on, off; a feature that is not there may be either."""
+        """The features of a scheduler that the file states: on or off. A missing feature may be either."""
         gates: Mapping[str, bool] = self.schedulers.get(scheduler, {}).get("featureGates", {})
         return gates

@@ -1,4 +1,4 @@
-"""The user's intent, as the native Workflow format says it, whatever format it was read from."""
+"""The user's intent, in the terms of the native Workflow format, for every format that bayplan reads."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
@@ -8,7 +8,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.encoding import Encoded
 
 GANGS: Route = ("workflow", "spec", "gangs")
-"""Where the gangs of a workflow stand."""
+"""The route of a workflow's gangs."""
 
 
 class Placement(NamedTuple):
@@ -40,37 +40,37 @@ class Accelerator(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether it asks for whole cards."""
+        """Whether it requests whole cards."""
         return not (self.memory or self.cores or self.profile)
 
     @property
     def has_policy(self) -> bool:
-        """Whether it says which cards or nodes to choose."""
+        """Whether it has a policy for cards or nodes."""
         return bool(self.node or self.cards or self.links or self.app_class or self.qos)
 
 
 class Attachment(NamedTuple):
-    """A podSet's way onto a fabric."""
+    """How a podSet is attached to a fabric."""
 
     name: Annotated[str, Encoded(alone=True)]
     rails: tuple[int, ...] = ()  # by number, from 0; empty: all
-    bootstrap: str = "primary"  # primary | fabric: where NCCL and Gloo exchange what is not sent by RDMA
-    address: str = ""  # of rank 0 on the first rail (with its prefix), which is MASTER_ADDR then
+    bootstrap: str = "primary"  # primary | fabric: the network of NCCL's and Gloo's sockets
+    address: str = ""  # of rank 0 on the first rail (with its prefix), for MASTER_ADDR
 
 
 def _in_one_line(base64: str) -> str:
-    """Base64 may be broken into lines; Kubernetes takes it in one."""
+    """Base64 without line breaks, as Kubernetes requires."""
     return "".join(base64.split())
 
 
 class Binary(NamedTuple):
-    """The content of a file that is no text."""
+    """The content of a binary file."""
 
     base64: Annotated[str, Encoded(read=_in_one_line)]
 
 
 class PodSet(NamedTuple):
-    """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total to cut."""
+    """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total."""
 
     name: str
     replicas: int = 1
@@ -93,11 +93,11 @@ class PodSet(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A part of a gang placed together. Holds `groups` or `pod_sets`, never both."""
+    """A part of a gang that is placed together. It has `groups` or `pod_sets`, never both."""
 
     name: str
     replicas: int = 1
-    size: int | None = None  # cut the one podSet into instances of this many pods
+    size: int | None = None  # divide the one podSet into instances of this many pods
     min_replicas: int | None = None
     separate: str = ""
     placement: Placement = Placement()
@@ -156,7 +156,7 @@ Node = TypeVar("Node", Gang, Group)
 
 
 class Owner(NamedTuple):
-    """A gang or group, the gang it belongs to, and all that stand above it, outermost first."""
+    """A gang or group, its gang, and all owners above it, outermost first."""
 
     node: Gang | Group
     route: Route
@@ -217,5 +217,5 @@ def instances(group: Group) -> int:
 
 
 def nearest_pool(workflow: Workflow, owner: Owner) -> str:
-    """The pool named for a gang or group there or above; empty when none is."""
+    """The nearest pool that is set on a gang or group or above it; empty if there is none."""
     return next((node.pool for node in (owner.node, *reversed(owner.above)) if node.pool), workflow.pool)

@@ -112,7 +112,7 @@ def _domains(gang: GangPlan, root: Unit) -> tuple[ComputeDomain, ...]:
 
 
 def inside_nvlink(unit: Unit, topology: ClusterTopology) -> bool:
-    """Whether a level marked `nvlink` stands at or above the unit's required level in every pool of its GPUs."""
+    """Whether a level with `nvlink` is at or above the unit's required level in every pool of its GPUs."""
     names = dict.fromkeys(pods.pool for pods in all_pods(unit) if _whole(pods))
     pools = [pool for pool in map(topology.pool, names) if pool]
     return bool(unit.required and pools) and all(

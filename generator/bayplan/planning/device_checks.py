@@ -78,7 +78,7 @@ ANNOTATED = "0.8"
 
 def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """F763, F764, F766: features that came with a later release than the target's."""
-    # the name of a resource cannot have a plus (k8s-device-plugin 0.13, internal/rm)
+    # the name of a resource cannot have a plus (`k8s-device-plugin` 0.13, internal/rm)
     newer_profile = "+" in accelerator.profile and not target.since("nvidiaDevicePlugin", "0.13")
     if newer_profile and allocator(accelerator, kind) == "device-plugin":
         have, hint = target.version("nvidiaDevicePlugin"), "upgrade it, or use another profile"

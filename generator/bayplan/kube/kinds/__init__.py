@@ -1,4 +1,4 @@
-"""One file per workload kind: how it is named and written."""
+"""One file per workload kind: its names and its objects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAME_COLUMN, RANK_COLUMN, NUMBER_COLUMN = 0, 1, 2
 ENDS = never(
     "always-restart", "pods of a Job must be able to end", "set restartPolicy OnFailure, or use `workload: pods`"
 )
-"""Of the kinds that are made of Jobs."""
+"""The row of kinds that consist of Jobs."""
 
 
 def name_rows(why: str) -> tuple[Support, ...]:
@@ -38,7 +38,7 @@ def name_rows(why: str) -> tuple[Support, ...]:
 
 
 class Piece(NamedTuple):
-    """One podSet instance ready to be written: its pod template, and what its owners carry besides."""
+    """One podSet instance with its pod template, and the labels and annotations of its owners."""
 
     template: Manifest
     owner: Meta = Meta()
@@ -46,7 +46,7 @@ class Piece(NamedTuple):
 
 
 def gang_labels(plan: Plan, gang: GangPlan) -> dict[str, str]:
-    """What every object of a gang carries."""
+    """The labels of every object of a gang."""
     return {WORKFLOW_LABEL: plan.workflow.name, GANG_LABEL: gang.name}
 
 
@@ -66,9 +66,9 @@ def meta(name: str, *metas: Meta) -> dict[str, Any]:
 
 
 def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any]:
-    """An Indexed Job that fails with its first pod: whether the gang starts again is not the Job's to say."""
+    """An Indexed Job that fails with its first pod: the Job does not decide whether the gang restarts."""
     deadline = gang.gang.active_deadline_seconds
-    whole = template["spec"].get("restartPolicy") != "OnFailure"  # there, each restart of a container would count
+    whole = template["spec"].get("restartPolicy") != "OnFailure"  # with it, each container restart would count
     return {
         "parallelism": replicas,
         "completions": replicas,
@@ -80,19 +80,19 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
 
 
 def pod_deadline(gang: GangPlan, spec: Manifest) -> dict[str, int]:
-    """Where pods alone have a deadline: the gang's, or the template's where it is sooner. In a Job both would hold."""
+    """The deadline of bare pods: the gang's, or the template's if it is shorter. In a Job both would apply."""
     deadlines = [each for each in (gang.gang.active_deadline_seconds, spec.get("activeDeadlineSeconds")) if each]
     return {"activeDeadlineSeconds": min(deadlines)} if deadlines else {}
 
 
 def service_name(gang: GangPlan) -> str:
-    """The headless Service of a gang whose pods look each other up, and of no other."""
+    """The headless Service of a gang whose pods look each other up; empty for other gangs."""
     return gang.name if gang.gang.rendezvous != "none" or gang.gang.hosts else ""
 
 
 def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterator[Manifest]:
-    """The headless Services that give pods their DNS names, before they are ready too: rank 0 is looked up while all
-    start."""
+    """The headless Services that give pods their DNS names, also before they are ready: all pods look up rank 0 when
+    they start."""
     for gang in filter(service_name, workload.gangs):
         labels = pieces[gang.name, next(all_pods(gang.root)).name].owner.labels
         yield {
@@ -110,7 +110,7 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
 if TYPE_CHECKING:
     from typing import Protocol
 else:
-    Protocol = object  # a real one takes longer to make than a workflow to read
+    Protocol = object  # creating a Protocol class takes longer than reading a workflow
 
 
 class Kind(Protocol):
@@ -118,28 +118,28 @@ class Kind(Protocol):
 
     @property
     def TITLE(self) -> str:  # noqa: N802
-        """What people call it."""
+        """Its name in messages."""
 
     @property
     def SUPPORT(self) -> tuple[Support, ...]:  # noqa: N802
-        """What it can hold."""
+        """Its rows of support."""
 
     @property
     def SERVICE(self) -> bool:  # noqa: N802
-        """Whether bayplan writes the gang's headless Service, and pods name it; else the kind brings its own."""
+        """Whether bayplan writes the gang's headless Service and pods name it. Otherwise the kind has its own."""
 
     @property
     def INDEX(self) -> str:  # noqa: N802
-        """Where a pod finds its own number: a field of its own, or empty when every pod is written out."""
+        """The field with a pod's own number; empty if bayplan writes every pod."""
 
     def longest_name(self, workload: Workload, gang: GangPlan, pods: Pods, /) -> str:
-        """The longest pod name that will be derived."""
+        """The longest derived pod name."""
 
     def numbers(self, pods: Pods, /) -> Numbers:
         """How a shell in a pod computes its number and that of its copy."""
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
-        """The DNS name of one pod, as its siblings reach it; a piece of shell where only a shell knows the copy."""
+        """The DNS name of one pod for its siblings; a piece of shell if only a shell knows the copy."""
 
     def write(self, workload: Workload, pieces: Mapping[tuple[str, str], Piece], /) -> Iterator[Manifest | Many]:
         """The documents of the workload."""

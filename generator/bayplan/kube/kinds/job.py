@@ -37,7 +37,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
 
 
 def numbers(pods: Pods) -> Numbers:
-    """The completion index runs on over all copies."""
+    """The completion index counts over all copies."""
     return running_on(INDEX_VARIABLE, pods)
 
 

@@ -1,6 +1,6 @@
-"""JobSet (jobset.x-k8s.io/v1alpha2): a replicatedJob for each podSet instance, with a Job for each copy of it.
+"""JobSet (`jobset.x-k8s.io/v1alpha2`): a replicatedJob for each podSet instance, with a Job for each copy of it.
 
-It brings its Service.
+It has its own Service.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SUPPORT = (
 
 
 def replicated_job(workload: Workload, gang: GangPlan, pods: Pods) -> str:
-    """The replicatedJob of a podSet instance; gangs that share a JobSet keep apart by their names."""
+    """The replicatedJob of a podSet instance. In a shared JobSet its name includes the gang's."""
     if len(workload.gangs) == 1:
         return pods.name
     copy = f"-{gang.copy}" if gang.gang.replicas > 1 else ""
@@ -56,7 +56,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
 
 
 def numbers(pods: Pods) -> Numbers:
-    """Copies are Jobs of one replicatedJob; JobSet notes their number on their pods (JobSet 0.8 to 0.12)."""
+    """Copies are Jobs of one replicatedJob; JobSet sets their number on their pods (JobSet 0.8 to 0.12)."""
     if pods.copies == 1:
         return Numbers(INDEX_VARIABLE)
     field = {"fieldRef": {"fieldPath": f"metadata.annotations['{JOB_INDEX}']"}}
@@ -91,7 +91,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
 
 
 def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
-    """Predecessors first: the first replicatedJob may wait for none (JobSet webhook)."""
+    """Predecessors come first: the first replicatedJob cannot wait for another (JobSet webhook)."""
     done: dict[str, GangPlan] = {}
     names = {gang.name for gang in gangs}
     while len(done) < len(gangs):
@@ -101,14 +101,14 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
 
 
 def _failure_policy(workload: Workload) -> dict[str, Any]:
-    """A gang that is over its deadline ends; by default it would start again (JobSet 0.12, failure_policy.go)."""
+    """A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go)."""
     late = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
     limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs)
     return {"maxRestarts": workload.gangs[0].gang.max_restarts, **({"rules": [late]} if limited else {})}
 
 
 def _success_policy(workload: Workload) -> dict[str, Any]:
-    """The lead's success is its gang's; the gangs beside it must succeed whole."""
+    """The lead's success is its gang's success; other gangs must succeed as a whole."""
     if not any(gang.gang.lead for gang in workload.gangs):
         return {}
     counted = [
@@ -122,7 +122,7 @@ def _success_policy(workload: Workload) -> dict[str, Any]:
 def _replicated_job(
     workload: Workload, gang: GangPlan, pods: Pods, pieces: Mapping[tuple[str, str], Piece]
 ) -> dict[str, Any]:
-    before = [  # a gang is done when its lead is
+    before = [  # a gang is complete when its lead is
         {"name": replicated_job(workload, other, each), "status": "Complete"}
         for other in workload.gangs
         if other.name in gang.after

@@ -1,4 +1,4 @@
-"""Bare Pods: one document a pod, and one headless Service for the gang. Nothing starts them again."""
+"""Bare Pods: one document per pod, and one headless Service for the gang. Nothing restarts them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from bayplan.model.plan import GangPlan, Pods
 TITLE = "set of bare pods"
 SERVICE = True
 INDEX = ""
-BARE = "bare pods have no controller"
+NO_CONTROLLER = "bare pods have no controller"
 SUPPORT = (
-    never("depends-on", BARE, "render the gangs separately with `--gang NAME`"),
-    never("lead", BARE, "use a JobSet if the scheduler supports it"),
-    never("restarts", BARE, "use a JobSet if the scheduler supports it"),
+    never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`"),
+    never("lead", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
+    never("restarts", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
     Support("deadline"),
-    never("ttl", BARE, "use a Job or JobSet if the scheduler supports it"),
+    never("ttl", NO_CONTROLLER, "use a Job or JobSet if the scheduler supports it"),
     Support("always-restart"),
     never("adopt", "a pod is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
     *name_rows("the pod's name is also its hostname, which has at most 63 characters"),
@@ -39,7 +39,7 @@ def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
 
 
 def numbers(pods: Pods) -> Numbers:
-    """None to compute: every pod is written out."""
+    """Nothing to compute: bayplan writes every pod."""
     return Numbers("0")
 
 

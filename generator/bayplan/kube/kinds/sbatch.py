@@ -1,4 +1,4 @@
-"""sbatch script: a gang as one Slurm job. The Slurm backend writes it; it holds no Kubernetes objects."""
+"""sbatch script: a gang as one Slurm job. The Slurm backend writes it; it has no Kubernetes objects."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SUPPORT = (
 
 
 def longest_name(workload: Workload, gang: GangPlan, pods: Pods) -> str:
-    """Tasks have no names; jobs are called after their gang."""
+    """Tasks have no names; jobs have the names of their gangs."""
     return gang.name
 
 
@@ -37,7 +37,7 @@ def numbers(pods: Pods) -> Numbers:
 
 
 def host(workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int) -> str:
-    """A variable that the script sets when the nodes are known."""
+    """A variable that the script sets after Slurm assigned the nodes."""
     return f"$({host_variable(pods, copy, number)})"
 
 

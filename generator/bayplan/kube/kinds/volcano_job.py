@@ -1,4 +1,4 @@
-"""Volcano Job (batch.volcano.sh/v1alpha1): a task for each podSet instance. It brings its PodGroup and its Service."""
+"""Volcano Job (batch.volcano.sh/v1alpha1): a task for each podSet instance. It has its own PodGroup and Service."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
 TITLE = "Volcano Job"
-SERVICE = False  # the plugin `svc` makes the Service and names it in the pods
+SERVICE = False  # the plugin `svc` creates the Service and names it in the pods
 API_VERSION = "batch.volcano.sh/v1alpha1"
 TASK_INDEX = "volcano.sh/task-index"
 INDEX = f"metadata.annotations['{TASK_INDEX}']"
 INDEX_VARIABLE = "VC_TASK_INDEX"
 PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true"], "env": []}
-"""The Service finds rank 0 before it is ready. Without the second word Volcano would close the pods to all but their
-own Job (Volcano 1.15, job/plugins/svc/svc.go)."""
+"""The Service finds rank 0 before it is ready. Without the second flag, only pods of the same Job could reach the pods
+(Volcano 1.15, job/plugins/svc/svc.go)."""
 
 SUPPORT = (
     not_yet_here(
@@ -86,10 +86,10 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
 
 
 def _policies(gang: GangPlan) -> dict[str, Any]:
-    """The gang ends or starts again with its first pod that fails.
+    """The gang ends or restarts with its first pod that fails.
 
-    The count of restarts is compared before a restart, so n of them take a maxRetry of n + 1; and 0 would be made 3
-    (Volcano 1.15, job/state/restarting.go and webhooks/admission/jobs/mutate).
+    Volcano compares the count before a restart, so n restarts need a maxRetry of n + 1. It would change 0 to 3 (Volcano
+    1.15, job/state/restarting.go and webhooks/admission/jobs/mutate).
     """
     restarts = gang.gang.max_restarts
     action = "RestartJob" if restarts else "TerminateJob"

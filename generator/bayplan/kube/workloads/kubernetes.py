@@ -60,7 +60,7 @@ def pod(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     return templates("pod", one, [slot(one, "worker", ())])
 
 
-# JobSet (jobset.x-k8s.io): a podSet for each replicatedJob; its Jobs are the copies.
+# JobSet (`jobset.x-k8s.io`): a podSet for each replicatedJob; its Jobs are the copies.
 
 COPY = "jobset.sigs.k8s.io/job-index"
 SPEC: Path = ("spec",)
@@ -95,7 +95,7 @@ def start_order(one: Object, spec: Path) -> Iterator[Diagnostic]:
         yield one_by_one(one, (*one.route, *order), "replicatedJobs start one after another", "set `AnyOrder`")
 
 
-# LeaderWorkerSet (leaderworkerset.x-k8s.io): each of its groups is a gang.
+# LeaderWorkerSet (`leaderworkerset.x-k8s.io`): each of its groups is a gang.
 
 GANG = "leaderworkerset.sigs.k8s.io/group-index"
 LWS_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")

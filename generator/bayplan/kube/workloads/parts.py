@@ -19,7 +19,7 @@ Reader = Callable[[Object, Objects], Outcome[WorkloadTemplates]]
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
-GROWS = "expect pods that are added later to be placed without the gang"
+GROWS = "expect the scheduler to place later pods without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
 

@@ -163,12 +163,12 @@ def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:
 
 
 def _counted(template_slot: TemplateSlot | Diagnostic, one: Object, runtime: Object) -> TemplateSlot | Diagnostic:
-    """The slot with as many pods as Trainer gives it, where the runtime's Job does not say that itself."""
+    """The slot with the number of pods that Trainer gives it, if the runtime's Job does not set it."""
     if not isinstance(template_slot, TemplateSlot) or template_slot.job is None:
         return template_slot
-    # The trainer's pods are as many as the TrainJob has nodes, else the runtime (Trainer 2.2, plugins/torch). With MPI
-    # the TrainJob's nodes are those of the Job `node`, less the launcher's where it is one of them, and the launcher's
-    # own are as many as the runtime says (plugins/mpi and core/trainingruntime.go).
+    # The trainer has one pod for each node of the TrainJob, or of the runtime (Trainer 2.2, plugins/torch). With MPI,
+    # the TrainJob's nodes are those of the Job `node`, without the launcher's if it is one of them. The runtime sets
+    # the launcher's number (plugins/mpi and core/trainingruntime.go).
     trains = text(runtime.data, *template_slot.job, "metadata", "labels", STEP) == "trainer"
     counted = template_slot.name == "node" if get(runtime.data, *MPI) is not None else trains
     for holder, path in (*(((one, ASKED),) if counted else ()), *(((runtime, OFFERED),) if trains else ())):
@@ -199,7 +199,7 @@ def _task_slots(one: Object) -> Iterator[TemplateSlot | Diagnostic]:
 
 
 def _fewer(one: Object, slots: Slots) -> Iterator[Diagnostic]:
-    """W506: of the Job, else of its tasks, whose numbers are added up."""
+    """W506 of the Job, or of its tasks."""
     if get(one.data, "spec", "minAvailable"):
         yield from fewer(one, ("spec", "minAvailable"), slots)
         return

@@ -27,7 +27,7 @@ class Impossible(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """Neither a placement nor a proof that there is none was found within the budget."""
+    """The budget was not enough for a placement or a proof."""
 
     why: str
     hint: str = ""
@@ -39,7 +39,7 @@ def prove(plan: Plan) -> Fits | Impossible | Undecided:
     unknown: Undecided | None = None
     for gangs, answer in answers(plan):
         if isinstance(answer, NoRoom):
-            from bayplan.planning.fit.certificate import certify  # only now: success costs nothing
+            from bayplan.planning.fit.certificate import certify  # only a failure needs it
 
             return Impossible(certify(gangs, plan, search_space_of(plan)))
         if isinstance(answer, Unknown):
@@ -50,11 +50,11 @@ def prove(plan: Plan) -> Fits | Impossible | Undecided:
 
 
 def diagnose(plan: Plan) -> tuple[Diagnostic, ...]:
-    """Nothing when the plan fits; else what lacks where, and which proven change would help."""
+    """The reason why a plan does not fit, and proven changes with which it would. Empty if it fits."""
     result = prove(plan)
     if isinstance(result, Fits):
         return ()
-    from bayplan.planning.fit import explain  # only now: success costs nothing
+    from bayplan.planning.fit import explain  # only a failure needs it
 
     if isinstance(result, Undecided):
         return (explain.undecided(plan, result.why, result.hint),)

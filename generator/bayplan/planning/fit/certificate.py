@@ -1,4 +1,4 @@
-"""Why a plan does not fit: the smallest part of it that already fails, how much it lacks, and where it lacks least."""
+"""Why a plan does not fit: the smallest part that does not fit, what it requests, and the domain with the most room."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bayplan.planning.fit.witness import solve
 
 
 def at_route(route: Route, edit: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The edit, applied only to what stands at the route."""
+    """The edit, applied only to the unit, group or podSet of the route."""
     return lambda each: edit(each) if each.route == route else each
 
 
 def requiring(plan: Plan, route: Route, level: str) -> Plan:
-    """The units of that route require another level; "" is none."""
+    """The units of that route require another level; "" for no level."""
     return edit_plan(plan, unit=at_route(route, lambda unit: unit._replace(required=level, separate="")))
 
 
@@ -38,7 +38,7 @@ def with_pods(plan: Plan, route: Route, count: int) -> Plan:
 
 
 def with_size(plan: Plan, route: Route, size: int) -> Plan:
-    """The group of that route is cut from its one podSet into instances of that many pods; the last may be smaller."""
+    """The podSet of that group has instances of that many pods; the last may be smaller."""
 
     def cut(units: Units) -> Units:
         first, total = units.members[0], sum(member.pods[0].replicas for member in units.members)
@@ -82,7 +82,7 @@ def least(plan: Plan) -> Plan:
 
 
 def most(low: int, high: int, works: Callable[[int], bool]) -> int:
-    """The largest number from `low` to `high` that works, `low - 1` if none does. What works, works for less."""
+    """The largest number from `low` to `high` that works, `low - 1` if none does. Numbers below it work too."""
     low -= 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -91,28 +91,28 @@ def most(low: int, high: int, works: Callable[[int], bool]) -> int:
 
 
 MOST = 8
-"""So many groups of a gang are looked at for one that could be fewer."""
+"""The most groups of a gang for which the search tries fewer instances."""
 
 KINDS = 64
-"""So many kinds of units are tried alone to find the smallest that does not fit."""
+"""The most kinds of units that the search tries one by one to find the smallest that does not fit."""
 
 
 class Lack(NamedTuple):
-    """What is asked for in one domain, and how much of it the best domain holds."""
+    """What a unit requests in one domain, and how much of it the best domain can hold."""
 
     name: str  # of a group, or of podSets
     unit: bool  # whole group instances, not pods
     level: str  # that each of these group instances requires
     needed: int
-    held: int | None  # None where that took too long to count
+    held: int | None  # None if counting took too long
     size: int  # pods of one
-    each_node: int  # how many of these pods one node holds; 0 where they differ
-    binding: str  # the resource that says so
+    each_node: int  # how many of these pods fit on one node; 0 if they differ
+    binding: str  # the resource that limits a node
     pool: str
 
 
 class Near(NamedTuple):
-    """A finest domain that counts: how many nodes it has, and how many of them may be used."""
+    """A finest domain: its number of nodes, and how many of them the plan may use."""
 
     pool: int
     row: int
@@ -125,7 +125,7 @@ class Near(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A change that makes the plan fit; it was proven. `what` is level, members, size, pods, copies or order."""
+    """A change that is proven to make the plan fit. `what` is level, members, size, pods, copies or order."""
 
     what: str
     name: str
@@ -134,21 +134,21 @@ class Change(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """Why not. `level` "" means the whole cluster; `best` is the domain that holds most."""
+    """Why a plan does not fit. `level` "" means the whole cluster; `best` is the domain with the most room."""
 
     gang: GangPlan
     unit: Unit  # the gang's root, or one instance of a group
     group: str  # the group's name; "" for the gang itself
     route: Route
-    place: Route  # of the level that cannot be had
+    place: Route  # of the level that has no room
     level: str
     best: str
     lacks: tuple[Lack, ...]
-    beside: tuple[GangPlan, ...] = ()  # gangs that run at the same time and leave too little
+    beside: tuple[GangPlan, ...] = ()  # gangs that run at the same time and leave too little room
     near: tuple[Near, ...] = ()
     changes: tuple[Change, ...] = ()
-    policy: bool = False  # only spare nodes and `plan` stand in the way
-    channels: bool = False  # only the one-channel rule stands in the way
+    policy: bool = False  # the plan fits on spare nodes and those above `plan`
+    channels: bool = False  # the plan fits without the one-channel rule
     pods: Pods | None = None  # one pod of these does not fit one empty node
 
 
@@ -165,7 +165,7 @@ def certify(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> Cer
 
 
 def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
-    """A pod that not even an empty node holds."""
+    """A pod that does not fit on an empty node."""
     for pods in all_pods(gang.root):
         pool = plan.topology.pool(pods.pool)
         if pool and pods.replicas and not per_node(demand(pods, plan.topology), capacity(pool))[0]:
@@ -174,7 +174,7 @@ def _hopeless(gang: GangPlan, plan: Plan) -> Certificate | None:
 
 
 def _inside(gang: GangPlan, plan: Plan, search_space: Space) -> Certificate:
-    """The smallest unit that does not fit although everything below it does; else the gang as a whole."""
+    """The smallest unit that does not fit although everything below it does; otherwise the whole gang."""
     whole = problem((gang,), plan.topology, search_space, loose=True)
     firsts: dict[int, Part] = {}
     for part in _parts(whole.root):
@@ -203,7 +203,7 @@ def _together(gangs: tuple[GangPlan, ...], plan: Plan, search_space: Space) -> C
 
 
 def _described(gang: GangPlan, unit: Unit, instance: Problem, plan: Plan) -> Certificate:
-    """What a unit asks for in one domain against what the best domain holds."""
+    """What a unit requests in one domain, compared with what the best domain can hold."""
     level = unit.required or unit.separate
     part = next((part for part in _parts(instance.root) if part.unit is unit), instance.root)
     content = _vector(part, instance.width)
@@ -225,7 +225,7 @@ def _described(gang: GangPlan, unit: Unit, instance: Problem, plan: Plan) -> Cer
 
 
 def _places(place: Place, depth: int | None) -> Iterator[tuple[Place, int]]:
-    """The domains of a depth and their kinds; for the depth of nodes, the domains that hold them."""
+    """The domains of a depth and their kinds; for the depth of nodes, the domains of the nodes."""
     if len(place.path) == depth:
         yield place, place.kind
     elif depth is not None:
@@ -339,7 +339,7 @@ def _coarser(certificate: Certificate, plan: Plan) -> Iterator[str]:
 
 
 def _fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
-    """One after the other, fewer copies of the gang, fewer instances of its groups, fewer pods."""
+    """In this order: fewer copies of the gang, fewer instances of its groups, fewer pods."""
     if certificate.beside:
         name, copies = certificate.gang.gang.name, sum(gang.route == certificate.route for gang in plan.gangs)
         yield from _change("copies", name, copies, partial(with_copies, plan, certificate.route))

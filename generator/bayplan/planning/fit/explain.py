@@ -14,7 +14,7 @@ from bayplan.planning.fit.search import FULL, surely_fits
 
 
 def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
-    """Neither a placement nor a proof that there is none."""
+    """P557: the budget was not enough for a placement or a proof."""
     route = plan.gangs[0].route if plan.gangs else ()
     return error("P557", route, f"bayplan cannot decide whether the plan fits: {why}", hint=hint)
 

@@ -1,4 +1,4 @@
-"""First fit decreasing: a quick placement where counting takes too long. It finds, but never refuses."""
+"""First fit decreasing: a quick placement if counting takes too long. It may miss a placement that exists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Step(NamedTuple):
 
 
 def first_fit(problem: Problem) -> tuple[Run, ...] | None:
-    """A placement, or None when this way finds none."""
+    """A placement, or None if first fit does not find one."""
     floor = _FirstFit(problem)
     try:
         placed = floor.fill(problem.root, floor.span)
@@ -61,7 +61,7 @@ class _FirstFit:
         return _Span(len(place.path), first, len(self.names), tuple(below))
 
     def fill(self, part: Part, span: _Span) -> bool:
-        """Everything right below a part into one domain: units first, then pods, the largest first."""
+        """Put everything directly below a part into one domain: units first, then pods, the largest first."""
         parts = sorted(part.parts, key=lambda each: -self.size(each.item))
         pods = sorted(part.pods, key=lambda each: tuple(-ask for ask in self.problem.shapes[each[0]].asks))
         return all(self.unit(each, span) for each in parts) and all(self.pods(each, span) for each in pods)

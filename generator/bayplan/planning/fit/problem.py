@@ -1,4 +1,4 @@
-"""What some gangs that run together ask of a space: pod shapes, and the types of units that must share a domain."""
+"""What gangs that run together request of a space: pod shapes, and the types of units that must share a domain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bayplan.model.manifest import PodParts
 from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 
-# What one pod asks of a node, and what one node offers: the only code that the search and the verifier share.
+# What one pod requests of a node, and what one node offers: the only code that the search and the verifier share.
 #
 # Amounts are thousandths. Besides Kubernetes resource names there are `accelerator:NAME` (cards), `imex-channel` (one
 # a node) and `whole-node` (one a node).
@@ -23,13 +23,13 @@ CHANNEL = "imex-channel"
 WHOLE = "whole-node"
 SLOTS = "pods"
 DEFAULT_SLOTS = 110 * ONE
-"""Pods a node where the topology gives none: the kubelet's default `maxPods` (kubernetes 1.32 to 1.37)."""
+"""Pods per node if the topology does not state them: the kubelet's default `maxPods` (Kubernetes 1.32 to 1.37)."""
 
 OPEN = ("cpu", "memory", "ephemeral-storage")
 """Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
 
 BOUNDED = "at-most:"
-"""Before what a node has a known number of, which follows: `at-most:1:port 80 of the node`."""
+"""The prefix of things of which a node has a fixed number, which follows: `at-most:1:port 80 of the node`."""
 
 
 def accelerator(name: str) -> str:
@@ -38,7 +38,7 @@ def accelerator(name: str) -> str:
 
 
 def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
-    """What one pod of `pods` asks of its node: cards, channel, whole node, then requests (else limits) and network
+    """What one pod of `pods` requests of its node: cards, channel, whole node, then requests (or limits) and network
     cards, one pod slot.
 
     Sidecars and init containers count as the kubelet counts them. Zero amounts are left out.
@@ -48,7 +48,7 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     cards = {accelerator(kind): amount for kind, amount in _cards(pods, pool, topology, requests).items()}
     marks = {CHANNEL: ONE if pods.compute_domain else 0, WHOLE: ONE if pods.spec.whole_node else 0}
     devices = {**fabrics.amounts(pods.spec, topology), **_slices(pods, topology)}
-    # what says how many cards a pod takes, and how much of each, is no amount of the node's own
+    # resources that count cards or shares of cards are not amounts of the node
     parts = {name for kind in topology.accelerators.values() for name in accelerators.part_names(kind)}
     parts |= _card_names(topology).keys()
     plain = {name: amount for name, amount in sorted(requests.items()) if name not in parts}
@@ -59,7 +59,7 @@ def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
 
 
 def _master(pods: Pods) -> int:
-    """The port on which a pod listens for all others, where it is rank 0 for sure: of several pods one is."""
+    """The port on which rank 0 listens, if the podSet has only this pod; with several pods, only one is rank 0."""
     first = pods.ranks is not None and pods.ranks.master.pods in (pods.name, *pods.instances)
     return master_port(pods) if first and pods.replicas == 1 else 0
 
@@ -72,20 +72,20 @@ def capacity(pool: Pool) -> dict[str, int]:
 
 
 def room(offered: Mapping[str, int], name: str) -> int | None:
-    """How much of a resource a node has; None where it is not stated and so does not limit."""
+    """How much of a resource a node has; None if it is not stated and does not limit."""
     if name.startswith(BOUNDED):
         return int(name.removeprefix(BOUNDED).partition(":")[0]) * ONE
     return offered.get(name, None if name in OPEN else 0)
 
 
 def per_node(requested: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
-    """How many pods that ask this one empty node holds, and which resource says so (the first in `demand`'s order)."""
+    """How many pods with this demand fit on an empty node, and the limiting resource (the first in their order)."""
     limits = [(has // amount, name) for name, amount in requested.items() if (has := room(offered, name)) is not None]
     return min(limits, key=lambda limit: limit[0])
 
 
 def _cards(pods: Pods, pool: Pool, topology: ClusterTopology, requests: Mapping[str, int]) -> dict[str, int]:
-    """Cards by accelerator kind, however they are asked for. A whole node takes all of its node's.
+    """Cards by accelerator kind, in every form of a request. A whole node takes all cards of its node.
 
     Shares count as the part of a card that the podSet's accelerator says.
     """
@@ -129,7 +129,7 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
 
 
 def _requested(owner: Mapping[str, Any]) -> dict[str, int]:
-    """Requests of a container, or of a pod as a whole; a limit without a request is one."""
+    """Requests of a container, or of a pod as a whole. A limit without a request counts as a request."""
     resources = owner.get("resources") or {}
     return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
 
@@ -151,14 +151,14 @@ def _highest(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int
     return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}
 
 
-# The cluster as a tree of places. Places that offer the same share a `kind`, so equal racks are solved once.
+# The cluster as a tree of places. Places that offer the same have one `kind`, so the search solves equal racks once.
 
 SPARE = "spare"
 Step = tuple[str, str]  # node label, value
 
 
 class Place(NamedTuple):
-    """A domain. Pools whose label lists start alike share places; `hosts` are the usable nodes right below it."""
+    """A domain. Pools with the same first labels share places; `hosts` are the usable nodes directly below it."""
 
     path: tuple[Step, ...]
     children: tuple[Place, ...]
@@ -167,7 +167,7 @@ class Place(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What all places of one kind have below them: how many of which kind. `~p` stands for a node of pool number p."""
+    """What all places of one kind have below them: how many of each kind. `~p` is a node of pool number p."""
 
     depth: int
     groups: tuple[tuple[int, int], ...]
@@ -181,11 +181,11 @@ class Space(NamedTuple):
     kinds: tuple[Kind, ...]
 
     def number(self, pool: str) -> int:
-        """Which pool that is; -1 for one that the space leaves out."""
+        """The number of the pool; -1 if it is not in the space."""
         return next((i for i, each in enumerate(self.pools) if each.name == pool), -1)
 
     def depth(self, pools: Iterable[int], level: str) -> int | None:
-        """The depth at which nodes of all these pools share a domain of that level; None where they cannot."""
+        """The depth at which nodes of all these pools share a domain of that level; None if they cannot."""
         chosen = [self.pools[number] for number in pools]
         depths = {pool.depth(level) + 1 if pool.level(level) else None for pool in chosen}
         return depths.pop() if len(depths) == 1 else None
@@ -212,7 +212,7 @@ def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) 
 
 
 def usable(pool: Pool, policy: bool = True) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Path of each finest domain -> its nodes that may be planned, in file order."""
+    """Path of each finest domain -> its nodes that plans may use, in file order."""
     out = {node for why, nodes in pool.unusable.items() if policy or why != SPARE for node in nodes}
     merged: dict[tuple[str, ...], tuple[str, ...]] = {}
     for domain in sorted(pool.domains, key=lambda each: (each.path, each.nodes[:1])):
@@ -241,7 +241,7 @@ Loose = tuple[tuple[int, str, Pods], ...]  # item, gang, pods
 
 
 class Shape(NamedTuple):
-    """Pods that a node cannot tell apart, once resources that never decide are left out."""
+    """Pods that are equal for a node, without resources that never decide."""
 
     item: int
     pool: int
@@ -249,7 +249,7 @@ class Shape(NamedTuple):
 
 
 class Type(NamedTuple):
-    """Units that ask the same: all of `content` in one domain at `depth` (None: no domain can ever do).
+    """Units with the same demand: all of `content` in one domain at `depth` (None: no domain can hold them).
 
     `apart` is the depth at which no domain may hold two of one `family`.
     """
@@ -262,7 +262,7 @@ class Type(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One unit that must share a domain (or everything, for the root): the parts and pods right below it."""
+    """One unit that must share a domain (or everything, for the root): the parts and pods directly below it."""
 
     item: int
     gang: str
@@ -279,10 +279,10 @@ class Problem(NamedTuple):
     types: tuple[Type, ...]
     totals: Vector  # how many of each item exist in all
     root: Part
-    need: Vector  # what the root asks for directly
+    need: Vector  # the direct demand of the root
     nodes: tuple[Vector, ...]  # pool number -> capacity by the pool's deciding resources
     wants: tuple[Vector, ...]  # by depth
-    strict: bool = False  # asks for more than the file does, so a refusal of it proves nothing
+    strict: bool = False  # requests more than the file, so that no placement proves nothing
 
     @property
     def width(self) -> int:
@@ -294,7 +294,7 @@ class Problem(NamedTuple):
         return tuple(kind for kind in self.types if kind.depth == depth)
 
     def families(self, depth: int) -> tuple[tuple[int, ...], ...]:
-        """Items of which a domain of that depth may hold one in all."""
+        """Items of which a domain of that depth can hold only one in total."""
         items: dict[tuple[str, ...], tuple[int, ...]] = {}
         for kind in self.types:
             if kind.apart == depth:
@@ -302,18 +302,18 @@ class Problem(NamedTuple):
         return tuple(items.values())
 
     def wanted(self, depth: int) -> Vector:
-        """How much of each item is asked for by units that close above `depth`, and by the root."""
+        """How much of each item units that close above `depth`, and the root, request."""
         return self.wants[min(depth, len(self.wants) - 1)]
 
 
 def problem(
     gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space, channels: bool = True, loose: bool = False
 ) -> Problem:
-    """Put gangs that run together into numbers. Without `channels` the one-channel rule is left out.
+    """Put gangs that run together into numbers. Without `channels` the one-channel rule does not apply.
 
-    A `separate` finer than its `required` level has no number of its own: it is taken to forbid the coarser level to be
-    shared (`strict`), or, when `loose`, to forbid nothing. So a placement of the strict problem is one, and where even
-    the loose one has none there is none.
+    A `separate` finer than its `required` level has no number of its own. In the strict problem it forbids sharing the
+    coarser level, in the `loose` one it forbids nothing. So a placement of the strict problem is always valid. If the
+    loose problem has no placement, the plan has none.
     """
     together = tuple(gangs)
     demands = _demands(together, topology, space, channels)
@@ -335,7 +335,7 @@ Demands = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
 
 
 def key(pods: Pods) -> tuple[int, str, bool]:
-    """Equal for pods that ask the same: instances of one podSet share its value."""
+    """Equal for pods with the same demand: instances of one podSet share its value."""
     return (id(pods.spec), pods.pool, bool(pods.compute_domain))
 
 
@@ -352,7 +352,7 @@ def _demands(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space,
 
 
 def _deciding(demands: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
-    """For each pool the resources that can run out first.
+    """For each pool, the resources that can limit it.
 
     A resource never does if every pod asks at least as large a share of some other one.
     """
@@ -397,7 +397,7 @@ class _Builder:
     def flat(
         self, unit: Unit, gang: str, outer: int | None, family: tuple[str, ...] = ()
     ) -> tuple[tuple[Part, ...], Loose]:
-        """A unit as parts and pods: one part if it must share a domain finer than `outer`, else what is below it."""
+        """A unit as parts and pods: one part if it must share a domain finer than `outer`, otherwise its contents."""
         level = unit.required or unit.separate
         pools = sorted({self.space.number(pods.pool) for pods in all_pods(unit)})
         depth = self.space.depth(pools, level) if level and pools else outer
@@ -415,7 +415,7 @@ class _Builder:
     def apart(
         self, unit: Unit, gang: str, depths: tuple[int | None, ...], family: tuple[str, ...]
     ) -> tuple[tuple[Part, ...], Loose]:
-        """One of several instances that may not share a domain; a `separate` finer than `required` counts as that."""
+        """An instance that cannot share a domain with others. A `separate` finer than `required` counts as that."""
         outer, depth, alone = depths
         possible = outer is not None and depth is not None and alone is not None and outer < min(depth, alone)
         part = Part(-1, gang, unit, *self.below(unit, gang, depth if possible else None))

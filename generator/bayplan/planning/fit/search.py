@@ -1,4 +1,4 @@
-"""`prove`: every set of gangs that may run at the same time fits the cluster, or why not."""
+"""`prove`: every set of gangs that may run at the same time fits the cluster, or the reason why not."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
-# Decide whether gangs that run together fit a space, and where: by Pareto fronts, then by first fit, then by a solver.
+# Decide whether gangs that run together fit a space: by Pareto fronts, then by first fit, then by a solver.
 
 SEARCH_LIMIT = 300_000
 BUDGET = 4_000_000
-"""Steps that fronts may cost before and after first fit is tried: about a tenth of a second, and about a second."""
+"""Steps of fronts before and after first fit: about a tenth of a second, and about a second."""
 
 FINER = "a `separate` level is finer than its group's required level, and no placement separates the groups further"
 COARSER = "set `separate` to the required level, or require the `separate` level"
@@ -29,9 +29,9 @@ def search(
     witness: bool = True,
     quick: bool = False,
 ) -> Answer:
-    """Place all these gangs at once. Without `channels`, as if a node had any number of IMEX channels.
+    """Place all these gangs at once. Without `channels`, a node has any number of IMEX channels.
 
-    A `quick` search leaves out what takes longer than a moment.
+    A `quick` search omits what takes longer than a moment.
     """
     instance = problem(gangs, topology, space, channels)
     answer = _decided(instance, witness, quick)
@@ -47,7 +47,7 @@ def _decided(instance: Problem, witness: bool, quick: bool) -> Answer:
 
 
 def _counted(instance: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
-    """What the fronts say, if they reach the root."""
+    """The answer of the fronts, if they reach the root."""
     root = fronts.get(instance.space.root.kind)
     if root is None:
         return None
@@ -73,7 +73,7 @@ def _tried(instance: Problem, witness: bool, quick: bool) -> Answer:
 
 
 def overdrawn(instance: Problem) -> bool:
-    """Whether all pods together ask more of some resource than all nodes of their pool have."""
+    """Whether all pods together request more of a resource than all nodes of their pool have."""
     for pool, offered in enumerate(instance.nodes):
         nodes = _nodes(instance.space.root, pool)
         for i, has in enumerate(offered):
@@ -104,7 +104,7 @@ class _Layout(NamedTuple):
 
 
 def faults(gangs: Iterable[GangPlan], topology: ClusterTopology, placed: Iterable[Run]) -> Iterator[str]:
-    """Everything wrong with a placement of these gangs at the same time; nothing when it is one."""
+    """Everything that is wrong with a placement of these gangs at the same time; empty if it is correct."""
     runs: dict[tuple[str, str], list[Run]] = {}
     for run in placed:
         runs.setdefault((run.gang, run.pods), []).append(run)
@@ -128,20 +128,20 @@ def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tup
 
 
 def _counts(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
-    """Every pod is placed once, in its own pool; nothing else is."""
+    """Every pod of the plan, and no other, has one place, in its own pool."""
     expected = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
-    yield from (f"{name} is placed but not asked for" for name in layout.runs if name not in expected)
+    yield from (f"{name} has a place but is not in the plan" for name in layout.runs if name not in expected)
     for name, pods in expected.items():
         runs = layout.runs.get(name, [])
         placed = sum(run.each * len(run.nodes) for run in runs)
         if placed != pods.replicas or any(run.each < 1 for run in runs):
-            yield f"{name}: {placed} pods placed, {pods.replicas} asked for"
+            yield f"{name}: {placed} pods placed, {pods.replicas} in the plan"
         if any(layout.where[node][0].name != pods.pool for run in runs for node in run.nodes):
             yield f"{name}: pods outside pool {pods.pool}"
 
 
 def _planned(topology: ClusterTopology, used: set[str]) -> Iterator[str]:
-    """No finest domain has more of its nodes used than `plan` allows."""
+    """No finest domain has more used nodes than `plan` allows."""
     for pool in topology.pools:
         most = pool.levels[-1].plan if pool.levels else None
         if most is not None:
@@ -152,7 +152,7 @@ def _planned(topology: ClusterTopology, used: set[str]) -> Iterator[str]:
 
 
 def _loads(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
-    """No node is asked for more than it has."""
+    """No node has pods that request more than it has."""
     asks: dict[object, dict[str, int]] = {}
     load: dict[str, tuple[tuple[object, int], ...]] = {}
     for gang in gangs:
@@ -181,7 +181,7 @@ def _over(offered: Mapping[str, int], held: Iterable[tuple[Mapping[str, int], in
 
 
 def _shared(gang: GangPlan, unit: Unit, layout: _Layout) -> Iterator[str]:
-    """Pods of a unit share a domain of its required level (else of `separate`); separate instances do not."""
+    """Pods of a unit share a domain of its required level (or of `separate`); separate instances do not."""
     level = unit.required or unit.separate
     if level and len(_domains(gang, unit, level, layout)) > 1:
         yield f'{gang.name} "{unit.name}": pods in several domains of "{level}"'
@@ -208,11 +208,11 @@ def _domain(node: str, level: str, layout: _Layout) -> object:
 # Which gangs may run at the same time: those that no chain of `dependsOn` orders.
 
 MOST = 64
-"""So many different sets at most; a workflow with more is proven as if everything ran at once."""
+"""The most different sets. For a workflow with more, the proof assumes that all gangs run at once."""
 
 
 def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
-    """The largest sets of gangs that may run at the same time, in file order; () when there are more than `MOST`."""
+    """The largest sets of gangs that may run at the same time, in file order; () if there are more than `MOST`."""
     before = _ancestors(gangs)
     after: dict[str, list[str]] = {}
     for name, ancestors in before.items():
@@ -249,7 +249,7 @@ Class = tuple[str, ...]
 def _largest(
     chosen: tuple[Class, ...], open_: tuple[Class, ...], done: tuple[Class, ...], before: dict[str, frozenset[str]]
 ) -> Iterator[frozenset[str]]:
-    """Bron and Kerbosch's walk over the maximal sets of classes that nothing orders."""
+    """Bron and Kerbosch's walk over the maximal sets of classes without an order."""
     if not open_ and not done:
         yield frozenset(name for names in chosen for name in names)
     while open_:
@@ -266,7 +266,7 @@ Gangs = tuple[GangPlan, ...]
 
 
 class Stage(NamedTuple):
-    """Gangs that may run at the same time, and where their pods can be."""
+    """Gangs that may run at the same time, and a placement of their pods."""
 
     gangs: tuple[str, ...]
     runs: tuple[Run, ...]
@@ -297,11 +297,11 @@ def search_space_of(plan: Plan, rules: Rules = FULL) -> Space:
 
 
 def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
-    """The answer for some gangs at once. A witness is verified, and a false one is a bug."""
+    """The answer for some gangs at once. It verifies a witness; a false one is a bug."""
     result = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
     if isinstance(result, Placed) and result.runs and rules == FULL:
         wrong = next(faults(gangs, plan.topology, result.runs), "")
-        assert not wrong, f"unreachable: a placement that is none: {wrong}"
+        assert not wrong, f"unreachable: a wrong placement: {wrong}"
     return result
 
 

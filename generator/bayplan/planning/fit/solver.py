@@ -1,4 +1,4 @@
-"""The `[solver]` extra: an exact model of what is too long to count. What could be counted enters as patterns."""
+"""The `[solver]` extra: an exact model of what takes too long to count. Counted places enter it as patterns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST = 10_000
 
 
 def solved(problem: Problem, fronts: Mapping[int, Solved]) -> Answer:
-    """What the solver says, with a fixed seed, one worker and a deterministic limit."""
+    """The answer of the solver, with a fixed seed, one worker and a deterministic limit."""
     try:
         from ortools.sat.python import cp_model
     except ImportError:
@@ -65,7 +65,7 @@ class _Model:
         return self.model.new_int_var(0, most, "")
 
     def place(self, number: int) -> _Place | None:
-        """A place that could not be counted; None when the model grows too large."""
+        """A place that was not counted; None if the model becomes too large."""
         groups: list[_Group] = []
         for child, count in self.problem.space.kinds[number].groups:
             group = self.patterns(child, count) if child in self.fronts else self.copies(child, count)
@@ -91,7 +91,7 @@ class _Model:
         return _Group((), tuple(copies))
 
     def node(self, pool: int) -> _Place:
-        """A node whose fillings are too many to list: a number for each shape."""
+        """A node with too many fillings to list: a number for each shape."""
         offered, chosen = self.problem.nodes[pool], []
         for shape in self.problem.shapes:
             if shape.pool == pool:
@@ -103,7 +103,7 @@ class _Model:
         return _Place((_Group(tuple(ones), ()),))
 
     def offer(self, place: _Place, depth: int) -> tuple[Any, ...]:
-        """What the place gives above, after units have closed on it."""
+        """What the place offers to the level above, after units have closed on it."""
         above, inside = self.problem.wanted(depth), self.holds(place)
         if not self.problem.closing(depth) and not self.problem.families(depth):
             return tuple(inside)

@@ -1,4 +1,4 @@
-"""From fronts to a placement: targets are split from the root down, units and pods handed out in file order."""
+"""From fronts to a placement: it splits targets from the root down, and assigns units and pods in file order."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from bayplan.planning.fit.problem import Part, Place, Problem, Type, Vector
 # Which amounts a domain can hold at once, exactly: Pareto fronts of vectors, added up the tree.
 #
 # A vector counts items: pods of one shape, or units that are complete below. A front holds the vectors that no other
-# vector of it covers, largest first. Everything is capped at what is still asked for, so fronts stay short.
+# vector of it covers, largest first. No count exceeds the remaining demand, so fronts stay short.
 
 Front = tuple[Vector, ...]
 
 
 class TooLongError(Exception):
-    """A front grew past its budget; nothing is known of that place then."""
+    """A front exceeded its budget, so the search cannot use the place."""
 
 
 class Meter:
-    """Counts comparisons, so that giving up depends on the input alone and never on time."""
+    """Counts comparisons, so that only the input decides when the search gives up, never the time."""
 
     def __init__(self, budget: int) -> None:
         self.left = budget
 
     def spend(self, amount: int) -> None:
-        """Use up some of the budget; TooLongError when it is gone."""
+        """Use some of the budget; TooLongError if it is used up."""
         self.left -= amount
         if self.left < 0:
             raise TooLongError
@@ -42,8 +42,8 @@ class Solved(NamedTuple):
 
 
 def solve(problem: Problem, budget: int) -> dict[int, Solved]:
-    """Kind of place (or `~pool` for a node) -> its fronts. A place whose fronts grow too long is left out, and so is
-    what stands above it. The last place is the root."""
+    """Kind of place (or `~pool` for a node) -> its fronts. Places whose fronts become too
+    long are missing, and so are those above them. The last place is the root."""
     solved: dict[int, Solved] = {}
     left = budget
     for number in (*(~pool for pool in range(len(problem.space.pools))), *range(len(problem.space.kinds))):
@@ -72,7 +72,7 @@ def covers(left: Vector, right: Vector) -> bool:
 
 
 def pareto(vectors: Iterable[Vector], meter: Meter) -> Front:
-    """The vectors that no other one covers."""
+    """The vectors that no other vector covers."""
     kept: list[Vector] = []
     for vector in sorted(set(vectors), reverse=True):
         meter.spend(4 * len(kept) + len(vector))
@@ -139,7 +139,7 @@ def _close(problem: Problem, depth: int, front: Front, meter: Meter) -> Front:
 
 
 def _alone(vector: Vector, family: tuple[int, ...]) -> Iterable[Vector]:
-    """One of the family, whichever it is, or what was there of it if that is none."""
+    """One instance of the family, or the previous value if the family is empty."""
     for chosen in family:
         yield tuple(min(n, i == chosen) if i in family else n for i, n in enumerate(vector))
 
@@ -174,7 +174,7 @@ class Run(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """It fits, for example so. No runs when only the answer was asked for."""
+    """It fits, for example in this way. There are no runs if the caller needs only the answer."""
 
     runs: tuple[Run, ...] = ()
 
@@ -184,7 +184,7 @@ class NoRoom(NamedTuple):
 
 
 class Unknown(NamedTuple):
-    """Not decided within the budget, nor by a solver."""
+    """The budget, and a solver, were not enough to decide."""
 
     why: str
     hint: str = ""
@@ -196,7 +196,7 @@ Batch = tuple[str, str, int]  # gang, podSet instance, how many pods
 
 
 class Pending:
-    """What is still to be placed in one domain: whole units by type, pods by shape, first in first out."""
+    """What a domain still has to place: whole units by type, pods by shape, first in first out."""
 
     def __init__(self) -> None:
         self.parts: dict[int, deque[Part]] = {}
@@ -238,7 +238,7 @@ class Choice(NamedTuple):
 
 
 def placement(problem: Problem, solved: Mapping[int, Solved], choice: Choice | None = None) -> tuple[Run, ...]:
-    """A placement of everything the problem asks for: for a root that covers the need, or by a solver's choice."""
+    """A placement of everything in the problem: for a root that covers the need, or by a solver's choice."""
     bag = Pending()
     bag.open(problem.root)
     return tuple(_Distributor(problem, solved).place(problem.space.root, problem.need, bag, choice))
@@ -329,7 +329,7 @@ class _Distributor:
 
 
 def _chosen(choice: Choice, target: Vector) -> Iterator[Shares]:
-    """Shares by a solver's choice, which may hold more than is asked for."""
+    """Shares by a solver's choice, which may hold more than needed."""
     for group in choice.groups:
         pieces: Shares = []
         for vector, count, sub in group:
@@ -373,7 +373,7 @@ def _filled(most: Vector, count: int, target: Vector) -> Iterator[tuple[Vector, 
 
 
 def _runs_of(pool: str, names: tuple[str, ...], each: Vector, bag: Pending) -> Iterator[Run]:
-    """Lay pods on equal nodes, `each[item]` of every shape on each node."""
+    """Put pods on equal nodes, `each[item]` of every shape on each node."""
     for item, batches in sorted(bag.pods.items()):
         size = each[item]
         node, free = 0, size

@@ -282,7 +282,14 @@ DEVICES = (
     Row("mode below 25.8", domain("d", "ch", mode=", allocationMode: All"), ("M810:4",), {"draDriver": "25.3"}),
     Row("a mode that is none", domain("d", "ch", mode=", allocationMode: all"), ("M810:4",)),
     Row("an old API", claim(f"{{requests: {GPU}}}", "v1alpha2"), ("M811:1",)),
+    Row("a removed API", claim(f"{{requests: {GPU}}}", "v1alpha1"), ("M811:1",)),
+    Row(
+        "the oldest API", claim("{requests: [{name: gpu, deviceClassName: a}]}", "v1beta1"), (), {"kubernetes": "1.32"}
+    ),
+    Row("a newer API", claim(f"{{requests: {GPU}}}", "v1beta2"), ("M811:1",), {"kubernetes": "1.32"}),
+    Row("a newer API in time", claim(f"{{requests: {GPU}}}", "v1beta2"), (), {"kubernetes": "1.33"}),
     Row("a new API", claim(f"{{requests: {GPU}}}"), ("M811:1",), {"kubernetes": "1.33"}),
+    Row("a new API in time", claim(f"{{requests: {GPU}}}"), (), {"kubernetes": "1.34"}),
     Row("flat", claim("{requests: [{name: gpu, deviceClassName: gpu.nvidia.com}]}"), ("M811:4",)),
     Row("exactly", claim(f"{{requests: {GPU}}}", "v1beta1"), ("M811:4",)),
     Row(
@@ -290,6 +297,12 @@ DEVICES = (
     ),
     Row("the node's label", pod(spec=", nodeSelector: {resource.nvidia.com/computeDomain: x}"), ("M812:4",)),
     Row("sharing", opaque("{kind: GpuConfig, sharing: {strategy: MPS}}"), ("M813:4",)),
+    Row("sharing by no strategy", opaque("{kind: GpuConfig, sharing: {}}"), ("M813:4",)),
+    Row("sharing of a part", opaque("{kind: MigDeviceConfig, sharing: {strategy: TimeSlicing}}"), ("M813:4",)),
+    Row("a card passed through", opaque("{apiVersion: a/v1, kind: VfioDeviceConfig, iommu: {}}"), ()),
+    Row("a channel", opaque("{kind: ComputeDomainChannelConfig, domainID: a, allocationMode: All}"), ()),
+    Row("a daemon", opaque("{kind: ComputeDomainDaemonConfig, domainID: a}"), ()),
+    Row("a mode of a daemon", opaque("{kind: ComputeDomainDaemonConfig, allocationMode: All}"), ("M813:4",)),
     Row("an unknown field", opaque("{kind: GpuConfig, share: {}}"), ("M813:4",)),
     Row("an unknown kind", opaque("{kind: GPUConfig}"), ("M813:4",)),
 )
@@ -482,6 +495,16 @@ KAI = (
             ", annotations: {" + ONE_RACK + ", kai.scheduler/batch-min-member: '8'}",
         ),
         (),
+    ),
+    *(
+        Row(
+            f"a {kind} of one",
+            f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: a, namespace: ml, annotations: {{{ONE_RACK}}}}}\n"
+            "spec:\n  replicas: 2\n  template:\n"
+            "    spec: {schedulerName: kai-scheduler, containers: [{name: main}]}\n---\n",
+            ("M817:3",),
+        )
+        for kind in ("Deployment", "ReplicaSet", "StatefulSet")
     ),
     Row(
         "unlike pods",

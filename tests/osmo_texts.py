@@ -27,7 +27,7 @@ def in_this_process(request: Mapping[str, Any]) -> Mapping[str, Any]:
     if read["task"] == "each":
         return {"replies": [in_this_process(each) for each in read["items"]]}
     with mock.patch.object(child, "start_clock"):
-        reply: Mapping[str, Any] = json.loads(json.dumps(child.reply(read)))
+        reply: Mapping[str, Any] = json.loads(child.reply(read))
     return reply
 
 

@@ -36,4 +36,4 @@ def test_only_known_releases_have_others_that_speak_for_them() -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_every_backend_has_a_page(backend: str) -> None:
-    assert (ROOT / "docs" / "schedulers" / f"{backend}.md").is_file()
+    assert (ROOT / "docs" / "reference" / "schedulers" / f"{backend}.md").is_file()

@@ -82,6 +82,46 @@ def test_each_rule_finds_its_mistake_at_its_place_and_nothing_else(row: Row) -> 
     assert tuple(f"{each.code}:{each.place.line if each.place else 0}" for each in found) == row.found
 
 
+FIELDS = """
+apiVersion: scheduling.run.ai/v2alpha2
+kind: PodGroup
+metadata: {name: g, namespace: ml}
+spec:
+  {markUnschedulable: true, minMember: 1, preemptibility: preemptible, priorityClassName: p, queue: q,
+   schedulingBackoff: -1, backoffLimit: 1, completions: 1, parallelism: 1, minSubGroup: 1,
+   preemptionDelay: 1m, stalenessGracePeriod: 90s,
+   topologyConstraint: {topology: t, requiredTopologyLevel: a, preferredTopologyLevel: b},
+   subGroups: [{name: a, parent: b, minMember: 1, minSubGroup: 1, topologyConstraint: {topology: t}}]}
+---
+apiVersion: scheduling.run.ai/v2
+kind: Queue
+metadata: {name: q}
+spec:
+  {displayName: q, parentQueue: p, preemptMinRuntime: 1m, priority: 1, reclaimMinRuntime: 1m,
+   resources: {cpu: {limit: 1, overQuotaWeight: 1, quota: 1}, gpu: {quota: 1}, memory: {quota: 1}}}
+---
+apiVersion: kai.scheduler/v1alpha1
+kind: Topology
+metadata: {name: t}
+spec: {levels: [{nodeLabel: example.com/a, alias: a}]}
+"""
+OF_JOBS, OF_TIME = ["backoffLimit", "completions", "parallelism"], ["preemptionDelay", "stalenessGracePeriod"]
+
+
+@pytest.mark.parametrize(
+    ("version", "dropped"),
+    [
+        ("0.14", ["minSubGroup", "minSubGroup", *OF_TIME]),
+        ("0.15", [*OF_JOBS, *OF_TIME]),
+        ("0.16", [*OF_JOBS, *OF_TIME]),
+        ("0.17", OF_JOBS),
+    ],
+)
+def test_fields_that_a_version_of_kai_drops(version: str, dropped: list[str]) -> None:
+    found = [str(each.route[-1]) for each in lint(FIELDS, {"kai": version}).diagnostics if each.code == "M814"]
+    assert sorted(found) == dropped
+
+
 def test_the_table_covers_every_code() -> None:
     assert {found.partition(":")[0] for row in ROWS for found in row.found} == MINE
 

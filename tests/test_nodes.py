@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
@@ -21,10 +20,9 @@ from bayplan.text.document import Document, read
 from bayplan.topologies import native
 from bayplan.topologies.kubernetes_nodes import source as nodes
 from bayplan.topologies.kubernetes_nodes.hardware import kind_of
-from bayplan.topologies.kubernetes_nodes.levels import PRESETS
 from judges import UPSTREAM
+from tools import preset_table
 from tools.effort import examples
-from tools.run import ROOT
 
 COVERS = {
     "T501",
@@ -116,7 +114,7 @@ def as_json(found: Iterable[Node]) -> str:
 
 
 def as_lines(found: Iterable[Node]) -> str:
-    """What the command of docs/topology-import.md prints."""
+    """What the command of docs/how-to/import-kubernetes-nodes.md prints."""
     return "".join(
         "\t".join(
             (
@@ -471,6 +469,23 @@ def test_what_is_wrong_is_said(case: str) -> None:
     assert words in said
 
 
+def test_a_node_without_its_siblings_partition_is_unhealthy() -> None:
+    """Also where a taint reserves it."""
+    found = relabelled(relabelled(RACKS, "r1-n0", clique=None), "r2-n0", clique=None)
+    for each in found[4:6]:
+        each["spec"]["taints"] = [{"key": "team", "value": "x", "effect": "NoSchedule"}]
+    part, codes, _ = told(found)
+    assert codes == ["T507", "T524"]
+    assert pools(part)[0].unusable == {"reserved": ("r2-n1",), "unhealthy": ("r1-n0", "r2-n0")}
+
+
+def test_of_many_faults_twenty_are_reported() -> None:
+    found = [node(f"n{number:02}", allocatable={"nvidia.com/gpu": str(2000 + number)}) for number in range(21)]
+    _, codes, said = told(found)
+    assert codes == ["T526"] * 20
+    assert 'node "n19" has 2019 of "nvidia.com/gpu"' in said
+
+
 def test_no_node() -> None:
     _, found = nodes.new(source('{"apiVersion": "v1", "kind": "List", "items": []}'), ReadOptions())
     assert [each.code for each in found] == ["T516"]
@@ -573,10 +588,10 @@ def test_nodes_behind_other_objects_are_found() -> None:
     assert len(part.places) == len(RACKS)
 
 
-def test_every_preset_is_documented() -> None:
-    page = (ROOT / "docs" / "topology-import.md").read_text(encoding="utf-8").partition("| preset |")[2]
-    page = page.partition("\n\n")[0]
-    assert re.findall(r"^\| `([a-z0-9.-]+)` \|", page, re.M) == list(PRESETS)
+def test_the_documentation_lists_the_presets() -> None:
+    """`python tests/tools/refresh_docs.py` writes them."""
+    page = preset_table.PAGE.read_text(encoding="utf-8")
+    assert preset_table.table() in page
 
 
 def test_the_finest_level_of_others_is_that_of_nvlink_if_its_domains_are_the_cliques() -> None:

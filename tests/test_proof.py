@@ -1,4 +1,4 @@
-"""docs/proof.md is what `python -m e2e` writes: its tables are those of the suite, and nothing in it disagrees."""
+"""`python -m e2e` writes docs/explanation/proof.md. Its tables are those of the suite, and it has no disagreements."""
 
 from __future__ import annotations
 

@@ -174,6 +174,15 @@ def test_the_judges_take_volcano_jobs(name: str, folded: bool) -> None:
     assert len(job["spec"]["tasks"]) == (1 if folded else 4)
 
 
+@pytest.mark.parametrize("folded", [False, True])
+def test_a_volcano_job_waits_for_all_its_pods(folded: bool) -> None:
+    flow = volcano_jobs()
+    flow["spec"]["gangs"][0]["groups"][0]["computeDomain"] = "never" if folded else "auto"
+    (job,) = support.run(flow, scheduler="volcano", target={"volcano": "1.15.1"}).kinds("Job")
+    assert job["spec"]["minAvailable"] == 64
+    assert [task["minAvailable"] for task in job["spec"]["tasks"]] == ([64] if folded else [16] * 4)
+
+
 def test_a_restart_more_than_restarts() -> None:
     """Volcano compares the count before it restarts, and makes 3 of 0."""
     (job,) = support.run(VARIANTS["restarts and the end"], scheduler="volcano").kinds("Job")

@@ -96,11 +96,11 @@ import test_states
 from tools import refresh_docs, refresh_golden
 
 refresh_golden.main(["kueue@{new}"])
-refresh_docs.main(["docs/schedulers.md"])
+refresh_docs.main(["docs/reference/schedulers/README.md"])
 test_golden.test_no_golden_is_an_orphan("kueue")
 test_golden.test_only_known_releases_have_others_that_speak_for_them()
 test_states.test_the_table_of_states()
-test_docs.test_the_matrix_of_schedulers_is_made_from_their_tables()
+test_docs.test_tables_are_made_from_the_product()
 """,
     )
     made = re.findall(rf"^golden/kueue/(.*)@{re.escape(new)}\.yaml$", printed, re.MULTILINE)
@@ -109,4 +109,4 @@ test_docs.test_the_matrix_of_schedulers_is_made_from_their_tables()
         old, fresh = ((copy / f"golden/kueue/{name}@{each}.yaml").read_text("utf-8") for each in (newest, new))
         assert fresh.replace(f"kueue {new}", f"kueue {newest}") == old
     assert re.search(rf"^kueue +{re.escape(new)} ", (copy / "golden/states.txt").read_text("utf-8"), re.MULTILINE)
-    assert f"| kueue {new} |" in (copy / "docs/schedulers.md").read_text("utf-8")
+    assert f"| [Kueue {new}](kueue.md) |" in (copy / "docs/reference/schedulers/README.md").read_text("utf-8")

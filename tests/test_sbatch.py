@@ -88,7 +88,7 @@ def test_a_script_of_ours_is_rendered_again_as_it_was(example: str) -> None:
 
 
 def test_every_option_has_its_place_on_the_page() -> None:
-    page = (ROOT / "docs" / "sbatch.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "sbatch.md").read_text(encoding="utf-8")
     assert [name for name in {**options.DIRECTIVES, **options.STEPS} if f"`--{name}`" not in page] == []
 
 
@@ -408,6 +408,8 @@ def test_the_parts_of_one_step_share_their_ranks() -> None:
             f'read -r -d "" A <<EOF\nb \\\n"c" \\"d\\" $(echo "e")\nEOF\nsrun {IMAGE} train "$A"\n',
             ('b "c" \\"d\\" e\n',),
         ),
+        (f'read -r -d "" A << "END OF"\n$B\nEND OF\nsrun {IMAGE} train "$A"\n', ("$B\n",)),
+        (f'read -r -d "" A <<- E\n\tb\n\tE\nsrun {IMAGE} train "$A"\n', ("b\n",)),
         (f': "${{A:=3}}" ${{B=4}}\nsrun {IMAGE} train $A $B\n', ("3", "4")),
         (f"A=1\n: ${{A:=3}}\nsrun {IMAGE} train $A\n", ("1",)),
     ],

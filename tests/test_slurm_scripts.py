@@ -170,6 +170,22 @@ def test_gangs_wait_for_each_other() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("gate", "words"), [("NvidiaImex", "SwitchType=switch/nvidia_imex must be"), ("Pyxis", "pyxis and enroot must be")]
+)
+@pytest.mark.parametrize(("state", "severity"), [(None, ["info"]), (False, ["error"]), (True, [])])
+def test_plugins_are_named_unless_the_topology_has_them(
+    gate: str, words: str, state: bool | None, severity: list[str]
+) -> None:
+    gates = {} if state is None else {gate: state}
+    topology = {
+        **support.TOPOLOGY,
+        "spec": {**support.TOPOLOGY["spec"], "schedulers": {"slurm": {"featureGates": gates}}},
+    }
+    found = support.run(support.workflow(support.pretrain()), topology, scheduler="slurm", accept=ACCEPTED).diagnostics
+    assert [each.severity for each in found if each.code == "F689" and words in each.message] == severity
+
+
 def test_hosts_are_nodes_that_the_script_looks_up() -> None:
     pods = {"command": ["work", "@chief@"], "files": {"/opt/hosts": "chief is @chief@\n"}}
     flow = support.workflow(gang(hosts={"@chief@": "worker/2"}, pods=pods))

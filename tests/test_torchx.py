@@ -20,6 +20,7 @@ from bayplan.text.document import Document
 from bayplan.workflows import native
 from judges import UPSTREAM, judge_all
 from support import pods
+from tools.cases import CASES
 from tools.run import EXAMPLES, ROOT, bayplan
 
 FILES = sorted(each for each in (UPSTREAM / "examples" / "torchx").glob("*") if each.suffix in (".json", ".txt"))
@@ -138,6 +139,28 @@ def test_two_roles_are_the_same_from_both_ends() -> None:
     assert request is not None
     request["spec"].pop("queue")
     assert app == request
+
+
+REQUEST = (CASES / "W573-in-a-request" / "job.yaml").read_text(encoding="utf-8").replace("VC_MY-", "VC_MY_")
+
+
+@pytest.mark.parametrize(("policies", "found"), [("[{event: PodFailed, action: RestartJob}]", []), ("[]", ["W572"])])
+def test_tasks_that_start_again_one_by_one_are_reported(policies: str, found: list[str]) -> None:
+    """TorchX gives tasks a policy where the application starts again as a whole."""
+    request = REQUEST.replace("    replicas: 1\n", f"    replicas: 1\n    maxRetry: 3\n    policies: {policies}\n")
+    made, codes = imported("job.yaml", request)
+    assert made is not None
+    assert [code for code in codes if code == "W572"] == found
+
+
+def test_volumes_of_other_kinds_keep_their_mounts() -> None:
+    volumes = "        volumes: [{name: dshm, emptyDir: {medium: Memory}}, {name: keys, secret: {secretName: keys}}]\n"
+    mounts = "          volumeMounts: [{name: dshm, mountPath: /dev/shm}, {name: keys, mountPath: /keys}]\n"
+    request = REQUEST.replace("        containers:\n", f"{volumes}        containers:\n")
+    made, _ = imported("job.yaml", request.replace("          image:", f"{mounts}          image:"))
+    assert made is not None
+    (pod_set,) = made["spec"]["gangs"][0]["podSets"]
+    assert pod_set["template"]["spec"]["containers"][0]["volumeMounts"] == [{"name": "keys", "mountPath": "/keys"}]
 
 
 @needs_upstream

@@ -1,4 +1,4 @@
-"""Replay everything at every release, tell of disagreements, and write docs/proof.md."""
+"""Replay everything at every release, tell of disagreements, and write docs/explanation/proof.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`docs/proof.md`: what the replays came to."""
+"""`docs/explanation/proof.md`: what the replays came to."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from e2e.campaign import Tally
 from e2e.cases import regressions
 from e2e.releases import RELEASES, ROOT
 
-PATH = ROOT / "docs" / "proof.md"
+PATH = ROOT / "docs" / "explanation" / "proof.md"
 TEXT = Path(__file__).parent / "proof.md"
 """What stands around the tables."""
 
@@ -51,22 +51,22 @@ def _cases(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
 
 
 def _random(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
-    yield "of the random cases, by sets of gangs that run together", *_versions()
+    yield "sets of gangs in the random cases", *_versions()
     for outcome, meaning in OUTCOMES.items():
         yield meaning, *(str(each.outcomes["random cases"][outcome]) for each in tallies)
 
 
 OUTCOMES = {
-    "placed": "fits, and KAI places all of it in the domains that the plan names",
+    "placed": "fits, and KAI places all of it in the planned domains",
     "refused": "does not fit, and KAI does not place it",
-    "known": "fits, and bayplan says that KAI does not find it (F690, F691), which is so",
-    "order": "fits, and KAI places each part alone but not all one after the other",
-    "open": "bayplan does not decide",
-    "missed": "fits, and KAI does not place it",
-    "alarm": "bayplan says that KAI does not find it, and KAI does",
-    "found": "does not fit, and KAI places it",
-    "broken": "KAI places it otherwise than the plan asks",
-    "crashed": "the program ends with an error",
+    "known": "fits, but KAI misses it, as bayplan reports (F690, F691)",
+    "order": "fits, and KAI places each part, but not all of them one by one",
+    "open": "bayplan cannot decide",
+    "missed": "fits, but KAI does not place it",
+    "alarm": "bayplan reports that KAI misses it, but KAI places it",
+    "found": "does not fit, but KAI places it",
+    "broken": "KAI violates the plan",
+    "crashed": "the program fails",
 }
 
 

@@ -31,7 +31,7 @@ def _intent(plan: Plan, gang: GangPlan, job: SlurmJob, target: Target) -> GangIn
     return GangIntent(
         name=pod_group_name(plan, job, target),
         namespace=plan.namespace,
-        queue=partition(plan, gang),
+        queue=partition(plan, gang, "slurm-bridge"),
         priority_class=plan.workflow.priority_class,
         preemptible=None,
         topology="",

@@ -22,7 +22,7 @@ def intent(plan: Plan, target: Target) -> tuple[GangIntent, ...]:
         GangIntent(
             name=f"{gang.name}-{pods.name}",
             namespace=plan.namespace,
-            queue=partition(plan, gang),
+            queue=partition(plan, gang, "sunk"),
             priority_class=plan.workflow.priority_class,
             preemptible=None,
             topology="",

@@ -1,4 +1,4 @@
-"""The tables of docs/accelerators.md: `python tests/tools/refresh_docs.py` writes them."""
+"""The tables of docs/reference/accelerators.md: `python tests/tools/refresh_docs.py` writes them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from bayplan.model.backend import Backend, Need
 from bayplan.model.target import Target
 from bayplan.planning.fidelity import find_row
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "accelerators.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "accelerators.md"
 FOREIGN = frozenset({"foreign"})
 SPLIT = FOREIGN | {"split"}
 ASKS: tuple[tuple[str, str, str, frozenset[str]], ...] = (
-    ("whole cards of a device plugin", "any", "device-plugin", frozenset()),
-    ("MIG slices of a device plugin", "nvidia", "device-plugin", frozenset({"profile"})),
-    ("cards and slices claimed through DRA", "any", "dra", frozenset()),
-    ("HAMi: whole GPUs of NVIDIA", "nvidia", "hami", SPLIT),
-    ("HAMi: shares of GPUs of NVIDIA", "nvidia", "hami", FOREIGN | {"share"}),
-    ("Volcano's shares of GPUs of NVIDIA", "nvidia", "hami", frozenset({"names", "share"})),
-    ("HAMi: cards of MetaX", "metax", "hami", FOREIGN),
-    ("HAMi: the node with the best links between cards of MetaX", "metax", "hami", FOREIGN | {"policy", "node"}),
-    ("HAMi: shares of cards of MetaX", "metax", "hami", FOREIGN | {"share"}),
-    ("HAMi: NPUs of Ascend", "ascend", "hami", SPLIT),
-    ("HAMi: parts of NPUs of Ascend", "ascend", "hami", FOREIGN | {"share"}),
-    ("HAMi: cards of others that can be shared", "any", "hami", SPLIT),
-    ("HAMi: shares of cards of others", "any", "hami", FOREIGN | {"share"}),
+    ("device plugin: whole devices", "any", "device-plugin", frozenset()),
+    ("device plugin: MIG slices", "nvidia", "device-plugin", frozenset({"profile"})),
+    ("DRA: whole devices and slices", "any", "dra", frozenset()),
+    ("HAMi: whole NVIDIA GPUs", "nvidia", "hami", SPLIT),
+    ("HAMi: shares of NVIDIA GPUs", "nvidia", "hami", FOREIGN | {"share"}),
+    ("Volcano: shares of NVIDIA GPUs", "nvidia", "hami", frozenset({"names", "share"})),
+    ("HAMi: whole MetaX GPUs", "metax", "hami", FOREIGN),
+    ("HAMi: the node with the best links between MetaX GPUs", "metax", "hami", FOREIGN | {"policy", "node"}),
+    ("HAMi: shares of MetaX GPUs", "metax", "hami", FOREIGN | {"share"}),
+    ("HAMi: whole Ascend NPUs", "ascend", "hami", SPLIT),
+    ("HAMi: shares of Ascend NPUs", "ascend", "hami", FOREIGN | {"share"}),
+    ("HAMi: whole devices of other vendors, if they can be shared", "any", "hami", SPLIT),
+    ("HAMi: shares of devices of other vendors", "any", "hami", FOREIGN | {"share"}),
 )
-WORDS = {"yes": "yes", "partly": "in part", "no": "no"}
-FIDELITY = {"exact": "yes", "approximate": "in part", "absent": "no"}
+WORDS = {"yes": "yes", "partly": "partly", "no": "no"}
+FIDELITY = {"exact": "yes", "approximate": "partly", "absent": "no"}
 
 
 def filled(text: str) -> str:
@@ -64,21 +64,33 @@ def _cell(backend: Backend, vendor: str, allocator: str, parts: frozenset[str]) 
     return FIDELITY[found.fidelity] if found else "no"
 
 
+REQUESTS = {
+    "": "all",
+    "foreign": "resource names of HAMi",
+    "names": "resource names of Volcano",
+    "profile": "MIG profiles",
+    "share": "shares",
+    "split": "whole devices that can be shared",
+    "node": "`node`",
+    "policy": "`node`, `cards`, `links`",
+}
+
+
 def reasons() -> Iterator[tuple[str, ...]]:
-    """Rows that are no plain yes."""
-    yield ("scheduler", "cards of", "through", "what of it", "why", "the way out")
-    words = {"": "all", "foreign": "HAMi's names", "names": "Volcano's names", "profile": "MIG profiles"}
-    cards = {"share": "shares", "split": "whole cards of those that can be shared", "node": "a wish among nodes"}
-    plain = {**cards, "policy": "policies", **words}
+    """Rows that are not a plain yes. Schedulers with the same limit share a row."""
+    yield ("scheduler", "vendor", "allocator", "request", "reason", "solution")
+    rows: dict[tuple[str, ...], list[str]] = {}
     for row in TABLE:
         if row.reason:
             vendor = "any" if row.vendor == "*" else row.vendor
-            yield (row.scheduler, vendor, row.allocator, plain[row.part], row.reason, row.hint)
+            rows.setdefault((vendor, row.allocator, REQUESTS[row.part], row.reason, row.hint), []).append(row.scheduler)
+    for cells, schedulers in rows.items():
+        yield (", ".join(schedulers), *cells)
 
 
 def names() -> Iterator[tuple[str, ...]]:
     """HAMi's names by default."""
-    yield ("vendor", "count", "memory", "in units of", "memory in percent", "cores", "cores of a card")
+    yield ("vendor", "count", "memory", "unit of memory", "memory in percent", "cores", "cores of a device")
     for row in HAMI:
         unit = show(row.unit * 1000) if row.memory else ""
         yield (

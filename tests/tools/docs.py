@@ -154,6 +154,15 @@ def _shell(command: str, stdin: str, folder: Path, env: dict[str, str]) -> str:
     return result.stdout
 
 
+def filled(page: str, tables: Mapping[str, str]) -> str:
+    """The page with tables as they are now, each between `<!-- table: NAME -->` and `<!-- end -->`."""
+
+    def renewed(found: re.Match[str]) -> str:
+        return f"{found[1]}\n\n{tables[found[2]]}\n\n<!-- end -->"
+
+    return re.sub(r"(<!-- table: (\S+) -->)\n[\s\S]*?<!-- end -->", renewed, page)
+
+
 def matches(expected: tuple[str, ...], actual: tuple[str, ...]) -> bool:
     """Whether the lines are equal, `...` standing for any lines."""
     parts = [".*" if line == ELLIPSIS else re.escape(line + "\n") for line in expected]

@@ -1,4 +1,4 @@
-"""The table of losses in docs/topology-export.md: `python tests/tools/refresh_docs.py` writes it anew."""
+"""The table of losses in docs/reference/topology-losses.md: `python tests/tools/refresh_docs.py` writes it anew."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from bayplan.topologies.losses import LOST, Loss
 
-PAGE = Path(__file__).parents[2] / "docs" / "topology-export.md"
-START, END = "Every format lacks", "\n\n`none`,"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "topology-losses.md"
+START, END = "Every format loses", "\n\n`none`,"
 
 
 def table() -> str:
     """What all lack, and a row for each format with the rest."""
     common = [loss for loss in LOST["volcano"] if all(loss in losses for losses in LOST.values())]
-    told = f"{START}: {_titles(common)}. Besides, of a file that says it:\n\n| `--to` | lost |\n|---|---|\n"
+    told = f"{START}: {_titles(common)}. Each format also loses:\n\n| `--to` | lost |\n|---|---|\n"
     rows = (f"| `{word}` | {_titles([e for e in LOST[word] if e not in common])} |" for word in sorted(LOST))
     return told + "\n".join(rows)
 

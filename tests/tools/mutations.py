@@ -2,7 +2,7 @@
 
 A comparison or `and` becomes its neighbour, a condition is always true or always false, `not` goes, a number is one
 more, a key has another name, a table loses a row, a statement or `yield` does nothing, a function returns nothing.
-Imports, types, docstrings, f-strings and other texts stay as they are.
+Imports, types, docstrings, f-strings, other texts, and assertions such as `strict=True` stay as they are.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _nodes(node: ast.AST, function: Function | None) -> Iterator[tuple[Any, Func
             return
         case ast.If(test) if ast.unparse(test) in NEVER:
             return
-        case ast.Assign([ast.Name("__all__")]):
+        case ast.Assign([ast.Name("__all__")]) | ast.keyword("strict"):
             return
     yield node, function
     for field, value in ast.iter_fields(node):

@@ -28,12 +28,16 @@ GENERATED = ROOT / "generator" / "bayplan" / "schemas" / "generated"
 
 def main(arguments: Sequence[str]) -> None:
     """Prints `PATH:LINE: what to change`, and exits with 1 if there is something."""
-    paths = [Path(each).resolve() for each in arguments] or [*pages(), ROOT / "generator"]
+    lines = found([Path(each).resolve() for each in arguments] or [*pages(), ROOT / "generator"])
+    print(*lines, sep="\n")
+    raise SystemExit(bool(lines))
+
+
+def found(paths: Sequence[Path]) -> list[str]:
+    """What Vale finds in files and folders."""
     files = sorted({file for path in paths for file in (path.rglob("*") if path.is_dir() else [path])})
-    found = [*findings([file for file in files if file.suffix == ".md"])]
-    found += source_findings([file for file in files if file.suffix == ".py" and GENERATED not in file.parents])
-    print(*sorted(found), sep="\n")
-    raise SystemExit(bool(found))
+    modules = [file for file in files if file.suffix == ".py" and GENERATED not in file.parents]
+    return sorted([*findings([file for file in files if file.suffix == ".md"]), *source_findings(modules)])
 
 
 def pages() -> list[Path]:
@@ -41,29 +45,29 @@ def pages() -> list[Path]:
     return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
 
 
-def findings(files: Sequence[Path]) -> Iterator[str]:
+def findings(files: Sequence[Path], root: Path = ROOT) -> Iterator[str]:
     """What Vale finds in pages."""
     for file, each in _vale(files):
-        yield f"{file.relative_to(ROOT)}:{each['Line']:04}: {each['Message']}"
+        yield f"{file.relative_to(root)}:{each['Line']:04}: {each['Message']}"
 
 
-def source_findings(files: Sequence[Path]) -> list[str]:
+def source_findings(files: Sequence[Path], root: Path = ROOT) -> list[str]:
     """What Vale finds in the texts of modules."""
-    found = []
+    lines_found = []
     with tempfile.TemporaryDirectory() as folder:
         places, copies = {}, []
         for number, file in enumerate(files):
             lines = []
             for line, text in sorted(texts(file.read_text(encoding="utf-8"))):
                 copy = Path(folder) / f"{number:04}.md"
-                places[copy, len(lines) + 1] = f"{file.relative_to(ROOT)}:{line:04}"
+                places[copy, len(lines) + 1] = f"{file.relative_to(root)}:{line:04}"
                 lines += [text, ""]
             if lines:
                 copies.append(copy)
                 copy.write_text("\n".join(lines), encoding="utf-8")
         for copy, each in _vale(copies):
-            found.append(f"{places[copy, each['Line']]}: {each['Message']}")
-    return found
+            lines_found.append(f"{places[copy, each['Line']]}: {each['Message']}")
+    return lines_found
 
 
 def _vale(files: Sequence[Path]) -> Iterator[tuple[Path, dict[str, str]]]:

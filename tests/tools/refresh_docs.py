@@ -7,20 +7,36 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "generator"))
 
-from tools import accelerator_matrix, example_table, loss_table, scheduler_matrix
+from tools import (
+    accelerator_matrix,
+    cli_reference,
+    example_table,
+    field_tables,
+    loss_table,
+    preset_table,
+    sbatch_options,
+    scheduler_matrix,
+    source_tables,
+)
 from tools.docs import pages, refreshed
 from tools.run import ROOT
 
 TABLES = {
-    scheduler_matrix.PAGE: lambda _: scheduler_matrix.text(),
+    **{page: partial(scheduler_matrix.page, page) for page in scheduler_matrix.pages()},
+    cli_reference.PAGE: cli_reference.page,
+    sbatch_options.PAGE: sbatch_options.page,
     accelerator_matrix.PAGE: accelerator_matrix.filled,
     loss_table.PAGE: loss_table.renewed,
     example_table.PAGE: example_table.filled,
+    preset_table.PAGE: preset_table.renewed,
+    source_tables.PAGE: source_tables.renewed,
+    **{page: partial(field_tables.filled, page) for page in field_tables.PAGES},
 }
 """Page -> its text with the tables as they are now."""
 

@@ -77,7 +77,10 @@ def lint(backend: str, text: str, versions: dict[str, str] | None = None) -> lis
     return list(backends.lint(backend, lint_context(objects, EMPTY, Target(versions or {}))))
 
 
-@pytest.mark.parametrize(("backend", "text"), [("slurm-bridge", POD), ("slurm-bridge", GROUPED), ("sunk", SUNK)])
+RIGHT = [POD, POD.replace('"5"', '"2147483647"'), POD.replace('"5"', '"-2147483648"'), GROUPED]
+
+
+@pytest.mark.parametrize(("backend", "text"), [*(("slurm-bridge", text) for text in RIGHT), ("sunk", SUNK)])
 def test_nothing_is_said_of_what_is_right(backend: str, text: str) -> None:
     assert lint(backend, text) == []
 
@@ -89,6 +92,8 @@ BRIDGE = [
     (POD, f"{JOB}/timelimit", f"{JOB}/time-limit", "M821"),
     (POD, '"5"', '"1:00:00"', "M822"),
     (POD, '"5"', '"99999999999"', "M822"),
+    (POD, '"5"', '"2147483648"', "M822"),
+    (POD, '"5"', '"-2147483649"', "M822"),
     (POD, "8Gi", "8 GB", "M822"),
     (POD, "name: sleep", "name: sleep\n  labels: {scheduling.x-k8s.io/pod-group: sleep}", "M823"),
     (POD, "containers:", "resourceClaims: [{name: gpu}]\n  containers:", "M824"),
@@ -106,6 +111,23 @@ BRIDGE = [
 def test_mistakes_with_slurm_bridge(text: str, old: str, new: str, code: str) -> None:
     assert old in text
     assert code in [each.code for each in lint("slurm-bridge", text.replace(old, new, 1))]
+
+
+AMOUNTS = ("max-nodes", "min-nodes", "priority", "timelimit", "cpu-per-task", "mem-per-node")
+WORDS = ("account", "constraints", "exclusive", "gres", "group-id", "job-name", "licenses", "partition", "qos")
+
+
+@pytest.mark.parametrize("key", [*AMOUNTS, *WORDS, "reservation", "user-id", "wckey"])
+def test_annotations_of_slurm_bridge(key: str) -> None:
+    assert lint("slurm-bridge", POD.replace(f"{JOB}/timelimit", f"{JOB}/{key}")) == []
+    wrong = POD.replace(f'{JOB}/timelimit: "5", {JOB}/mem-per-node: 8Gi', f"{JOB}/{key}: x y")
+    assert [each.code for each in lint("slurm-bridge", wrong)] == (["M822"] if key in AMOUNTS else [])
+
+
+@pytest.mark.parametrize("name", ["dra.cpu", "gpu.nvidia.com", "gpu.example.com"])
+def test_classes_that_slurm_bridge_counts(name: str) -> None:
+    limits = POD.replace('cpu: "1", nvidia.com/gpu', f"deviceclass.resource.kubernetes.io/{name}")
+    assert lint("slurm-bridge", limits) == []
 
 
 @pytest.mark.parametrize(("key", "since"), [("priority", "1.2"), ("exclusive", "1.1")])
@@ -132,6 +154,17 @@ ON_SUNK = [
 def test_mistakes_with_sunk(old: str, new: str, code: str) -> None:
     assert old in SUNK
     assert code in [each.code for each in lint("sunk", SUNK.replace(old, new, 1))]
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        *("account: a", "comment: a", "group-id: a", "partition: a", "qos: a", "reservation: a", "user-id: a"),
+        *("exclusive: none", "exclusive: user", "exclusive: ok", 'timeout: "90"'),
+    ],
+)
+def test_annotations_of_sunk(annotation: str) -> None:
+    assert lint("sunk", SUNK.replace("account: phys, sunk.coreweave.com/exclusive: user", annotation)) == []
 
 
 def test_parts_of_a_core_are_not_pinned() -> None:

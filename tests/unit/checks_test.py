@@ -200,6 +200,11 @@ BAD_TEMPLATES: dict[str, tuple[dict[str, Any], str]] = {
     },
     "null in nodeSelector": (containers(nodeSelector={"a": None}), "W313"),
     **{f"null for {key}": (containers({key: None}), "W313") for key in ("name", "env", "resources", "volumeMounts")},
+    **{
+        f"a list for {key}": (containers(**{key: []}), "W315")
+        for key in ("nodeSelector", "affinity", "securityContext", "resources")
+    },
+    **{f"a text for {key}": (containers({"resources": {key: "1"}}), "W315") for key in ("requests", "limits")},
     "null for requests": (containers({"resources": {"requests": None}}), "W313"),
 }
 

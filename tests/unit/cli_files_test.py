@@ -59,6 +59,14 @@ def test_what_is_too_large(tmp_path: Path) -> None:
     assert code_of(str(tmp_path / "large")) == "R103"
 
 
+def test_standard_input_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST", 4)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\nb: 2\n")))
+    assert code_of("-") == "R103"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1")))
+    assert files.raw_of("-", "manifest").value == b"a: 1"
+
+
 def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system lists no such folder, not even for root."""
     monkeypatch.chdir(tmp_path)

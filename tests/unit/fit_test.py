@@ -109,6 +109,12 @@ REFUSED = {
         "in one host; any host has room for 4",
         'require "rack" instead of "host"',
     ),
+    "kept apart on a finer level": (
+        case(hall(), gang("a", replicas("g", 7, pods("w", 40), required="spine", separate="rack"))),
+        "P558",
+        '7 of "g" (40 pods, one a node, in one spine); the cluster has room for 4',
+        'use 2 replicas of group "g" instead of 7',
+    ),
     "kept apart": (
         case(hall(), gang("a", replicas("g", 7, pods("w", 2), separate="rack"), required="spine")),
         "P551",

@@ -212,6 +212,14 @@ def test_a_multiple_needs_1_8() -> None:
     assert codes(list(GOOD.values()), version="1.7") == ["M772"]
 
 
+@pytest.mark.parametrize(("of_group", "of_pods"), [("ml", "ml"), ("", "ml"), ("ml", ""), ("", ""), ("ml", "other")])
+def test_pods_name_the_pod_group_of_their_namespace(of_group: str, of_pods: str) -> None:
+    """Where one is left out, it is given on the command line, and may be the same."""
+    of = ("metadata", "namespace")
+    found = codes(edited((("group", *of), of_group or GONE), (("workload", *of), of_pods or GONE)))
+    assert ("M776" in found) == (of_pods == "other")
+
+
 def test_gangs_of_one_group_that_differ() -> None:
     groups = note("groups", '["ml/train","ml/other"]')
     (topology, one, workload) = edited(groups)

@@ -278,8 +278,9 @@ OPERATIONS = "- op: replace\n  path: /spec/gangs/0/placement\n  value: {required
         (BASE.replace("rock", "rack"), {"path": "operations.yaml"}, "operations.yaml:3:21"),
         (BASE.replace("rock", "rack"), {"patch": OPERATIONS}, "kustomization.yaml:5:25"),
         (BASE.replace("rock", "rack"), {"path": "merge.yaml"}, "merge.yaml:7:27"),
+        (BASE.replace("rock", "stone"), {"path": "other.yaml"}, "../base/workflow.yaml:7:27"),
     ],
-    ids=["base", "operations", "inline", "merge"],
+    ids=["base", "operations", "inline", "merge", "a value that something else changed"],
 )
 def test_the_place_is_the_one_in_the_files(base: str, patch: dict[str, str], place: str, tmp_path: Path) -> None:
     (tmp_path / "base").mkdir()
@@ -298,6 +299,7 @@ def test_the_place_is_the_one_in_the_files(base: str, patch: dict[str, str], pla
     )
     (top / "operations.yaml").write_text(OPERATIONS, encoding="utf-8")
     (top / "merge.yaml").write_text(BASE, encoding="utf-8")
+    (top / "other.yaml").write_text(BASE.replace("    placement: {required: rock}\n", ""), encoding="utf-8")
     data = yaml.safe_load(BASE)
     data["metadata"] = {
         "name": "prod-train",

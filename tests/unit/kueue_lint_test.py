@@ -187,6 +187,13 @@ BROKEN: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     "slices larger than the podSet": ([job(**{**SLICES, "slice_size": "16"})], ["M750"]),
     "slices that do not divide": ([job(**{**SLICES, "slice_size": "3"})], ["M750"]),
     "layers that are no JSON": ([job(slice_required_topology_constraints="[{topology: a}]")], ["M751"]),
+    "layers in a mapping": ([job(slice_required_topology_constraints=json.dumps(TWO[0]))], ["M751"]),
+    "a layer without a level": ([job(slice_required_topology_constraints=json.dumps([*TWO, {"size": 2}]))], ["M751"]),
+    "a layer without a size": (
+        [job(slice_required_topology_constraints=json.dumps([*TWO, {"topology": HOST}]))],
+        ["M751"],
+    ),
+    "a layer of text": ([job(slice_required_topology_constraints=json.dumps([*TWO, "host"]))], ["M751"]),
     "sizes in quotes": (
         [job(slice_required_topology_constraints='[{"topology": "example.com/spine", "size": "4"}]')],
         ["M751"],

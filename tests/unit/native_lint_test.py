@@ -227,6 +227,31 @@ def test_the_target_decides(text: str, target: dict[str, str], code: str) -> Non
     assert code in codes(text, **target)
 
 
+@pytest.mark.parametrize(
+    ("kubernetes", "served"),
+    [
+        ("1.34", []),
+        ("1.35", ["v1alpha1 Workload"]),
+        ("1.36", ["v1alpha2 Workload", "v1alpha2 PodGroup"]),
+        (
+            "1.37",
+            [
+                *("v1alpha3 Workload", "v1alpha3 PodGroup", "v1alpha3 CompositePodGroup"),
+                *("v1beta1 Workload", "v1beta1 PodGroup"),
+            ],
+        ),
+    ],
+)
+def test_kinds_that_kubernetes_serves(kubernetes: str, served: list[str]) -> None:
+    found = []
+    for version in ("v1alpha1", "v1alpha2", "v1alpha3", "v1beta1"):
+        for kind in ("Workload", "PodGroup", "CompositePodGroup"):
+            text = f"apiVersion: scheduling.k8s.io/{version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {{}}\n"
+            if ("M780", ("manifest:0", "apiVersion")) not in lint(text, kubernetes=kubernetes):
+                found.append(f"{version} {kind}")
+    assert found == served
+
+
 def test_routes_lead_to_the_mistake() -> None:
     found = lint(TREE.replace("templateName: root}", "templateName: roof}"))
     assert found == [("M781", ("manifest:1", "spec", "workloadRef", "templateName"))]

@@ -268,7 +268,7 @@ def test_default_mounts_are_what_the_template_mounts_outside_of_osmos_container(
     containers = [
         {"name": "osmo-ctrl", "volumeMounts": [{"name": "a", "mountPath": "/a"}]},
         {"name": "{{USER_CONTAINER_NAME}}", "volumeMounts": [{"name": "b", "mountPath": "/b"}]},
-        {"name": "side", "volumeMounts": [{"name": "c", "mountPath": "/c"}]},
+        {"name": "side", "volumeMounts": [{"name": "c", "mountPath": "/c"}, {"name": "d"}, {"mountPath": None}]},
     ]
     own = {"backend": "b", "common_pod_template": ["t"], "platforms": {"p": {}}}
     found = config({"pools": {"hall": own}, "pod_templates": {"t": {"spec": {"containers": containers}}}})

@@ -173,7 +173,7 @@ def names(node: Any) -> Iterator[str]:
 
 
 def test_the_page_says_what_becomes_of_every_field() -> None:
-    page = (ROOT / "docs" / "osmo.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "osmo.md").read_text(encoding="utf-8")
     reported = {part for word in re.findall(r"`([\w.\[\]]+)`", page) for part in re.split(r"[.\[\]]+", word)}
     assert set(names(schemas.load("OsmoWorkflow"))) - reported == set()
     own, of_pools = codes_page("w_osmo.md"), codes_page("w_osmo_pool.md")

@@ -418,7 +418,14 @@ def test_no_piece_of_an_address_is_written(expression: str) -> None:
 
 def test_objects_without_a_text_do_what_they_do() -> None:
     calls = ["c.next()", "c.next()", "c.current", "j()", "j()", "range is callable", "r is iterable", "r is callable"]
-    calls += ["r | join('+')", "('a' | attr('upper'))()", "self.b()", "'{0}'.format(1)", "{'a': 1} | items | list"]
+    calls += [
+        "[10 ** 5000] | first > 1",
+        "r | join('+')",
+        "('a' | attr('upper'))()",
+        "self.b()",
+        "'{0}'.format(1)",
+        "{'a': 1} | items | list",
+    ]
     text = "{% block b %}x{% endblock %}{% set c, j, r = cycler(1, 2), joiner(','), [1, 2] | reverse %}|"
     text += "|".join(f"{{{{ {each} }}}}" for each in calls)
     assert data(f"workflow:\n  a: >-\n    {text}\n")["a"] == directly(text, {})
@@ -460,6 +467,20 @@ def test_of_many_templates_each_fails_by_itself() -> None:
     ]
 
 
+@pytest.mark.parametrize("failure", ["memory", "time", "died"])
+def test_what_ends_a_child_is_tried_again_by_itself(failure: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those before it may have taken what it lacked."""
+    children: list[int] = []
+
+    def child(requests: Any) -> Any:
+        children.append(len(requests))
+        return [{"text": "a"}, {"failure": failure}] if len(children) == 1 else [{"text": "b"}] * len(requests)
+
+    monkeypatch.setattr(parent, "_run_all", child)
+    assert each("1", "2", "3") == [{"text": "a"}, {"text": "b"}, {"text": "b"}]
+    assert children == [3, 2]
+
+
 def test_of_many_templates_each_has_time_of_its_own() -> None:
     third = "{{ range(100000) | map('string') | sort | list | length }}" * 3
     alone = each(third)
@@ -467,8 +488,12 @@ def test_of_many_templates_each_has_time_of_its_own() -> None:
 
 
 def test_where_no_process_starts_that_is_said_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    popen = parent.subprocess.Popen
+    monkeypatch.setattr(parent.subprocess, "Popen", lambda *a, **k: started.append(a) or popen(*a, **k))
     assert [reply["failure"] for reply in each("1", "2", "3")] == ["start"] * 3
+    assert len(started) == 1
 
 
 def test_a_large_request_and_a_large_reply() -> None:

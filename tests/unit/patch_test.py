@@ -291,6 +291,12 @@ def test_json_stays_json() -> None:
         ),
         pytest.param("a: &x {k: 1}\nb: *x\n", [("a", None)], "b:\n  k: 1\n", id="the anchor goes"),
         pytest.param(
+            "a: &x {k: 1}\nb: [1, 2]\nc: [*x, 3]\n",
+            [("a.k", 2)],
+            "a: &x {k: 2}\nb: [1, 2]\nc: [{k: 1}, 3]\n",
+            id="lists with aliases and without",
+        ),
+        pytest.param(
             "a: &x\n  k: 1\nb:\n  <<: *x\n  l: 2\n",
             [("b.m", 3), ("b.l", 4)],
             "a: &x\n  k: 1\nb:\n  <<: *x\n  l: 4\n  m: 3\n",

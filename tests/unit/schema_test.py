@@ -26,6 +26,7 @@ from bayplan.schemas import explain as slow
 from bayplan.schemas.explain import _Validator, describe, explain
 from bayplan.topologies import native as native_topology
 from bayplan.workflows import native as native_workflow
+from tools import field_tables
 
 COVERS = {"R115", "S209", "S210"}
 KINDS = sorted(schemas.SCHEMAS)
@@ -350,3 +351,32 @@ def test_words_match_what_their_patterns_match(kind: str, text: str, word: Word)
 def test_dns_subdomains(text: str) -> None:
     exact = re.fullmatch(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", text)
     assert is_dns_subdomain(text) == bool(exact and len(text) <= 253)
+
+
+@pytest.mark.parametrize("page", field_tables.PAGES, ids=lambda page: page.stem)
+def test_the_documentation_lists_the_fields(page: Path) -> None:
+    """`python tests/tools/refresh_docs.py` writes them."""
+    text = page.read_text(encoding="utf-8")
+    assert field_tables.filled(page, text) == text
+    schema = json.loads(field_tables.PAGES[page].read_text(encoding="utf-8"))
+    assert all(table in text for table in field_tables.tables(schema))
+
+
+def test_a_field_of_a_table_has_its_type_and_default() -> None:
+    unit = {
+        "type": "object",
+        "required": ["name"],
+        "properties": {"name": {"type": "string", "description": "Its name."}},
+    }
+    fields = {
+        "size": {"type": "integer", "default": 2, "description": "How many."},
+        "units": {"type": "array", "items": {"$ref": "#/definitions/unit"}, "description": "All | of them."},
+        "kai": {"type": "object", "properties": {"on": {"enum": ["a", "b"], "description": "One."}}},
+    }
+    document, table = field_tables.tables({"properties": fields, "definitions": {"unit": unit}})
+    assert document == field_tables.HEAD + (
+        "| `size` | integer | How many. Default: `2`. |\n"
+        "| `units` | list of [unit](#unit) | All \\| of them. |\n"
+        "| `kai.on` | one of `a`, `b` | One. |\n"
+    )
+    assert table == f"### unit\n\n{field_tables.HEAD}| `name` | string; required | Its name. |\n"

@@ -423,7 +423,7 @@ def test_policies_that_cannot_be_understood(old: str, new: str, said: str) -> No
 
 
 def test_the_examples_of_the_page() -> None:
-    page = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "policy.md").read_text(encoding="utf-8")
     own, rules = re.findall(r"```yaml\n(.*?)```", page, re.S)
     metadata = yaml.safe_load(own)["metadata"]
     assert groups(gang([{**jobset(), "metadata": metadata}]))[1] == ("worker", 16, RACK, ["worker"])

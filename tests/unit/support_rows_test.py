@@ -8,6 +8,7 @@ import pytest
 
 import support
 from bayplan.backends import BACKENDS, existing
+from bayplan.cli.schedulers import extent
 from bayplan.core.package_data import data_text
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Need, Support
@@ -92,3 +93,19 @@ def test_a_backend_declares_the_values_of_the_contract(name: str) -> None:
     assert BACKENDS[name].declared.name == name
     assert isinstance(existing(name), Existing)
     assert set(BACKENDS[name].declared.folds) <= set(BACKENDS[name].declared.kinds)
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "up_to", "shown"),
+    [
+        ("", "", None, ""),
+        ("0.15", "", None, "kai 0.15 and later"),
+        ("", "0.17", None, "kai below 0.17"),
+        ("0.15", "0.17", None, "kai 0.15 to below 0.17"),
+        ("", "", 8, "up to 8 nodes"),
+        ("0.15", "", 8, "up to 8 nodes, kai 0.15 and later"),
+    ],
+)
+def test_how_far_a_row_reaches_is_said(since: str, until: str, up_to: int | None, shown: str) -> None:
+    row = BACKENDS["kai"].declared.support[0]._replace(component="kai", since=since, until=until, up_to=up_to)
+    assert extent(row, "nodes") == shown

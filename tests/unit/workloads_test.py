@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scenes import changed
 
 from bayplan.kube.objects import get
-from bayplan.kube.templates import templates_in
+from bayplan.kube.templates import COUNTS, templates_in
 from bayplan.kube.workloads import REFUSED, WORKLOADS, read
 from bayplan.model.augment import WorkloadTemplates
 from bayplan.model.manifest import Object
@@ -80,6 +80,79 @@ def test_lint_counts_the_same_pods(kind: str) -> None:
     found = templates(kind)
     counted = {each.path: each.pods for each in templates_in((found.object,))}
     assert counted == {slot.path: slot.total * found.gangs for slot in found.slots}
+
+
+SCALED = [
+    ("apps/v1", kind, "{spec: {replicas: 3, template: POD}}", [3])
+    for kind in ("Deployment", "ReplicaSet", "StatefulSet")
+]
+TRAINED = [
+    (
+        "kubeflow.org/v1",
+        f"{name}Job",
+        f"{{spec: {{{name}ReplicaSpecs: {{Master: {{template: POD}}, Worker: {{replicas: 3, template: POD}}}}}}}}",
+        [1, 3],
+    )
+    for name in ("PyTorch", "TF", "JAX", "Paddle", "XGBoost")
+]
+COUNTED = [
+    ("v1", "Pod", "{spec: {containers: [{name: main}]}}", [1]),
+    ("batch/v1", "Job", "{spec: {template: POD}}", [1]),
+    ("batch/v1", "Job", "{spec: {parallelism: 4, completions: 3, template: POD}}", [3]),
+    ("batch/v1", "CronJob", "{spec: {jobTemplate: {spec: {parallelism: 2, template: POD}}}}", [2]),
+    *SCALED,
+    (
+        "jobset.x-k8s.io/v1alpha2",
+        "JobSet",
+        "{spec: {replicatedJobs: [{replicas: 3, template: {spec: {parallelism: 2, template: POD}}}]}}",
+        [6],
+    ),
+    (
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        "{spec: {replicas: 2, leaderWorkerTemplate: {size: 8, leaderTemplate: POD, workerTemplate: POD}}}",
+        [2, 14],
+    ),
+    (
+        "leaderworkerset.x-k8s.io/v1",
+        "LeaderWorkerSet",
+        "{spec: {replicas: 2, leaderWorkerTemplate: {size: 8, workerTemplate: POD}}}",
+        [16],
+    ),
+    ("batch.volcano.sh/v1alpha1", "Job", "{spec: {tasks: [{replicas: 2, template: POD}, {template: POD}]}}", [2, 0]),
+    *TRAINED,
+    (
+        "kubeflow.org/v2beta1",
+        "MPIJob",
+        "{spec: {mpiReplicaSpecs: {Launcher: {template: POD}, Worker: {template: POD}}}}",
+        [1, 0],
+    ),
+    (
+        "ray.io/v1",
+        "RayCluster",
+        "{spec: {headGroupSpec: {template: POD}, workerGroupSpecs: [{replicas: 4, numOfHosts: 2, template: POD}]}}",
+        [1, 8],
+    ),
+    (
+        "ray.io/v1",
+        "RayJob",
+        "{spec: {rayClusterSpec: {headGroupSpec: {template: POD}, workerGroupSpecs: [{replicas: 3, template: POD}]}}}",
+        [1, 3],
+    ),
+    ("example.com/v1", "Farm", "{spec: {replicas: 3, template: POD}}", [None]),
+    ("batch/v1", "Job", "{spec: {parallelism: many, template: POD}}", [None]),
+    ("batch/v1", "Job", "{spec: {parallelism: -1, template: POD}}", [None]),
+]
+
+
+@pytest.mark.parametrize(("version", "kind", "text", "pods"), COUNTED)
+def test_pods_of_each_kind(version: str, kind: str, text: str, pods: list[int | None]) -> None:
+    found = templates_in((one({"apiVersion": version, "kind": kind, **parsed(text)}),))
+    assert [each.pods for each in found] == pods
+
+
+def test_the_pods_of_every_kind_are_counted() -> None:
+    assert {(version.rpartition("/")[0], kind) for version, kind, *_ in COUNTED} >= set(COUNTS)
 
 
 def test_groups_of_a_leader_worker_set_are_gangs() -> None:

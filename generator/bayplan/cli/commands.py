@@ -16,18 +16,18 @@ SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
 SOURCES = (
     Option(("--from",), "The format of the workflows (default: bayplan detects it).", "FORMAT"),
-    Option(("--set",), "Set a template variable, as a number if the value looks like one.", "K=V", many=True),
-    Option(("--set-string",), "Set a template variable, always as a string.", "K=V", many=True),
+    Option(("--set",), "Set a template variable, as a number if the value looks like one.", "K=V"),
+    Option(("--set-string",), "Set a template variable, always as a string.", "K=V"),
     OSMO_POOL,
 )
-POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE", many=True)
-TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...", many=True)
+POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
+TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
 STRICT = Option(("--strict",), "Treat warnings as errors.")
 OUTCOME = (STRICT, DIAGNOSTICS)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
-    Option(("--accept",), "Downgrade error CODE to a warning.", "CODE", many=True),
+    Option(("--accept",), "Downgrade error CODE to a warning.", "CODE"),
     STRICT,
 )
 CHECK = Option(("--check",), "Write nothing; fail if the file or folder of -o is not up to date.")
@@ -36,7 +36,7 @@ OUTPUT = (
     CHECK,
 )
 OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), CHECK)
-GANG = Option(("--gang",), "Only this gang.", "NAME", many=True)
+GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
 COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
@@ -107,7 +107,7 @@ COMMANDS = (
                 "NAME",
             ),
             TARGET,
-            Option(("--accept",), "Downgrade errors with CODE to warnings.", "CODE", many=True),
+            Option(("--accept",), "Downgrade errors with CODE to warnings.", "CODE"),
             *OUTCOME,
         ),
         "MANIFEST is a file, a folder, or - for standard input. bayplan checks all of them together. Without a "
@@ -158,7 +158,7 @@ COMMANDS = (
         "Check a cluster topology file.",
         (Positional("TOPOLOGY", 0),),
         (
-            Option(("--live",), "The current nodes of the cluster, to compare the file with.", "SOURCE", many=True),
+            Option(("--live",), "The current nodes of the cluster, to compare the file with.", "SOURCE"),
             Option(("--newer-than",), "Fail if the sources were read before this day.", "YYYY-MM-DD"),
             *OUTCOME,
         ),
@@ -195,14 +195,11 @@ COMMANDS = (
                 ("--from",),
                 "The format of all sources, or once per source (default: bayplan detects it).",
                 "FORMAT",
-                many=True,
                 choices=FROM,
             ),
             Option(("--update",), "Update this topology file with the sources.", "FILE"),
             Option(("--preset",), "The platform whose node labels are levels (default: bayplan detects it).", "NAME"),
-            Option(
-                ("--level",), "A node label that is a level; coarse levels first.", "[NAME=]KEY[,nvlink]", many=True
-            ),
+            Option(("--level",), "A node label that is a level; coarse levels first.", "[NAME=]KEY[,nvlink]"),
             Option(("--plan",), "How many nodes of each finest domain to plan with.", "N"),
             Option(("--headroom",), "CPU and memory per node to keep free for DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),

@@ -131,7 +131,7 @@ def _option(option: Option) -> click.Option:
         click.Choice(option.choices) if option.choices else click.Path() if "FILE" in option.metavar else click.STRING
     )
     shown = None if option.choices else option.metavar
-    return click.Option(names, type=kind, multiple=option.many, metavar=shown, help=option.help)
+    return click.Option(names, type=kind, multiple=True, metavar=shown, help=option.help)
 
 
 def _values(value: Any) -> tuple[str, ...]:

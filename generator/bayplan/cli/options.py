@@ -14,12 +14,14 @@ from bayplan.core.values import NamedTuple
 
 
 class Option(NamedTuple):
-    """One option. Without a metavar it is a switch. Its key is the last of its names without dashes."""
+    """One option. Without a metavar it is a switch. Its key is the last of its names without dashes.
+
+    It may occur several times. A command that takes one value takes the last.
+    """
 
     names: tuple[str, ...]
     help: str
     metavar: str = ""
-    many: bool = False
     choices: tuple[str, ...] = ()
 
     @property

@@ -89,5 +89,5 @@ def parse(command: Command, argv: Sequence[str]) -> Arguments | None:
             value = next(rest, "--")
         if (value.startswith("-") and value != "-") or (option.choices and value not in option.choices):
             return None
-        options[option.key] = (*options.get(option.key, ()), value) if option.many else (value,)
+        options[option.key] = (*options.get(option.key, ()), value)
     return Arguments(command, tuple(words), options) if command.takes(tuple(words)) else None

@@ -21,7 +21,7 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     from difflib import get_close_matches  # only needed for errors
 
     folded = {candidate.lower(): candidate for candidate in words}
-    near = get_close_matches(word.lower(), list(folded), 1, 0.6)
+    near = get_close_matches(word.lower(), list(folded))
     return f'did you mean "{folded[near[0]]}"?' if near else ""
 
 

@@ -15,8 +15,8 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 
 API = "resource.k8s.io"
-SERVED_SINCE = {"v1beta1": "1.32", "v1beta2": "1.33", "v1": "1.34"}
-"""Version of the API -> the Kubernetes that first serves it."""
+SERVED_SINCE = {"v1beta2": "1.33", "v1": "1.34"}
+"""Version of the API -> the Kubernetes that first serves it; every known one serves v1beta1."""
 
 REMOVED = ("v1alpha1", "v1alpha2")
 CLASSIC = "gpu.resource.nvidia.com"

@@ -149,5 +149,5 @@ def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
 def nothing_to_export(scheduler: str) -> Diagnostic:
     """A935: why an export writes nothing."""
     message = f"{scheduler} takes no objects of the cluster's own, so there is nothing to write"
-    hint = "see that the nodes carry the labels of the levels; docs/schedulers says what else it takes"
+    hint = "see that the nodes carry the labels of the levels; docs/reference/schedulers says what else it takes"
     return info("A935", ("argument", "--to"), message, hint=hint)

@@ -186,8 +186,8 @@ def _names(node: nodes.Node) -> Iterator[str]:
 # A template gets the handle instead of the object. It can call the handle, loop over it and use its attributes. Every
 # conversion to a string raises AddressError.
 
-_PLAIN = (str, int, float, list, dict, tuple, set, frozenset, bytes, range, type(None), Undefined, Namespace)
-"""Types without an address except in their entries, which are values of a template themselves."""
+_PLAIN = (str, int, list, dict, tuple, set, frozenset, bytes, Undefined, Namespace)
+"""Types without an address except in their entries, which are values of a template too, and numbers of any length."""
 
 _AT = re.compile(r" at 0x[0-9a-fA-F]+")
 

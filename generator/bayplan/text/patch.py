@@ -180,9 +180,8 @@ class _Patch(Buffer):
             for key, item in zip(node.keys, node.items, strict=True):
                 if key.name is not MERGE and key.name in value:
                     self.expanded(item, self.site_of(node, key, item), value[key.name])
-        elif node.kind == "sequence":
-            sites = self.item_sites(node) if _aliases_in(node) & self.expand else ()
-            for item, its, each in zip(node.items, sites, value, strict=False):
+        elif node.kind == "sequence" and _aliases_in(node) & self.expand:
+            for item, its, each in zip(node.items, self.item_sites(node), value, strict=True):
                 self.expanded(item, its, each)
 
     # Mappings

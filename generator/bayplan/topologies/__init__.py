@@ -12,11 +12,10 @@ from bayplan.core.values import NamedTuple
 
 
 class Doc(NamedTuple):
-    """A row of a table in the documentation: the page, what files of a source are, what they tell, what they lack."""
+    """A row of the table of formats in the documentation: what the files are, what they contain, what they lack."""
 
-    page: str
     title: str
-    tells: str
+    contains: str
     lacks: str = ""
 
 
@@ -61,12 +60,16 @@ POOL = f"{SETTINGS} queues {NODE} {PLACEMENT}"
 NODELESS = "domains unusable"
 NAMES = "level_names nvlink_unknown"
 
-SOURCES_PAGE, FABRICS_PAGE = "topology-sources", "topology-fabrics"
-
 SOURCES: tuple[Source, ...] = (
-    Source("nodes", "kubernetes_nodes.source", objects=True, states=STATES),
+    Source(
+        *("nodes", "kubernetes_nodes.source"),
+        Doc("Kubernetes nodes", "levels as node labels, domains with nodes, node resources, node state"),
+        objects=True,
+        states=STATES,
+    ),
     Source(
         *("koordinator", "koordinator"),
+        Doc("Koordinator ClusterNetworkTopology", "levels as node labels", "domains, nodes"),
         objects=True,
         nodes=False,
         to="koordinator",
@@ -74,18 +77,18 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("hypernodes", "hypernodes.reading"),
-        Doc(
-            SOURCES_PAGE,
-            "HyperNodes",
-            "every domain; nodes that are selected by labels with the nodes beside",
-            "the state of nodes",
-        ),
+        Doc("Volcano HyperNodes", "domains with nodes", "node resources, node state"),
         objects=True,
         to="volcano",
         losses=f"{POOL.removeprefix('name ')} nvlink {LEVEL} {ROW} unlevelled unusable_nodes empty one_tree by_name",
     ),
     Source(
         *("kueue", "kueue"),
+        Doc(
+            "Kueue Topologies, ResourceFlavors and queues",
+            "levels as node labels, flavors, queues, quotas",
+            "domains, nodes",
+        ),
         objects=True,
         nodes=False,
         to="kueue",
@@ -94,10 +97,9 @@ SOURCES: tuple[Source, ...] = (
     Source(
         *("slurm", "slurm.topology_yaml"),
         Doc(
-            SOURCES_PAGE,
-            "topology.yaml, `scontrol show topoconf`",
-            "every domain with its nodes, one topology a pool",
-            "node labels, what nodes offer",
+            "Slurm topology.yaml, `scontrol show topoconf`",
+            "domains with nodes, one topology for each pool",
+            "node labels, node resources",
         ),
         node_labels=IN_SLURM,
         to="slurm",
@@ -105,7 +107,11 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("slurm-conf", "slurm.topology_conf"),
-        Doc(SOURCES_PAGE, "topology.conf, `scontrol show topology`", "the same, one topology", "the same"),
+        Doc(
+            "Slurm topology.conf, `scontrol show topology`",
+            "domains with nodes, one topology",
+            "node labels, node resources",
+        ),
         node_labels=IN_SLURM,
         to="slurm-conf",
         writer="slurm.topology_conf",
@@ -114,51 +120,60 @@ SOURCES: tuple[Source, ...] = (
     ),
     Source(
         *("topograph", "topograph.model"),
-        Doc(FABRICS_PAGE, "Topograph's model file", "switches above blocks of nodes, accelerator domains"),
+        Doc("Topograph model", "switches above blocks of nodes, accelerator domains", "node resources, node state"),
         to="topograph",
         writer="topograph.model",
         losses=f"{POOL} unusable empty",
     ),
     Source(
         *("topograph-graph", "topograph.graph"),
-        Doc(FABRICS_PAGE, "the answer of Topograph's graph engine", "the same, for each instance; labels of nodes"),
+        Doc(
+            "response of Topograph's graph engine",
+            "switches above each instance, accelerator domains, node labels",
+            "node resources, node state, `leaves`",
+        ),
         to="topograph-graph",
         writer="topograph.graph",
         losses=f"{POOL} leaves unusable empty",
     ),
     Source(
         *("topograph-request", "topograph.request"),
-        Doc(FABRICS_PAGE, "a request to Topograph that lists nodes", "regions; which instance is which node"),
+        Doc("Topograph request that lists nodes", "regions, the node of each instance", "the network"),
     ),
     Source(
         *("ibnetdiscover", "fabric_managers.ibnetdiscover"),
-        Doc(FABRICS_PAGE, "what `ibnetdiscover` prints", "switches, links, hosts of an InfiniBand fabric"),
+        Doc("output of `ibnetdiscover`", "switches, links and hosts of an InfiniBand fabric", "node resources"),
         node_labels=HOSTNAME,
     ),
     Source(
         *("ufm", "fabric_managers.ufm"),
-        Doc(FABRICS_PAGE, "UFM's ports, `/ufmRest/resources/ports`", "the same"),
+        Doc(
+            "UFM ports, `/ufmRest/resources/ports`",
+            "switches, links and hosts of an InfiniBand fabric",
+            "node resources",
+        ),
         node_labels=HOSTNAME,
     ),
     Source(
         *("netq", "fabric_managers.netq"),
-        Doc(FABRICS_PAGE, "NetQ's topology graph, as JSON", "the same, of an Ethernet fabric"),
+        Doc("NetQ topology graph as JSON", "switches, links and hosts of an Ethernet fabric", "node resources"),
         node_labels=HOSTNAME,
     ),
     Source(
         *("nmx", "fabric_managers.nmx"),
         Doc(
-            FABRICS_PAGE, "NMX's compute nodes, `/nmx/v1/compute-nodes`", "NVLink domain, tray and health of each node"
+            "NMX compute nodes, `/nmx/v1/compute-nodes`",
+            "NVLink domain, tray and health of each node",
+            "the network, node resources",
         ),
         node_labels=("nvidia.com/gpu.clique",),
     ),
     Source(
         *("slurm-nodes", "slurm.node_lines"),
         Doc(
-            SOURCES_PAGE,
-            "`NodeName` lines of a slurm.conf, `scontrol show nodes`",
+            "`NodeName` lines of slurm.conf, `scontrol show nodes`",
             "nodes, GPUs, CPUs, memory, state, host names",
-            "the tree, unless nodes have `Topology=`",
+            "the network, unless nodes have `Topology=`",
         ),
         states=STATES,
         node_labels=IN_SLURM,
@@ -166,16 +181,15 @@ SOURCES: tuple[Source, ...] = (
     Source(
         *("cloud", "cloud"),
         Doc(
-            SOURCES_PAGE,
-            "answers of AWS, Google Cloud, OCI, Nebius and Lambda",
-            "the place of every instance",
-            "what nodes are called, what they offer",
+            "responses of AWS, Google Cloud, OCI, Nebius and Lambda",
+            "the location of each instance",
+            "node names, node resources",
         ),
         node_labels=HOSTNAME,
     ),
     Source(
         *("kai", "kai"),
-        Doc(SOURCES_PAGE, "KAI's Topology and Queues", "node labels of levels, queues", "nodes"),
+        Doc("KAI Topology and Queues", "levels as node labels, queues", "domains, nodes"),
         objects=True,
         nodes=False,
         to="kai",
@@ -184,16 +198,15 @@ SOURCES: tuple[Source, ...] = (
     Source(
         *("resource-slices", "resource_slices"),
         Doc(
-            SOURCES_PAGE,
             "ResourceSlices of DRA drivers",
-            "GPUs of every node, rails of network cards; on CoreWeave fabric, superpod and leaf group",
-            "the tree elsewhere",
+            "GPUs and NICs of each node; on CoreWeave also fabric, superpod and leaf group",
+            "the network on other platforms",
         ),
         objects=True,
     ),
     Source(
         *("volcano-discovery", "volcano_discovery"),
-        Doc(SOURCES_PAGE, "Volcano's discovery of HyperNodes", "node labels of levels", "nodes"),
+        Doc("configuration of Volcano's HyperNode discovery", "levels as node labels", "domains, nodes"),
         objects=True,
         nodes=False,
         to="volcano-discovery",
@@ -202,23 +215,21 @@ SOURCES: tuple[Source, ...] = (
     Source(
         *("launch-kit", "launch_kit"),
         Doc(
-            SOURCES_PAGE,
-            "cluster configuration of NVIDIA's Launch Kit",
-            "node selectors, nodes, the rails of the fabric",
-            "GPUs of a node, the tree",
+            "cluster configuration of the NVIDIA Launch Kit",
+            "node selectors, nodes, rails of a fabric",
+            "GPUs of a node, the network",
         ),
         nodes=False,
     ),
     Source(
         *("slurm-config-map", "slurm.config_map"),
-        Doc(SOURCES_PAGE, "a ConfigMap with Slurm's files, as Slinky and soperator keep them", "what the files tell"),
+        Doc("ConfigMap with Slurm files, from Slinky or soperator", "the content of the files"),
         objects=True,
     ),
     Source(
         *("network-operator", "network_operator.reading"),
         Doc(
-            SOURCES_PAGE,
-            "[objects of NVIDIA's Network Operator](network-operator.md), and networks of Multus",
+            "objects of the NVIDIA Network Operator, Multus networks",
             "fabrics: networks, resources, ports, addresses",
             "nodes, RDMA devices",
         ),
@@ -229,13 +240,19 @@ SOURCES: tuple[Source, ...] = (
         losses=f"cloud_fabrics unattached fabric_pods rail_devices every_pool {UNNETWORKED} queues",
     ),
     Source(
-        "node-labels",
+        *("node-labels", ""),
+        Doc(
+            "Node objects with labels, read with `--from nodes`",
+            "levels as node labels",
+            "order of levels, node resources",
+        ),
         to="node-labels",
         writer="node_labels",
         losses=f"{POOL} {ROW} unusable empty carried {NAMES} {LEVEL} unlevelled one_tree by_path",
     ),
     Source(
-        "slinky",
+        *("slinky", ""),
+        Doc("Slinky node annotations", "the block or switch of each node", "levels, node resources"),
         to="slinky",
         writer="slurm.slinky",
         losses=f"slurm_pools slurm_nodes {POOL} {ROW} unlevelled unusable empty places",

@@ -1,6 +1,6 @@
 """Placements that exist but that KAI does not find: its own estimate of what a domain holds, and domains it overlooks.
 
-Read from KAI's pkg/scheduler/plugins/topology/{job_filtering,common}.go at v0.10.0 to v0.17.0. See docs/fit.md.
+KAI v0.10.0 to v0.17.0: pkg/scheduler/plugins/topology/{job_filtering,common}.go. See docs/explanation/fit.md.
 """
 
 from __future__ import annotations

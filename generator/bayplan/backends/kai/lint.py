@@ -274,7 +274,7 @@ def _nested_constraint(
             yield error("M718", own.at(part), message, hint="swap the two, or remove one", notes=(note,))
 
 
-# Valid constraints that KAI never satisfies, or only at the expense of the remaining pods (M817): docs/fit.md
+# Valid constraints that KAI never satisfies, or only at the expense of other pods (M817): docs/explanation/fit.md
 
 SINGLE_POD_GANGS = {("batch", "Job"), ("apps", "Deployment"), ("apps", "StatefulSet"), ("apps", "ReplicaSet")}
 """Kinds of which the podgrouper makes gangs that start with one pod; of a Deployment one for each pod (KAI#2109)."""

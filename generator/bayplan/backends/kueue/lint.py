@@ -656,6 +656,7 @@ def templates(data: Mapping[str, Any]) -> Iterator[Template]:
             if isinstance(get(data, *path), dict):
                 count = amount(data, path)  # each group of a LeaderWorkerSet is a Workload of its own
                 pods = count.replicas if kind == "LeaderWorkerSet" else count.total
+                pods = pods if path else None  # a bare pod may be one of a group, which is one Workload
                 yield Template(path, mapping(data, *path), pods)
 
 

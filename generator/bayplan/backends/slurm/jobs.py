@@ -141,10 +141,10 @@ MEBIBYTE = 2**20
 class Amounts(NamedTuple):
     """Of all pods on one node. `cpus` is for each task; 0 or an empty text: not asked for."""
 
-    gpus: int = 0
-    cpus: int = 0
-    memory: str = ""
-    scratch: str = ""
+    gpus: int
+    cpus: int
+    memory: str
+    scratch: str
 
 
 def per_node(pods: Pods, pool: Pool) -> int:

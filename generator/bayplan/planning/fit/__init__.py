@@ -1,4 +1,4 @@
-"""Proof that a plan fits its cluster: a placement exists, or none can, with the reason. See docs/fit.md."""
+"""Proof that a plan fits its cluster: a placement exists, or none can, with the reason. See docs/explanation/fit.md."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _counts(replicas: list[Replica], data: Any) -> dict[str, Any]:
         retries = whole(get(data, "spec", "schedulingSpec", "requeuing", "maxNumRequeuings"))
         return {"max_retries": retries, **counts}
     first = replicas[0].task
-    policy = "APPLICATION" if mappings(first, "policies") or "maxRetry" not in first else "REPLICA"
+    policy = "APPLICATION" if mappings(first, "policies") else "REPLICA"
     return {"max_retries": whole(first.get("maxRetry", 0)), "retry_policy": policy, **counts}
 
 

@@ -64,8 +64,8 @@ def test_what_differs_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert out.splitlines() == [
         f'PodGroup "{group["metadata"]["name"]}" in ml',
         "  spec.subGroups[replica-3].minMember: 3 -> 16",
-        'ComputeDomain "pretrain-replica-0" in ml is not there',
-        'PodGroup "stray" in ml would not be written any more',
+        'ComputeDomain "pretrain-replica-0" in ml is missing',
+        'PodGroup "stray" in ml is left over',
     ]
 
 

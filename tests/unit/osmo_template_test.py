@@ -324,8 +324,8 @@ def test_an_interpreter_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert found.code == "R127"
-    assert "no process can be started" in found.message
+    assert found.code == "R131"
+    assert "cannot start a process" in found.message
 
 
 def test_a_child_that_dies_or_hangs_is_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:

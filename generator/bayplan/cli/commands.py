@@ -199,9 +199,7 @@ COMMANDS = (
             ),
             Option(("--update",), "Update this topology file with the sources.", "FILE"),
             Option(("--preset",), "The platform whose node labels are levels (default: bayplan detects it).", "NAME"),
-            Option(
-                ("--level",), "A node label that is a level; coarse levels first.", "[NAME=]KEY[,nvlink]"
-            ),
+            Option(("--level",), "A node label that is a level; coarse levels first.", "[NAME=]KEY[,nvlink]"),
             Option(("--plan",), "How many nodes of each finest domain to plan with.", "N"),
             Option(("--headroom",), "CPU and memory per node to keep free for DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),

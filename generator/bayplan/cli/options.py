@@ -14,9 +14,9 @@ from bayplan.core.values import NamedTuple
 
 
 class Option(NamedTuple):
-    """One option. Without a metavar it is a switch. The last spelling without its dashes is its key.
+    """One option. Without a metavar it is a switch. Its key is the last of its names without dashes.
 
-    It may be there several times; a command that takes one value takes the last.
+    It may occur several times. A command that takes one value takes the last.
     """
 
     names: tuple[str, ...]

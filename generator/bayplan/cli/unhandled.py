@@ -47,9 +47,10 @@ def _bug(problem: Exception) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     where = f" at {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}" if trace else ""
-    return (
-        f"bayplan: this is a bug in bayplan, not in your files: {type(problem).__name__}: {problem}{where}\n"
-        "  note: do not use the output of this run\n"
-        "  hint: please report it with the command line, and with your files if you may share them; add the output of"
-        f" `bayplan --version` and of a run with {DEBUG}=1\n"
+    lines = (
+        f"bayplan: this is a bug in bayplan, not in your files: {type(problem).__name__}: {problem}{where}",
+        "  note: do not use the output of this run",
+        "  hint: please report it with the command line, and with your files if you may share them",
+        f"  hint: add the output of `bayplan --version`, and that of a run with {DEBUG}=1",
     )
+    return "".join(f"{line}\n" for line in lines)

@@ -187,7 +187,7 @@ def _names(node: nodes.Node) -> Iterator[str]:
 # conversion to a string raises AddressError.
 
 _PLAIN = (str, int, list, dict, tuple, set, frozenset, bytes, Undefined, Namespace)
-"""What holds no address but in its entries, which are values of a template themselves, and numbers of any length."""
+"""Types without an address except in their entries, which are values of a template too, and numbers of any length."""
 
 _AT = re.compile(r" at 0x[0-9a-fA-F]+")
 

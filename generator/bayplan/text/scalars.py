@@ -1,5 +1,5 @@
-"""Plain YAML scalars as Kubernetes resolves them (`sigs.k8s.io/yaml` 1.6, goyaml.v2 resolve.go), as bayplan's own formats
-read them, and as the safe loader of PyYAML reads them.
+"""Plain YAML scalars in Kubernetes (`sigs.k8s.io/yaml` 1.6, goyaml.v2 resolve.go), in bayplan's own formats, and in the
+safe loader of PyYAML.
 
 An `InvalidScalar` instead of a value has the reason. Patterns compile at their first use, since most files need none.
 """

@@ -118,12 +118,12 @@ class TestSchedulers:
 
     @pytest.mark.parametrize("name", BACKENDS)
     def test_one_says_what_becomes_of_workloads_that_are_there(self, name: str, said: Any) -> None:
-        _, _, there = said("schedulers", name).partition("\nworkloads that are there\n")
+        _, _, there = said("schedulers", name).partition("\nexisting workloads\n")
         rows = re.findall(r"^  (?:yes|no|in part) +([^(:]+): [a-z, -]+(?: \(.*\))?$", there, re.MULTILINE)
         assert list(dict.fromkeys(rows)) == [
             "placed as one gang",
-            "cut into the Jobs of one template",
-            "cut into neighbouring ranks of one template",
+            "divided into the Jobs of one template",
+            "divided into neighboring ranks of one template",
             "several gangs of one template",
         ]
 

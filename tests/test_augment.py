@@ -22,7 +22,7 @@ from tools.effort import examples
 COVERS = {
     "A950",
     "A951",
-    "W513",
+    "W319",
     "W514",
     "W515",
     "W516",

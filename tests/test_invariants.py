@@ -62,9 +62,9 @@ INVARIANTS: Mapping[int, tuple[str, ...]] = {
     25: ("F705", "T533"),  # spines that end between blocks
     26: ("T570", "T571"),  # units that lose their names
     27: ("F719", "T554"),  # every node has its own name in Slurm
-    28: ("M720", "M722", "M723", "M728", "T454"),  # HyperNodes
-    29: ("T443", "T444"),  # a file that is too old, or not true any more
-    30: ("T414", "T470", "T548"),  # hostlists
+    28: ("M720", "M722", "M723", "M728", "T461"),  # HyperNodes
+    29: ("T444", "T444"),  # a file that is too old, or not true any more
+    30: ("T414", "T530", "T414"),  # hostlists
     31: ("P551", "P556", "P558", "F703"),  # groups that fit nowhere
     32: ("T529", "T529"),  # output that was cut off
 }
@@ -237,10 +237,10 @@ BROKEN = (
     Broken(21, "T480", "error", text(f"BlockName={'b' * 65} Nodes=n1"), ("64",)),
     Broken(22, "T475", "error", text(slurm_blocks().replace("4,8", "4,12")), ("12", "4")),
     Broken(22, "T476", "warning", text(slurm_blocks().replace("4,8", "5")), ("5", "4")),
-    Broken(23, "T481", "error", text("BlockName=a Nodes=n[1-65537]"), ("65537", "65536")),
-    Broken(24, "T472", "error", text("SwitchName=a Switches=b"), ("b",)),
-    Broken(24, "T473", "error", text("SwitchName=a Switches=b\nSwitchName=b Switches=a"), ("a", "b")),
-    Broken(24, "T471", "error", text("BlockName=a Nodes=n1\nBlockName=a Nodes=n2"), ("a",)),
+    Broken(23, "T480", "error", text("BlockName=a Nodes=n[1-65537]"), ("65537", "65536")),
+    Broken(24, "T532", "error", text("SwitchName=a Switches=b"), ("b",)),
+    Broken(24, "T532", "error", text("SwitchName=a Switches=b\nSwitchName=b Switches=a"), ("a", "b")),
+    Broken(24, "T502", "error", text("BlockName=a Nodes=n1\nBlockName=a Nodes=n2"), ("a",)),
     Broken(28, "M720", "error", text(hyper_nodes().replace("name: r21", "name: r12")), ("r12",)),
     Broken(28, "M722", "error", text(hyper_nodes().partition("\n---\n")[0]), ("r11",)),
     Broken(30, "T414", "error", native(row(0, nodes="n[5-3]")), ("5-3",), command=CHECK),

@@ -30,7 +30,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("F609", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
-    ("F619", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
+    ("F616", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_has_its_code_all_the_same",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",

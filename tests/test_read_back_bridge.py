@@ -251,12 +251,12 @@ def test_what_a_topology_says_of_its_cluster_is_not_told_again() -> None:
     del topology["spec"]["defaults"]["queue"]
     bridge = support.run(support.workflow(SMALL), topology, scheduler="slurm-bridge")
     assert [each.message for each in bridge.diagnostics if each.code == "F689"] == [
-        'the partition "gb200" must hold nodes of the pool "gb200" alone: slurm-bridge reads no node selector'
+        'the partition "gb200" must have only nodes of pool "gb200": slurm-bridge reads no node selector'
     ]
     one = with_requests({**SMALL, "podSets": [{**support.WORKER, "replicas": 1}]})
     sunk = support.run(support.workflow(one), topology, scheduler="sunk")
     assert [each.message for each in sunk.diagnostics if each.code == "F689"] == [
-        'the partition "gb200" must hold nodes of the pool "gb200" alone: the Pod Scheduler reads no node selector'
+        'the partition "gb200" must have only nodes of pool "gb200": the SUNK Pod Scheduler reads no node selector'
     ]
     assert next(support.pods(sunk.documents)).spec["terminationGracePeriodSeconds"] == 54
 
@@ -285,4 +285,5 @@ def test_a_pod_takes_a_node_even_where_two_would_fit() -> None:
     assert "F729" not in support.run(flow, tight("n00-01"), scheduler="slurm-bridge").codes
     result = support.run(flow, tight(nodes), scheduler="slurm-bridge")
     (found,) = [each.message for each in result.diagnostics if each.code == "F729"]
-    assert found.endswith('the 12 pods of gang "train" a node, and no rack has more than 10 that can be used')
+    assert found.startswith('gang "train" has 12 pods: ')
+    assert found.endswith("no rack has more than 10 usable nodes")

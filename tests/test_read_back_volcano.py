@@ -19,7 +19,7 @@ from tools.effort import examples
 
 VERSIONS = golden.VERSIONS["volcano"]
 VOLCANO = ORACLES["volcano"]
-REFUSED = {"W301", "F638", "F640", "F643", "F644", "F646"}
+REFUSED = {"W301", "F638", "F643", "F616", "F680"}
 """What random workflows may ask for and Volcano does not carry; that it is refused is tested elsewhere."""
 
 slow = settings(

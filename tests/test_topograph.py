@@ -284,7 +284,7 @@ def test_credentials_are_never_shown(tmp_path: Any, capsys: pytest.CaptureFixtur
     run(["topology", "import", str(file)])
     out, err = capsys.readouterr()
     assert "T535" in err
-    assert "T531" in err
+    assert "T502" in err
     assert "R107" in err
     assert "hidden" not in out + err
 

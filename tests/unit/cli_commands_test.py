@@ -117,14 +117,18 @@ class TestSchedulers:
                 start = found.end()
 
     @pytest.mark.parametrize("name", BACKENDS)
-    def test_one_says_what_becomes_of_workloads_that_are_there(self, name: str, said: Any) -> None:
+    def test_one_lists_the_support_of_existing_workloads(self, name: str, said: Any) -> None:
         _, _, there = said("schedulers", name).partition("\nexisting workloads\n")
-        rows = re.findall(r"^  (?:yes|no|in part) +([^(:]+): [a-z, -]+(?: \(.*\))?$", there, re.MULTILINE)
+        rows = re.findall(
+            r"^  (?:yes|no|partly|not yet upstream|not yet in bayplan) +([^(:]+): [a-z, -]+(?: \(.*\))?$",
+            there,
+            re.MULTILINE,
+        )
         assert list(dict.fromkeys(rows)) == [
             "placed as one gang",
-            "divided into the Jobs of one template",
-            "divided into neighboring ranks of one template",
-            "several gangs of one template",
+            "groups that are Jobs of one template",
+            "groups of neighbouring ranks of one template",
+            "several gangs with one template",
         ]
 
 

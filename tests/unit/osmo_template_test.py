@@ -324,7 +324,7 @@ def test_an_interpreter_that_is_missing_is_an_answer(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("osmo_texts.render", sandbox.run)
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
     (found,) = said("workflow:\n  a: {{ 1 }}\n")
-    assert found.code == "R131"
+    assert found.code == "R127"
     assert "cannot start a process" in found.message
 
 

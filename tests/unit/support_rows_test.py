@@ -120,11 +120,11 @@ def test_a_backend_declares_the_values_of_the_contract(name: str) -> None:
     ("since", "until", "up_to", "shown"),
     [
         ("", "", None, ""),
-        ("0.15", "", None, "kai 0.15 and later"),
-        ("", "0.17", None, "kai below 0.17"),
-        ("0.15", "0.17", None, "kai 0.15 to below 0.17"),
-        ("", "", 8, "up to 8 nodes"),
-        ("0.15", "", 8, "up to 8 nodes, kai 0.15 and later"),
+        ("0.15", "", None, "KAI 0.15 and later"),
+        ("", "0.17", None, "KAI below 0.17"),
+        ("0.15", "0.17", None, "KAI 0.15 to below 0.17"),
+        ("", "", 8, "at most 8 nodes"),
+        ("0.15", "", 8, "at most 8 nodes, KAI 0.15 and later"),
     ],
 )
 def test_how_far_a_row_reaches_is_said(since: str, until: str, up_to: int | None, shown: str) -> None:

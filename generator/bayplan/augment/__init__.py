@@ -142,7 +142,7 @@ OURS = ("privileged",)
 
 
 def privileged_containers(candidate: Candidate, every: Iterable[Injected], cluster: Cluster) -> Iterator[Diagnostic]:
-    """W558: a privileged container with GPUs, by its template or because of its fabric."""
+    """W559: a privileged container with GPUs, by its template or because of its fabric."""
     kinds = cluster.topology.accelerators.values()
     if not any(HAMI in kind.allocators for kind in kinds):
         return

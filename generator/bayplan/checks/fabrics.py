@@ -142,10 +142,10 @@ def _idle(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
 
 
 def _shared(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:
-    """T620: only the first attachment would get the device (FAB03)."""
+    """T604: only the first attachment would get the device (FAB03)."""
     if fabric.attach == "shared" and fabric.kind in ALONE:
         message = f'pods cannot share the cards of the {fabric.kind} fabric "{fabric.name}": each pod takes its own'
-        yield error("T620", (*route, "attach"), message, hint=f"remove it, or use a fabric of {listing(SHARING)}")
+        yield error("T604", (*route, "attach"), message, hint=f"remove it, or use a fabric of {listing(SHARING)}")
 
 
 def _locked(fabric: Fabric, route: Route) -> Iterator[Diagnostic]:

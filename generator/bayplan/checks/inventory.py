@@ -33,12 +33,12 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
     if queue and topology.queues is not None and queue not in topology.queues:
         hint = suggest(queue, topology.queues, "queues")
         message = f'the default queue "{queue}" is not one of the topology\'s `queues`'
-        yield error("T422", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+        yield error("T421", ("topology", "spec", "defaults", "queue"), message, hint=hint)
     name = topology.defaults.get("pool")
     if name and topology.pool(name) is None:
         hint = suggest(name, [pool.name for pool in topology.pools], "pools")
         message = f'the default pool "{name}" is not one of the topology\'s `pools`'
-        yield error("T436", ("topology", "spec", "defaults", "pool"), message, hint=hint)
+        yield error("T421", ("topology", "spec", "defaults", "pool"), message, hint=hint)
     for component, version in topology.versions.items():
         yield from _version(component, version)
 
@@ -162,13 +162,13 @@ def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
         message = f'accelerator "{kind.name}" has a `profile`, but cards of {kind.vendor} have no MIG'
-        yield error("T631", (*route, "profile"), message, hint="remove it")
+        yield error("T432", (*route, "profile"), message, hint="remove it")
     elif kind.profile and set(kind.allocators) != {"device-plugin"}:
         message = "`profile` is only for a device plugin that offers MIG slices; DRA and HAMi divide cards themselves"
-        yield error("T631", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
+        yield error("T432", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
     if kind.topology_annotated is not None and kind.vendor != "metax":
         message = f'`topologyAnnotated` is only for cards of MetaX; accelerator "{kind.name}" is of {kind.vendor}'
-        yield error("T631", (*route, "topologyAnnotated"), message, hint="remove it")
+        yield error("T432", (*route, "topologyAnnotated"), message, hint="remove it")
 
 
 def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:

@@ -155,12 +155,12 @@ MAPS = ("nodeSelector", "affinity", "securityContext", "resources", "requests", 
 Codes = tuple[str, str, str, str, str]
 """The codes for a field or key, a list, a quantity, a label's value and a reference that are wrong."""
 
-POD_SET: Codes = ("W313", "W315", "W319", "W598", "W599")
+POD_SET: Codes = ("W313", "W315", "W319", "W598", "W598")
 POOL: Codes = ("T430",) * 5
 
 
 def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W313 to W315, and W316, W319, W598 and W599 in templates."""
+    """W313 to W315, and W316, W319, W598 and W598 in templates."""
     yield from _marks("W313", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W313", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):

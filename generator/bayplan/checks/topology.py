@@ -64,7 +64,7 @@ def _spelling(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         if bad:
             message = f"{listing([name[:80] for name in bad], 'and', most=3)} cannot be the name of a Kubernetes node"
             hint = "use the names that `kubectl get nodes` prints, with lower-case letters, digits, dashes and dots"
-            yield error("T415", (*route, "domains", index, "nodes"), message, hint=hint)
+            yield error("T412", (*route, "domains", index, "nodes"), message, hint=hint)
 
 
 def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
@@ -77,15 +77,15 @@ def _unusable(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         unknown = [name for name in names if name not in nodes]
         if unknown:
             message = f'{_nodes(unknown)} not in any domain of pool "{pool.name}"'
-            yield error("T419", here, message, hint=did_you_mean(unknown[0], nodes) or "correct the names")
+            yield error("T421", here, message, hint=did_you_mean(unknown[0], nodes) or "correct the names")
         twice = [name for name in names if reasons.setdefault(name, reason) != reason]
         if twice:
             message = f'{_nodes(twice)} both "{reasons[twice[0]]}" and "{reason}"'
-            yield warning("T427", here, message, hint="list a node under one reason only")
+            yield warning("T401", here, message, hint="list a node under one reason only")
 
 
 def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T403. If there is none, T402, T405, T408 and T428."""
+    """T403. If there is none, T402, T405, T408 and T401."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         wrong = tuple(_lengths(pool, route))
@@ -123,7 +123,7 @@ def _same_path(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             message = f"{what} has two entries"
             notes = (Note("the first is here", (*route, "domains", first[domain.path])),)
             yield error(
-                "T428", (*route, "domains", index), message, hint="list all its nodes in one entry", notes=notes
+                "T401", (*route, "domains", index), message, hint="list all its nodes in one entry", notes=notes
             )
 
 
@@ -164,13 +164,13 @@ LONGEST = 63
 
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T412, T413, T416, T417, T418."""
+    """T412, T413, T416, T416, T418."""
     names = [pool.name for pool in topology.pools]
     yield from duplicates(names, POOLS, "name", "T416", "two pools have the name", RENAME)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index, "levels")
         for key, what in (("name", "two levels have the name"), ("label", "two levels have the label")):
-            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T417", what, RENAME)
+            yield from duplicates([getattr(level, key) for level in pool.levels], route, key, "T416", what, RENAME)
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
@@ -282,7 +282,7 @@ def _partitions(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
             message = f'the NVLink partition "{domain.nvlink_domain}" is in two domains of the level "{name}"'
             notes = (Note("the other domain", (*route, "domains", twin, "nvlinkDomain")),)
             hint = "correct one `nvlinkDomain`: a partition is one rack or a part of one"
-            yield error("T407", here, message, hint=hint, notes=notes)
+            yield error("T406", here, message, hint=hint, notes=notes)
 
 
 def domain_sizes(pool: Pool, depth: int) -> Counter[tuple[str, ...]]:

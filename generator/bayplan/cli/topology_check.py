@@ -29,13 +29,13 @@ def run(args: Arguments) -> int:
 
 
 def _age(topology: ClusterTopology, args: Arguments) -> Iterator[Diagnostic]:
-    """T443. It compares days as strings, so the result does not depend on the clock."""
+    """T444. It compares days as strings, so the result does not depend on the clock."""
     since = args.value("newer-than")
     if since and topology.read < since:
         age = f"is from {topology.read}" if topology.read else "has no date"
         hint = "update it: `bayplan topology import SOURCE --update FILE --read-on DAY`"
         yield warning(
-            "T443",
+            "T444",
             ("topology", "spec", "read"),
             f"the topology {age}; --newer-than expects {since} or later",
             hint=hint,

@@ -55,8 +55,8 @@ def _features(word: str, unit: str, meaning: str, objects: Mapping[str, str], co
 FEATURES: Mapping[str, Feature] = {
     **_features("place", "pod templates", "the placement of {} that exists already", TITLES, "F740"),
     **_features("copies", "groups", "groups that are copies of one pod template of {}", TITLES, "F741"),
-    **_features("ranks", "groups", "groups of neighbouring ranks of {}", RANKED, "F742"),
-    **_features("gangs", "gangs", "several gangs with one pod template of {}", TITLES, "F743"),
+    **_features("ranks", "groups", "groups of neighbouring ranks of {}", RANKED, "F741"),
+    **_features("gangs", "gangs", "several gangs with one pod template of {}", TITLES, "F741"),
 }
 """Users cannot accept the loss of one of these, because no manifest expresses even a part of it."""
 

@@ -29,7 +29,7 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
 
 
 def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 and F745: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
+    """F744 and F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):
@@ -40,21 +40,21 @@ def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
     if requesting:
         at = (*requesting[0].route, "computeDomain")
         hint = "set `computeDomain: gang`, or use a pod template for each group"
-        yield error("F745", at, f"{message} ComputeDomain", hint=hint)
+        yield error("F744", at, f"{message} ComputeDomain", hint=hint)
     else:
         hint = "use one pod template for each to get one each; NVLink works inside each either way"
         yield warning("F744", gang.route, f"{message} ComputeDomain, so bayplan creates one for all", hint=hint)
 
 
 def kept_domain(gang: Gang) -> Iterator[Diagnostic]:
-    """F745 of a workload with a ComputeDomain of its own, which bayplan keeps."""
+    """F744 of a workload with a ComputeDomain of its own, which bayplan keeps."""
     for number, group in enumerate(gang.groups):
         if group.compute_domain == "group":
             message = (
                 f'the pods of "{gang.name}" already claim from a ComputeDomain of the workload, and can have only one'
             )
             hint = "remove that claim from the pod templates, or remove `computeDomain`"
-            yield error("F745", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
+            yield error("F744", (*GANGS, 0, "groups", number, "computeDomain"), message, hint=hint)
 
 
 def _requests_own_domain(unit: Unit, gang: GangPlan) -> bool:

@@ -71,7 +71,7 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
     versions, what = KNOWN[component], f"{component} {version}"
     if not _numeric(version):
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
-        yield error("A905", route, f'"{shown}" is not a version of {component}', hint=f"write it like {versions[-1]}")
+        yield error("A904", route, f'"{shown}" is not a version of {component}', hint=f"write it like {versions[-1]}")
     elif order(component, version) < order(component, versions[0]):
         yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
     elif _beyond(component, version):
@@ -105,7 +105,7 @@ def select_gangs(plan: Plan, names: tuple[str, ...]) -> Outcome[Plan]:
     if unknown:
         hint = did_you_mean(unknown[0], sorted(existing)) or f"gangs: {', '.join(sorted(existing))}"
         message = f'the workflow has no gang "{unknown[0]}"'
-        return Outcome(None, (error("A908", ("argument", "--gang"), message, hint=hint),))
+        return Outcome(None, (error("A920", ("argument", "--gang"), message, hint=hint),))
     kept = [gang for gang in plan.gangs if gang.gang.name in names]
     left = {gang.name for gang in kept}
     cut = tuple(gang._replace(after=tuple(name for name in gang.after if name in left)) for gang in kept)
@@ -126,7 +126,7 @@ def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
     if is_label(requested):
         return Outcome(workflow._replace(namespace=requested))
     hint = "use at most 63 lower-case letters, digits and hyphens, and no hyphen at either end"
-    return Outcome(None, (error("A914", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
+    return Outcome(None, (error("A920", NAMESPACE, f'"{requested}" cannot be the name of a namespace', hint=hint),))
 
 
 NAMESPACE: Route = ("argument", "--namespace")

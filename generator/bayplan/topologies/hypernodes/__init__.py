@@ -85,10 +85,10 @@ def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | N
 
 
 def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """M725, M726, M728, M730: faults of each member."""
+    """M722, M722, M728, M722: faults of each member."""
     if not each.members:
         at = (*each.route, "spec")
-        yield error("M730", at, f'HyperNode "{each.name}" has no members', hint="add its nodes or HyperNodes")
+        yield error("M722", at, f'HyperNode "{each.name}" has no members', hint="add its nodes or HyperNodes")
     for member in each.members:
         yield from _selector(each, member, nodes)
     if {NODE, HYPER_NODE} <= {member.kind for member in each.members}:
@@ -107,11 +107,11 @@ def _selector(each: ReadHyperNode, member: Member, nodes: Mapping[str, Labels] |
         message = (
             f'HyperNode "{each.name}" selects HyperNodes by {used[0]}; Volcano supports only `exactMatch` for them'
         )
-        yield error("M726", member.route, message, hint="write a member with `exactMatch` for each of them")
+        yield error("M722", member.route, message, hint="write a member with `exactMatch` for each of them")
     elif member.kind == NODE and member.name:
         if nodes is not None and member.name not in nodes:
             message = f'HyperNode "{each.name}" names the node "{member.name}", which is not in the topology'
-            yield warning("M730", member.route, message, hint="correct the name, or remove the member")
+            yield warning("M722", member.route, message, hint="correct the name, or remove the member")
     elif member.kind == NODE:
         yield from _pattern(each, member, used[0], nodes)
 
@@ -263,7 +263,7 @@ def _shared_nodes(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
     for member, one, other, route in _in_two(hyper_nodes, NODE):
         message = f'the node "{member.name}" is a member of HyperNode "{one}" and of "{other}"'
         hint = "remove it from one of them: a node is in one HyperNode of the lowest tier"
-        yield error("M724", member.route, message, hint=hint, notes=(Note("the other one", route),))
+        yield error("M720", member.route, message, hint=hint, notes=(Note("the other one", route),))
 
 
 def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
@@ -283,7 +283,7 @@ def _tier_names(hyper_nodes: Sequence[ReadHyperNode]) -> Iterator[Diagnostic]:
 
 
 def _uneven(tree: Tree) -> Iterator[Diagnostic]:
-    """M729: all leaves below one HyperNode have one tier."""
+    """M728: all leaves below one HyperNode have one tier."""
     held = {member.name for each in tree.values() for member in each.of(HYPER_NODE)}
     for name in sorted(set(tree) - held):
         tiers = {each.tier: each for each in map(tree.get, _below(name, tree)) if each and not any(each.of(HYPER_NODE))}

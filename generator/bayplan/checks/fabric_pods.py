@@ -237,8 +237,8 @@ def _host_interface(attached: FabricPods) -> Iterator[Diagnostic]:
 # Services and DNS know only the primary address of a pod. A rendezvous over a fabric needs a fixed address of rank 0.
 
 FIXED = ("nv-ipam", "static", "host-local")
-"""IPAM plugins that give a pod the address that it requests (`nvidia-k8s-ipam`, docs/static-ip.md; the CNI plugins static
-and host-local, with `ips` in the arguments). whereabouts and DHCP choose addresses themselves."""
+"""IPAM plugins that give a pod the address that it requests (`nvidia-k8s-ipam`, docs/static-ip.md; the CNI plugins
+static and host-local, with `ips` in the arguments). whereabouts and DHCP choose addresses themselves."""
 
 DYNAMIC = re.compile(r"rdzv[-_]backend[=\s]+['\"]?(c10d|etcd)")
 

@@ -55,7 +55,7 @@ def emitted() -> set[str]:
 
 def test_every_code_has_one_section_in_order_on_a_page_of_its_letter() -> None:
     declared: list[str] = []
-    for path in sorted((ROOT / "docs" / "diagnostics").glob("*.md")):
+    for path in sorted((ROOT / "docs" / "reference" / "diagnostics").glob("*.md")):
         headings = re.findall(r"^##.*", path.read_text("utf-8"), re.MULTILINE)
         assert [line for line in headings if not re.match(rf"## {path.name[0].upper()}\d\d\d: \S", line)] == []
         assert headings == sorted(headings)

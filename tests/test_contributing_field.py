@@ -23,7 +23,7 @@ STEP = re.compile(r"`([\w/]+\.\w+)`:\n\n```diff\n(.*?)```\n", re.DOTALL)
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the project after the recipe; its validators are those from before."""
     made = tmp_path_factory.mktemp("copy")
-    for folder in ("generator", "schemas", "docs/diagnostics"):
+    for folder in ("generator", "schemas", "docs/reference/diagnostics"):
         shutil.copytree(ROOT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name, change in steps():
         before, after = (

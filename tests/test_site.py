@@ -114,7 +114,7 @@ def probed(site: Path, address: str, page: str, expression: str) -> str:
 def test_the_search_finds_a_code(site: Path, address: str) -> None:
     expression = "document.title = [...w.document.querySelectorAll('.md-search-result__link')].map(a => a.href)"
     found = probed(site, address, "index.html?q=P551", expression)
-    assert "diagnostics/p_fit.html" in found
+    assert "reference/diagnostics/p_fit.html" in found
 
 
 @pytest.mark.parametrize("page", ["tutorials/first-job.html", "reference/schedulers/index.html"])

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BESIDE = ("examples", "argocd-plugin", "kustomize-plugin", "benchmarks/results.md", "CONTRIBUTING.md", "SECURITY.md")
 """Files and folders outside `docs/` that belong to the site."""
 
-TABS = ("README.md", "tutorials", "how-to", "reference", "diagnostics", "explanation")
+TABS = ("README.md", "tutorials", "how-to", "reference", "explanation")
 LINK = re.compile(r"(\]\()([^)#\s:]+)((?:#[^)\s]*)?\))")
 
 

@@ -41,7 +41,7 @@ class TestExplain:
     def test_every_code_as_its_section_and_no_more(self, said: Any) -> None:
         """What is printed ends where the section ends: no heading of the next section or page, and no text of it."""
         headings = 0
-        for page in sorted((ROOT / "docs" / "diagnostics").glob("*.md")):
+        for page in sorted((ROOT / "docs" / "reference" / "diagnostics").glob("*.md")):
             _, *told = re.split(r"^#+ (?=[A-Z]\d\d\d: )", page.read_text("utf-8"), flags=re.MULTILINE)
             for section in told:
                 printed = said("explain", section[:4])

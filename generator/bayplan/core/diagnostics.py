@@ -25,7 +25,7 @@ class Note(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """One finding. `code` has a section in docs/diagnostics. An empty `route` means the whole run.
+    """One finding. `code` has a section in docs/reference/diagnostics. An empty `route` means the whole run.
 
     A route ends in the marker `KEY` if the key itself is invalid, not its value.
     """

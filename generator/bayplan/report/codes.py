@@ -1,4 +1,4 @@
-"""The codes of diagnostics. The pages of docs/diagnostics declare them: a section `## CODE: title` and its text each.
+"""The codes of diagnostics. Pages of docs/reference/diagnostics declare them in sections: `## CODE: title` and a text.
 
 A section may end with the line `Retired codes: CODE, CODE.`: its code replaces them.
 
@@ -13,6 +13,8 @@ from functools import cache
 
 from bayplan.core.package_data import data_names, data_text
 from bayplan.core.values import NamedTuple
+
+PAGES = ("docs", "reference", "diagnostics")
 
 
 class Section(NamedTuple):
@@ -29,14 +31,14 @@ RETIRED = re.compile(r"\s*^Retired codes?: (.*)\.$", re.MULTILINE)
 @cache
 def sections() -> Mapping[str, Section]:
     """Code -> its section, of all pages."""
-    names = data_names("docs", "diagnostics")
+    names = data_names(*PAGES)
     return {code: section for name in names if name.endswith(".md") for code, section in page(name).items()}
 
 
 def page(name: str) -> Mapping[str, Section]:
     """Code -> its section, of one page such as `w_osmo.md`. The text before the first section has no code."""
     sections_of_page: dict[str, Section] = {}
-    for section in data_text("docs", "diagnostics", name).split("\n## ")[1:]:
+    for section in data_text(*PAGES, name).split("\n## ")[1:]:
         heading, _, text = section.partition("\n")
         code, _, title = heading.partition(": ")
         line = RETIRED.search(text)

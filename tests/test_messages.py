@@ -34,7 +34,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
-    ("R101", "the folder cannot be read: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
+    ("R101", "cannot read the folder: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
     (
         "R103",
         "the file has more than {} bytes, the limit for this format",

@@ -136,7 +136,7 @@ SOUND = {
         pytest.param(
             {"securityContext": {"seLinuxOptions": {"type": "spc_t"}}},
             BASELINE,
-            {"seLinuxOptions of another user, role or type"},
+            {"seLinuxOptions with another user, role or type"},
             id="selinux",
         ),
         pytest.param({"containers": [{**CONTAINER, "securityContext": SOUND}]}, RESTRICTED, set(), id="sound"),

@@ -112,7 +112,7 @@ REFUSED = {
     "kept apart on a finer level": (
         case(hall(), gang("a", replicas("g", 7, pods("w", 40), required="spine", separate="rack"))),
         "P558",
-        '7 of "g" (40 pods, one a node, in one spine); the cluster has room for 4',
+        '7 instances of "g" (40 pods each, at most 1 per node, all in one spine); the cluster has room for 4 instances',
         'use 2 replicas of group "g" instead of 7',
     ),
     "kept apart": (

@@ -169,7 +169,7 @@ def test_a_bomb_in_what_is_written() -> None:
     file = f"workflow:\n{lines[0]}\n{{% for n in range(1, 9) %}}\n{lines[1]}\n{{% endfor %}}\n"
     (found,) = said(file)
     assert (found.code, found.place and found.place.line) == ("R115", 4)
-    assert found.notes[0].message == "line 4 was written 8 times; this is the 4th (loop at line 3)"
+    assert found.notes[0].message == "line 4 is rendered 8 times; this is the 4th (loop at line 3)"
 
 
 def test_deep_data() -> None:

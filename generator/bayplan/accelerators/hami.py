@@ -195,8 +195,8 @@ def _cut(amount: int, accelerator: Accelerator, kind: AcceleratorKind) -> int:
 
 
 def is_exact(accelerator: Accelerator, kind: AcceleratorKind) -> bool:
-    """Whether the numbers are exact: the whole memory is known if an amount is requested, and no more pods share a card
-    than every configuration allows."""
+    """Whether the numbers are exact: the topology states the memory of a card if the podSet requests an amount, and no
+    more pods share a card than every configuration allows."""
     exact = not accelerator.memory or accelerator.memory.endswith("%") or bool(kind.memory)
     return exact and (bool(kind.max_pods) or slots(accelerator, kind) <= SPLIT)
 

@@ -130,7 +130,7 @@ DEEPEST = 12
 
 
 class PodTemplate(NamedTuple):
-    """One pod template. `pods` is None if their number is unknown."""
+    """One pod template. `pods` is `None` if their number is unknown."""
 
     object: Object
     path: Path  # from the object to the mapping that has `metadata` and `spec`

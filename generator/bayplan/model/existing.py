@@ -100,7 +100,7 @@ class Existing(NamedTuple):
 
     support: tuple[Support, ...]
     place: Lower = _nothing
-    queue_label: str = ""  # by which such a workload names its queue; empty where there is none
+    queue_label: str = ""  # the label that names the queue of such a workload; empty if it has no such label
 
 
 NOT_YET = Existing(

@@ -26,8 +26,8 @@ class PodRef(NamedTuple):
 class Ranks(NamedTuple):
     """The ranks of a podSet instance in its rendezvous. Pod i has rank `first + i`.
 
-    Where instances are folded into one, pod i of copy c has rank `first + c * stride + i` in group
-    `group_index + c * group_stride`; `each`: every copy is a rendezvous of its own, with the master in it.
+    If instances are folded into one, pod i of copy c has rank `first + c * stride + i`. Its group is
+    `group_index + c * group_stride`. `each`: every copy is a separate rendezvous, with its own master.
     """
 
     master: PodRef

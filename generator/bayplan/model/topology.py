@@ -48,7 +48,7 @@ class Fabric(NamedTuple):
 
     name: Name
     kind: str  # macvlan ipoib hostdevice sriov spectrumx dranet efa gke hostnetwork none
-    link_type: str = ""  # infiniband | ethernet
+    link_type: str = ""  # `infiniband` | `ethernet`
     attach: str = ""  # exclusive | shared
     rails: tuple[Rail, ...] = ()
     env: Mapping[str, str] = {}
@@ -192,7 +192,7 @@ class ClusterTopology(NamedTuple):
     fabrics: Annotated[Mapping[str, Fabric], Encoded(read=partial(decode_named, Fabric))] = {}
     namespaces: Annotated[Mapping[str, Namespace], Encoded(read=partial(decode_named, Namespace))] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
-    platform: str = "kubernetes"  # kubernetes | openshift
+    platform: str = "kubernetes"  # `kubernetes` | `openshift`
     read: str = ""  # the day on which its sources were read: 2026-11-22
 
     def pool(self, name: str) -> Pool | None:

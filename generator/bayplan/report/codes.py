@@ -1,4 +1,4 @@
-"""The codes of diagnostics. Pages of docs/reference/diagnostics declare them in sections: `## CODE: title` and a text.
+"""The codes of diagnostics. Pages of docs/reference/diagnostics declare them in sections: `## CODE: title` and prose.
 
 A section may end with the line `Retired codes: CODE, CODE.`: its code replaces them.
 

@@ -24,7 +24,7 @@ from tools import (
     scheduler_matrix,
     source_tables,
 )
-from tools.docs import pages, refreshed
+from tools.docs import found, pages, programs, refreshed
 from tools.run import ROOT
 
 TABLES = {
@@ -45,6 +45,9 @@ def main(arguments: list[str]) -> None:
     """Refresh the pages named, or all."""
     for page in [Path(each).resolve() for each in arguments] or pages():
         text = page.read_text(encoding="utf-8")
+        if missing := sorted(name for name, program in programs(text).items() if found(program) is None):
+            print(f"{page.relative_to(ROOT)} stays as it is: install {', '.join(missing)}")
+            continue
         tabled = TABLES.get(page, str)(text)
         with tempfile.TemporaryDirectory() as folder:
             new = refreshed(tabled, Path(folder))

@@ -162,10 +162,10 @@ def test_names_that_lead_nowhere_in_a_real_build(tmp_path: Path) -> None:
     write(tmp_path / "top" / "kustomization.yaml", {"resources": ["rendered.yaml"], "namePrefix": "dev-"})
     code, said = doctor(tmp_path, None)
     assert code == 1
-    assert 'Pod "dev-train-0": spec/resourceClaims/resourceClaimTemplateName says "train"' in said
-    assert 'ComputeDomain "dev-train": spec/channel/resourceClaimTemplate/name says "train"' in said
-    assert 'Pod "dev-train-0": spec/subdomain says "train", and it is Service "dev-train" now' in said
-    assert 'Pod "dev-train-0" speaks of the host "train-0.train", and it is Service "dev-train" now' in said
+    assert 'Pod "dev-train-0": spec/resourceClaims/resourceClaimTemplateName has the former name "train"' in said
+    assert 'ComputeDomain "dev-train": spec/channel/resourceClaimTemplate/name has the former name "train"' in said
+    assert 'Pod "dev-train-0": spec/subdomain has the former name "train" of Service "dev-train"' in said
+    assert 'Pod "dev-train-0" has the host name "train-0.train" with the former name of Service "dev-train"' in said
 
 
 def test_a_channel_template_with_a_name_of_its_own(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_channel_template_with_a_name_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "top" / "kustomization.yaml", {"resources": ["rendered.yaml"], "namePrefix": "dev-"})
     code, said = doctor(tmp_path, None)
     assert code == 0
-    assert 'warning[A968]: ComputeDomain "dev-train" has another name now' in said
+    assert 'warning[A968]: ComputeDomain "dev-train" was renamed' in said
 
 
 def test_the_references_that_are_shipped_repair_fields_and_no_text(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_references_that_are_shipped_repair_fields_and_no_text(tmp_path: Pat
     write(tmp_path / "top" / "kustomization.yaml", keys)
     said = doctor(tmp_path, None)[1]
     assert said.count("error[A968]") == 1
-    assert 'speaks of the host "train-0.train"' in said
+    assert 'has the host name "train-0.train"' in said
 
 
 def test_a_foreign_plugin_is_left_alone(tmp_path: Path) -> None:

@@ -35,9 +35,9 @@ from topology_files import exported, found_in, imported
 from topology_files import topology as read
 
 INVARIANTS: Mapping[int, tuple[str, ...]] = {
-    1: ("T401", "T502", "T502", "T502"),  # a node has one place
+    1: ("T401", "T502"),  # a node has one place
     2: ("T402", "T505", "T506"),  # a value has one parent; the few nodes that say otherwise are named
-    3: ("T503", "T503"),  # every node of a pool has the labels of its levels
+    3: ("T503",),  # every node of a pool has the labels of its levels
     4: ("T408", "T509"),  # a level holds more than one node
     5: ("T404",),  # and more than one domain
     6: ("T405", "T508"),  # domains grow in number from coarse to fine
@@ -52,21 +52,21 @@ INVARIANTS: Mapping[int, tuple[str, ...]] = {
     15: ("T514",),  # one shape a pool
     16: ("T474", "T539", "T510", "T545"),  # a node on two leaves, or a fabric that is reduced
     17: ("T540", "T449"),  # several roots
-    18: ("T515", "T515"),  # hosts that are no workers
-    19: ("T412", "T413", "T461", "T461", "T461"),  # what labels and schedulers can hold
+    18: ("T515",),  # hosts that are no workers
+    19: ("T412", "T413", "T461"),  # what labels and schedulers can hold
     20: ("T536",),  # a value that stands for a longer one
     21: ("T480", "F718", "F719"),  # names in Slurm
     22: ("T475", "T476", "F705"),  # sizes of blocks
     23: ("T480", "F718"),  # Slurm's 65,536 nodes
-    24: ("T502", "T532", "T532", "T480", "T532"),  # units that make a tree
+    24: ("T502", "T532", "T480"),  # units that make a tree
     25: ("F705", "T533"),  # spines that end between blocks
     26: ("T570", "T571"),  # units that lose their names
     27: ("F719", "T554"),  # every node has its own name in Slurm
     28: ("M720", "M722", "M723", "M728", "T461"),  # HyperNodes
-    29: ("T444", "T444"),  # a file that is too old, or not true any more
-    30: ("T414", "T530", "T414"),  # hostlists
+    29: ("T444",),  # a file that is too old, or not true any more
+    30: ("T414", "T530"),  # hostlists
     31: ("P551", "P556", "P558", "F703"),  # groups that fit nowhere
-    32: ("T529", "T529"),  # output that was cut off
+    32: ("T529",),  # output that was cut off
 }
 """Number -> the codes that tell of it."""
 
@@ -291,7 +291,7 @@ def test_every_invariant_has_its_codes_and_a_failing_case() -> None:
 
 def test_cases_that_are_counted_on_are_there() -> None:
     """Those of invariants that need a workflow, two topologies or a clock."""
-    for code in ("T570", "T571", "F719", "T444", "T444", "P551", "P556", "F705"):
+    for code in ("T570", "T571", "F719", "T444", "P551", "P556", "F705"):
         assert [name for name in NAMES if code_of(name) == code and (CASES / name / "command").exists()], code
 
 

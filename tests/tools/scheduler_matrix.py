@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from bayplan.backends import BACKENDS, existing
-from bayplan.cli.schedulers import PLACED_KINDS
+from bayplan.backends import BACKENDS
+from bayplan.cli.schedulers import PLACED_KINDS, rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
 from bayplan.model.existing import LED, TITLES
@@ -256,14 +256,4 @@ def _kinds_cut(backend: Backend, cut: str, kinds: Sequence[str]) -> str:
 
 
 def _existing_cell(backend: Backend, feature: str) -> str:
-    return summed(_of_existing(backend, feature), backend.declared.component, "pod templates")
-
-
-def _of_existing(backend: Backend, feature: str) -> list[Support]:
-    """The rows of a feature, up to the first that holds for everything."""
-    rows: list[Support] = []
-    for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
-        rows.append(row)
-        if row.up_to is None and not row.component:
-            break
-    return rows
+    return summed(rows_of_existing(backend, feature), backend.declared.component, "pod templates")

@@ -73,7 +73,7 @@ KEYS = {"source_routing": "sourceRouting", "device_class": "deviceClass"}
 
 
 def check_kinds(fabric: Fabric) -> Iterator[Diagnostic]:
-    """T601, T602, T604, T604, T621."""
+    """T601, T602, T604, T621."""
     route, kind = (*FABRICS, fabric.name), KINDS[fabric.kind]
     yield from _links(fabric, kind, route)
     if not fabric.rails and not kind.empty:

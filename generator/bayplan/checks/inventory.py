@@ -14,7 +14,7 @@ from bayplan.model.topology import AcceleratorKind, ClusterTopology, Pool
 
 
 def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T411, T420 to T424, T429, T429 to T433, T435, T421."""
+    """T411, T420 to T424, T429 to T433, T435."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         yield from _accelerator(topology, pool, (*route, "node"))

@@ -160,7 +160,7 @@ POOL: Codes = ("T430",) * 5
 
 
 def check_template(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W313 to W315, and W316, W319, W598 and W598 in templates."""
+    """W313 to W316, W319 and W598 in templates."""
     yield from _marks("W313", workflow.labels, ("workflow", "metadata", "labels"))
     yield from _marks("W313", workflow.annotations, ("workflow", "metadata", "annotations"))
     for place in pod_sets(workflow):

@@ -16,7 +16,7 @@ POOLS: Route = ("topology", "spec", "pools")
 
 
 def check_nodes(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T401, T412, T421, T425, T401."""
+    """T401, T412, T421, T425."""
     yield from _twice(topology)
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
@@ -164,7 +164,7 @@ LONGEST = 63
 
 
 def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T412, T413, T416, T416, T418."""
+    """T412, T413, T416, T418."""
     names = [pool.name for pool in topology.pools]
     yield from duplicates(names, POOLS, "name", "T416", "two pools have the name", RENAME)
     for index, pool in enumerate(topology.pools):
@@ -250,7 +250,7 @@ CARDS: Mapping[str, int] = {"gb200": 4, "gb300": 4}
 
 
 def check_nvlink(topology: ClusterTopology) -> Iterator[Diagnostic]:
-    """T406, T406, T409."""
+    """T406, T409."""
     for index, pool in enumerate(topology.pools):
         route: Route = (*POOLS, index)
         depth = next((depth for depth, level in enumerate(pool.levels) if level.nvlink), None)

@@ -136,13 +136,13 @@ def _existing_rows(backend: Backend) -> Iterator[str]:
     for placement, (meaning, kinds) in PLACEMENTS.items():
         alike: dict[Support, list[str]] = {}
         for kind in kinds:
-            for row in _rows_of_existing(backend, f"{placement}-{kind}"):
+            for row in rows_of_existing(backend, f"{placement}-{kind}"):
                 alike.setdefault(row._replace(feature=placement), []).append(kind)
         for row, names in alike.items():
             yield from _row_lines(row, f"{meaning}: {', '.join(names)}", TEMPLATES)
 
 
-def _rows_of_existing(backend: Backend, feature: str) -> list[Support]:
+def rows_of_existing(backend: Backend, feature: str) -> list[Support]:
     """The rows of a feature up to the first that applies to everything, which hides those after it."""
     rows: list[Support] = []
     for row in (each for each in existing(backend.declared.name).support if each.feature == feature):
@@ -156,7 +156,7 @@ def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     """The header, then each kind and each way to divide it with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
     for kind in PLACED_KINDS:
-        yield (TITLES[kind], *(summed(_rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
+        yield (TITLES[kind], *(summed(rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
     for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
         yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
 
@@ -166,8 +166,8 @@ def _kinds_carried(backend: Backend, placement: str, kinds: Sequence[str]) -> st
     placed = [
         kind
         for kind in kinds
-        if summed(_rows_of_existing(backend, f"place-{kind}"), TEMPLATES) not in ABSENT or kind == LED
+        if summed(rows_of_existing(backend, f"place-{kind}"), TEMPLATES) not in ABSENT or kind == LED
     ]
-    cells = {kind: summed(_rows_of_existing(backend, f"{placement}-{kind}"), "") for kind in placed or kinds}
+    cells = {kind: summed(rows_of_existing(backend, f"{placement}-{kind}"), "") for kind in placed or kinds}
     carried = {kind: text for kind, text in cells.items() if text not in ABSENT}
     return _joined(carried) or next(iter(cells.values()))

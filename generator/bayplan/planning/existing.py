@@ -29,7 +29,7 @@ def merge_compute_domains(plan: Plan, templates: WorkloadTemplates) -> Plan:
 
 
 def shared_domains(plan: Plan) -> Iterator[Diagnostic]:
-    """F744 and F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
+    """F744: groups or gangs that would have a ComputeDomain each, but whose pods come from one template."""
     gang = plan.gangs[0]
     count = sum(len(each.compute_domains) for each in plan.gangs)
     if not (_has_several_domains(gang) or (len(plan.gangs) > 1 and count > 1)):

@@ -85,7 +85,7 @@ def faults(hyper_nodes: Sequence[ReadHyperNode], nodes: Mapping[str, Labels] | N
 
 
 def _members(each: ReadHyperNode, nodes: Mapping[str, Labels] | None) -> Iterator[Diagnostic]:
-    """M722, M722, M728, M722: faults of each member."""
+    """M722 and M728: faults of each member."""
     if not each.members:
         at = (*each.route, "spec")
         yield error("M722", at, f'HyperNode "{each.name}" has no members', hint="add its nodes or HyperNodes")

@@ -215,7 +215,7 @@ CLUSTER = (
     never(
         "flavor-size",
         "a ResourceFlavor of Kueue has at most 8 node labels and 8 tolerations",
-        "select the nodes by one label that all nodes of the pool have, and no others",
+        "select the nodes by one label that only the nodes of this pool have",
     ),
 )
 KINDS = (

@@ -128,7 +128,7 @@ def _where(topology: ClusterTopology, used: set[str]) -> Iterator[tuple[str, tup
 
 
 def _counts(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
-    """Every pod of the plan, and no other, has one place, in its own pool."""
+    """The layout has one place for each pod of the plan, in the pod's pool, and contains only these pods."""
     expected = {(gang.name, pods.name): pods for gang in gangs for pods in all_pods(gang.root)}
     yield from (f"{name} has a place but is not in the plan" for name in layout.runs if name not in expected)
     for name, pods in expected.items():

@@ -226,7 +226,7 @@ def shared(group: NodeGroup) -> int:
 
 
 def selector(own: Sequence[NodeGroup], others: Iterable[NodeGroup]) -> dict[str, str]:
-    """A label that all nodes of the pool have, and no other node has."""
+    """A label that all nodes of the pool have, but nodes of other pools do not."""
     rest = list(others)
     for key in SELECTORS:
         values = {each.labels.get(key, "") for each in own}

@@ -1,6 +1,6 @@
-"""Lint over upstream's own examples, each file alone: it finds the mistakes that are there, and nothing else.
+"""Lint over each of upstream's own examples: it finds the mistakes that are there, and nothing else.
 
-`docs/reference/lint.md` tells of them. A file that is not listed must be free of findings of these rules.
+A file that is not listed must be free of findings of these rules.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bayplan.accelerators.matrix import TABLE, verdict
+from bayplan.accelerators.matrix import verdict
 from bayplan.backends import BACKENDS
 from bayplan.kube.quantity import show
 from bayplan.kube.vendors import HAMI
@@ -37,7 +37,7 @@ FIDELITY = {"exact": "yes", "approximate": "partly", "absent": "no"}
 
 def filled(text: str) -> str:
     """The page with its tables made anew."""
-    for name, table in (("matrix", matrix), ("reasons", reasons), ("names", names)):
+    for name, table in (("matrix", matrix), ("names", names)):
         lines = "".join(f"| {' | '.join(row)} |\n" for row in _headed(list(table())))
         start, end = f"<!-- {name} -->\n", "<!-- end -->"
         before, _, rest = text.partition(start)
@@ -62,30 +62,6 @@ def _cell(backend: Backend, vendor: str, allocator: str, parts: frozenset[str]) 
         return WORDS[row.verdict]
     found = find_row(Need("gpu-claim", 1, ()), backend.declared.support, Target())
     return FIDELITY[found.fidelity] if found else "no"
-
-
-REQUESTS = {
-    "": "all",
-    "foreign": "resource names of HAMi",
-    "names": "resource names of Volcano",
-    "profile": "MIG profiles",
-    "share": "shares",
-    "split": "whole devices that can be shared",
-    "node": "`node`",
-    "policy": "`node`, `cards`, `links`",
-}
-
-
-def reasons() -> Iterator[tuple[str, ...]]:
-    """Rows that are not a plain yes. Schedulers with the same limit share a row."""
-    yield ("scheduler", "vendor", "allocator", "request", "reason", "solution")
-    rows: dict[tuple[str, ...], list[str]] = {}
-    for row in TABLE:
-        if row.reason:
-            vendor = "any" if row.vendor == "*" else row.vendor
-            rows.setdefault((vendor, row.allocator, REQUESTS[row.part], row.reason, row.hint), []).append(row.scheduler)
-    for cells, schedulers in rows.items():
-        yield (", ".join(schedulers), *cells)
 
 
 def names() -> Iterator[tuple[str, ...]]:

@@ -5,22 +5,35 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bayplan.topologies.losses import LOST, Loss
+from bayplan.topologies.losses import LOST
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "topology-losses.md"
 START, END = "Every format loses", "\n\n`none`,"
+EXCEPTIONS = 2
+"""How many formats may not lose what most formats do."""
 
 
 def table() -> str:
-    """What all lack, and a row for each format with the rest."""
-    common = [loss for loss in LOST["volcano"] if all(loss in losses for losses in LOST.values())]
-    told = f"{START}: {_titles(common)}. Each format also loses:\n\n| `--to` | lost |\n|---|---|\n"
-    rows = (f"| `{word}` | {_titles([e for e in LOST[word] if e not in common])} |" for word in sorted(LOST))
-    return told + "\n".join(rows)
+    """What all formats lose, what most lose, and a row for each format with the rest."""
+    losers: dict[str, set[str]] = {}
+    for word, losses in LOST.items():
+        for loss in losses:
+            losers.setdefault(loss.title, set()).add(word)
+    spared: dict[tuple[str, ...], list[str]] = {}
+    for title, words in losers.items():
+        spared.setdefault(tuple(sorted(LOST.keys() - words)), []).append(title)
+    every = "; ".join(spared[()])
+    most = {words: titles for words, titles in spared.items() if 0 < len(words) <= EXCEPTIONS}
+    also = "".join(f"\n- except {_code(words)}: {'; '.join(titles)}" for words, titles in sorted(most.items()))
+    told = {title for words in ((), *most) for title in spared[words]}
+    rows = (
+        f"\n| `{word}` | {'; '.join(e.title for e in LOST[word] if e.title not in told)} |" for word in sorted(LOST)
+    )
+    return f"{START}: {every}.\n\nMost formats also lose:\n{also}\n\n| `--to` | also lost |\n|---|---|{''.join(rows)}"
 
 
-def _titles(losses: list[Loss]) -> str:
-    return "; ".join(loss.title for loss in losses)
+def _code(words: tuple[str, ...]) -> str:
+    return " and ".join(f"`{word}`" for word in words)
 
 
 def renewed(page: str) -> str:

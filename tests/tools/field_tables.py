@@ -69,8 +69,7 @@ def _type(schema: Node, field: Node, used: dict[str, None]) -> str:
     if name in NAMED:
         return name
     if "enum" in node:
-        words = ", ".join(f"`{each}`" for each in node["enum"])
-        return words
+        return ", ".join(f"`{each}`" for each in node["enum"])
     types = [node["type"]] if isinstance(node["type"], str) else node["type"]
     return " or ".join(_of(schema, name, node, each, used) for each in types)
 

@@ -371,7 +371,8 @@ def test_a_field_of_a_table_has_its_type_and_default() -> None:
     fields = {
         "size": {"type": "integer", "default": 2, "description": "How many."},
         "units": {"type": "array", "items": {"$ref": "#/definitions/unit"}, "description": "All | of them."},
-        **{name: {"type": "object", "properties": {"on": {"enum": ["a", "b"], "description": "One."}}} for name in "kv"},
+        "k": (kind := {"type": "object", "properties": {"on": {"enum": ["a", "b"], "description": "One."}}}),
+        "v": kind,
     }
     document, table = field_tables.tables({"properties": fields, "definitions": {"unit": unit}})
     assert document == field_tables.HEAD + (

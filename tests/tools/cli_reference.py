@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bayplan.cli.commands import COMMANDS
@@ -13,17 +13,16 @@ from tools.scheduler_matrix import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "cli.md"
 
-COMMON = frozenset(option for option, count in Counter(o for c in COMMANDS for o in c.options).items() if count > 3)
-"""Options of many commands: the page explains them once."""
+COMMON = tuple(option for option, count in Counter(o for c in COMMANDS for o in c.options).items() if count > 3)
+"""Options of many commands, in the order of their first use: the page explains them once."""
 
 
 def page(text: str) -> str:
     """The page with commands and options as they are now."""
-    common = dict.fromkeys(option for command in COMMANDS for option in command.options if option in COMMON)
     return filled(
         text,
         {
-            "common": _options(list(common)),
+            "common": _options(COMMON),
             "commands": "\n\n".join(part for command in COMMANDS for part in _parts(command)),
         },
     )
@@ -41,7 +40,9 @@ def _parts(command: Command) -> Iterator[str]:
         yield _options(own)
     common = [option for option in command.options if option in COMMON]
     if common:
-        yield f"Common options: {', '.join(f'`{option.names[-1]}`' for option in common)}."
+        missing = [option for option in COMMON if option not in common]
+        names = ", ".join(f"`{option.names[-1]}`" for option in min(common, missing, key=len))
+        yield f"Common options: {'all but ' * (len(missing) < len(common))}{names}."
 
 
 def _word(argument: Positional) -> str:
@@ -49,7 +50,7 @@ def _word(argument: Positional) -> str:
     return word if argument.least else f"[{word}]"
 
 
-def _options(options: list[Option]) -> str:
+def _options(options: Sequence[Option]) -> str:
     return table(["option", "meaning"], ((_spelled(option), _meaning(option)) for option in options))
 
 

@@ -33,14 +33,22 @@ def filled(page: Path, text: str) -> str:
 def tables(schema: Node) -> Iterator[str]:
     """A table for the document, and one with a heading for each object that it refers to, in the schema's order."""
     used: dict[str, None] = {}
-    made = {"": HEAD + "".join(_rows(schema, schema, "", used))}
+    made = {"": _table(_rows(schema, schema, "", used))}
     while waiting := [name for name in used if name not in made]:
         for name in waiting:
-            made[name] = f"### {name}\n\n{HEAD}" + "".join(_rows(schema, schema["definitions"][name], "", used))
+            made[name] = f"### {name}\n\n{_table(_rows(schema, schema['definitions'][name], '', used))}"
     yield from (made[name] for name in ("", *schema["definitions"]) if name in made)
 
 
-def _rows(schema: Node, node: Node, prefix: str, used: dict[str, None]) -> Iterator[str]:
+def _table(rows: Iterator[tuple[str, str, str]]) -> str:
+    """A line for each field. Fields with equal names, types and meanings share a line."""
+    lines: dict[tuple[str, str, str], list[str]] = {}
+    for path, type_, meaning in rows:
+        lines.setdefault((path.rpartition(".")[2], type_, meaning), []).append(f"`{path}`")
+    return HEAD + "".join(f"| {', '.join(paths)} | {what} | {why} |\n" for (_, what, why), paths in lines.items())
+
+
+def _rows(schema: Node, node: Node, prefix: str, used: dict[str, None]) -> Iterator[tuple[str, str, str]]:
     for key, field in node["properties"].items():
         path = f"{prefix}{key}"
         inner = field.get("items", field.get("additionalProperties") or field)
@@ -51,7 +59,7 @@ def _rows(schema: Node, node: Node, prefix: str, used: dict[str, None]) -> Itera
             required = "; required" if key in node.get("required", ()) else ""
             default = f" Default: `{json.dumps(field['default']).strip(chr(34))}`." if "default" in field else ""
             meaning = f"{field['description']}{default}".replace("|", "\\|")
-            yield f"| `{path}` | {_type(schema, field, used)}{required} | {meaning} |\n"
+            yield path, f"{_type(schema, field, used)}{required}", meaning
 
 
 def _type(schema: Node, field: Node, used: dict[str, None]) -> str:
@@ -61,15 +69,14 @@ def _type(schema: Node, field: Node, used: dict[str, None]) -> str:
     if name in NAMED:
         return name
     if "enum" in node:
-        words = ", ".join(f"`{each}`" for each in node["enum"])
-        return words if len(node["enum"]) == 1 else f"one of {words}"
+        return ", ".join(f"`{each}`" for each in node["enum"])
     types = [node["type"]] if isinstance(node["type"], str) else node["type"]
     return " or ".join(_of(schema, name, node, each, used) for each in types)
 
 
 def _of(schema: Node, name: str, node: Node, type_: str, used: dict[str, None]) -> str:
     if type_ == "array":
-        return f"list of {_plural(_type(schema, node['items'], used)).removeprefix('one of ')}"
+        return f"list of {_plural(_type(schema, node['items'], used))}"
     if type_ != "object":
         return type_
     if "properties" in node:

@@ -371,12 +371,13 @@ def test_a_field_of_a_table_has_its_type_and_default() -> None:
     fields = {
         "size": {"type": "integer", "default": 2, "description": "How many."},
         "units": {"type": "array", "items": {"$ref": "#/definitions/unit"}, "description": "All | of them."},
-        "kai": {"type": "object", "properties": {"on": {"enum": ["a", "b"], "description": "One."}}},
+        "k": (kind := {"type": "object", "properties": {"on": {"enum": ["a", "b"], "description": "One."}}}),
+        "v": kind,
     }
     document, table = field_tables.tables({"properties": fields, "definitions": {"unit": unit}})
     assert document == field_tables.HEAD + (
         "| `size` | integer | How many. Default: `2`. |\n"
         "| `units` | list of [unit](#unit) | All \\| of them. |\n"
-        "| `kai.on` | one of `a`, `b` | One. |\n"
+        "| `k.on`, `v.on` | `a`, `b` | One. |\n"
     )
     assert table == f"### unit\n\n{field_tables.HEAD}| `name` | string; required | Its name. |\n"

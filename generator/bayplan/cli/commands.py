@@ -64,7 +64,7 @@ COMMANDS = (
         "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file, bayplan checks only the workflows. The report goes to standard output.",
+        "Without a topology file, bayplan checks only the workflows.",
     ),
     Command(
         "plan",
@@ -91,8 +91,8 @@ COMMANDS = (
             _format("text", "json"),
             *COMPILING,
         ),
-        "MANIFEST is a file, a folder, or - for standard input, such as the output of `kubectl get -o yaml`. In "
-        "objects from a cluster, bayplan compares only the fields that it writes. Exit code 1: there are differences.",
+        "MANIFEST is a file, a folder, or - for standard input, such as `kubectl get -o yaml`. In live objects, "
+        "bayplan compares only the fields that it writes. Exit code 1: they differ.",
     ),
     Command(
         "lint",
@@ -110,8 +110,8 @@ COMMANDS = (
             Option(("--accept",), "Downgrade errors with CODE to warnings.", "CODE"),
             *OUTCOME,
         ),
-        "MANIFEST is a file, a folder, or - for standard input. bayplan checks all of them together. Without a "
-        "topology file, it does not check whether pods fit on nodes. The report goes to standard output.",
+        "MANIFEST is a file, a folder, or - for standard input. bayplan checks all of them together. With a topology "
+        "file, it also checks whether pods fit on nodes.",
     ),
     Command(
         "post-render",
@@ -127,7 +127,7 @@ COMMANDS = (
             DIAGNOSTICS,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
-        "writes all manifests. It changes no other bytes. `bayplan last-error` prints the last report.",
+        "changes no other bytes.",
     ),
     Command(
         "last-error",
@@ -150,7 +150,7 @@ COMMANDS = (
         "Print workflows of any format in the native format.",
         (WORKFLOWS,),
         (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
-        "If there is a topology file, bayplan takes from it what the native format needs and the other format lacks.",
+        "bayplan takes from the topology file what the other format lacks.",
     ),
     Command(
         "topology check",
@@ -208,8 +208,7 @@ COMMANDS = (
             *OUTPUT_FILE,
             *OUTCOME,
         ),
-        "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. bayplan merges several sources: each adds to "
-        "the earlier ones. If they contradict each other, bayplan writes nothing.",
+        "SOURCE is a file, - for standard input, or FILE#POOL of OSMO. bayplan merges several sources.",
     ),
     Command(
         "topology export",
@@ -224,8 +223,8 @@ COMMANDS = (
         "Write the files that bayplan.yaml lists, and remove stale ones.",
         (Positional("PROJECT", 0),),
         (Option(("--check",), "Write nothing; show the differences, and fail if there are any."), *OUTCOME),
-        "PROJECT is a project file or its folder (default: bayplan.yaml in this folder or the nearest folder above "
-        "it). Exit code 1: files were created, updated or removed.",
+        "PROJECT is a project file or its folder (default: bayplan.yaml in this folder or above it). Exit code 1: "
+        "files changed.",
     ),
     Command(
         "krm",
@@ -233,8 +232,8 @@ COMMANDS = (
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
         (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
-        "kustomize runs it as bayplan-krm. The kind of the configuration selects the work: ExpandWorkflows, "
-        "PlaceWorkloads, ValidateWorkloads or Workflow. kustomize passes CONFIG only to legacy plugins.",
+        "kustomize runs it as bayplan-krm. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
+        "ValidateWorkloads or Workflow. Only legacy plugins have CONFIG.",
     ),
     Command(
         "kustomize doctor",
@@ -242,8 +241,8 @@ COMMANDS = (
         "Find out why functions do not run, and which references a build breaks.",
         (Positional("DIR", 0),),
         OUTCOME,
-        "DIR is a folder with a kustomization (default: the current folder). If kustomize is installed, bayplan builds "
-        "the folder with it. The report goes to standard output.",
+        "DIR is a folder with a kustomization (default: the current folder). If kustomize is installed, bayplan also "
+        "builds the folder.",
     ),
     Command(
         "kustomize install-legacy",
@@ -251,9 +250,8 @@ COMMANDS = (
         "Install functions as legacy plugins.",
         (Positional("DIR", 0),),
         (DIAGNOSTICS,),
-        "`kubectl kustomize` runs legacy plugins and no functions. "
-        "DIR is the plugin folder of kustomize. The default is the first of these: $KUSTOMIZE_PLUGIN_HOME, "
-        "$XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin.",
+        "`kubectl kustomize` runs only legacy plugins. DIR is the plugin folder (default: the first of "
+        "$KUSTOMIZE_PLUGIN_HOME, $XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin).",
     ),
     Command(
         "schema",

@@ -278,6 +278,18 @@ COMMANDS = (
         "init",
         "Write a workflow and a topology with comments, to start from.",
         (Positional("DIR", 0),),
+        (
+            Option(
+                ("--accelerator",),
+                "Nodes with these accelerators, such as h100, gb300 or mi300x (default: gb200).",
+                "NAME",
+            ),
+            Option(("--from",), "The nodes of your cluster, from the output of `kubectl get nodes -o json`.", "FILE"),
+            Option(("-s", "--scheduler"), "The scheduler to write for (default: kai).", "NAME"),
+            DIAGNOSTICS,
+        ),
+        "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "
+        "fit a rack or a leaf switch.",
     ),
     Command(
         "completion",

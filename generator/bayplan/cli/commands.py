@@ -6,6 +6,9 @@ from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
 
+PROGRAM = "bayplan"
+COMPLETE = "_BAYPLAN_COMPLETE"
+"""The variable with which a shell requests completions (click, `shell_completion.py`)."""
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
 SHELLS = ("bash", "zsh", "fish")
@@ -293,7 +296,7 @@ COMMANDS = (
     ),
     Command(
         "completion",
-        "human.completion",
+        "completion",
         "Print the completion script for a shell.",
         (Positional("SHELL", choices=SHELLS, file=False),),
     ),

@@ -13,7 +13,7 @@ from bayplan.cli import output, output_folder, topology_merging, topology_source
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
-from bayplan.core.phrases import count, suggest
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.vendors import GIB
 from bayplan.model.target import KNOWN
@@ -93,8 +93,10 @@ def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
     yield from select_backend(args.value("scheduler", SCHEDULER), None, ClusterTopology("", ()), BACKENDS).diagnostics
     accelerator, route = args.value("accelerator", ACCELERATOR), ("argument", "--accelerator")
     if accelerator not in MACHINES:
-        hint = suggest(accelerator, MACHINES, "accelerators") + ", or describe the cluster with --from nodes.json"
-        yield error("A920", route, f'bayplan has no example with the accelerator "{accelerator}"', hint=hint)
+        message = f'init does not know the accelerator "{accelerator}"'
+        yield error(
+            "A920", route, message, hint=f"describe the nodes with --from, or use one of: {', '.join(MACHINES)}"
+        )
     elif args.has("accelerator") and args.has("from"):
         message = "--from and --accelerator contradict each other, because both describe the nodes"
         yield error("A920", route, message, hint="remove one of the two")
@@ -181,6 +183,9 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
         f"# From {args.value('from')}. `bayplan topology import` has options for levels, spare nodes and DaemonSets.\n"
     )
     found = pipeline.topology_findings(topology)
+    if not any(pool.domains for pool in topology.pools):
+        hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
+        found = (error("A934", ("argument", "--from"), f"{args.value('from')} names no nodes", hint=hint),)
     batches.append(topology_merging.at_sources(found, merged, picked))
     return None if has_errors(found) else head + "".join(emit((native.write(topology),)))
 

@@ -1,4 +1,4 @@
-"""The table of commands and options. Both parsers, the help and the completion come from it."""
+"""The table of commands and options. Both parsers, the help, the completion and the man page come from it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ from bayplan.topologies import FROM
 PROGRAM = "bayplan"
 COMPLETE = "_BAYPLAN_COMPLETE"
 """The variable with which a shell requests completions (click, `shell_completion.py`)."""
+ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
+EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
+GROUPS = {
+    "helm": "Install the post-renderer for Helm.",
+    "kustomize": "Check a kustomization, and install functions as plugins.",
+    "topology": "Check, show, compare, import and export cluster topologies.",
+}
+
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
 SHELLS = ("bash", "zsh", "fish")

@@ -9,20 +9,12 @@ from typing import Any
 import click
 
 from bayplan import __version__
-from bayplan.cli.commands import COMMANDS, COMPLETE, PROGRAM
+from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 
 Run = Callable[[Arguments], int]
-ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""
-
-EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
-GROUPS = {
-    "helm": "Install the post-renderer for Helm.",
-    "kustomize": "Check a kustomization, and install functions as plugins.",
-    "topology": "Check, show, compare, import and export cluster topologies.",
-}
 
 
 def main(argv: Sequence[str], run: Run) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from textwrap import indent, wrap
 
-from bayplan import pipeline
+from bayplan import pipeline, schemas
 from bayplan.backends import BACKENDS
 from bayplan.cli import output, output_folder, topology_merging, topology_sources
 from bayplan.cli.finish import finish
@@ -70,22 +70,18 @@ def run(args: Arguments) -> int:
     folder = args.words[0] if args.words else ""
     paths = [os.path.join(folder, name) for name in FILES]
     batches = [Batch(tuple(_wrong(args, paths)))]
+    if batches[0].diagnostics:
+        return finish(args, batches)
     scheduler = args.value("scheduler", SCHEDULER)
-    topology = None
-    if not batches[0].diagnostics:
-        imported = args.has("from")
-        topology = (
-            _imported(args, scheduler, batches)
-            if imported
-            else example(args.value("accelerator", ACCELERATOR), scheduler)
-        )
+    if args.has("from"):
+        topology = _imported(args, scheduler, batches)
+    else:
+        topology = example(args.value("accelerator", ACCELERATOR), scheduler)
     if topology is None:
         return finish(args, batches)
-    texts = (topology, fitting(topology, scheduler, batches))
+    texts = dict(zip(paths, (topology, fitting(topology, scheduler, batches)), strict=True))
     command = f"bayplan render {paths[1]} -t {paths[0]} --cluster-objects\n"
-    return finish(
-        args, batches, lambda: _write(folder, dict(zip(paths, texts, strict=True))) or output.write([command])
-    )
+    return finish(args, batches, lambda: _write(folder, texts) or output.write([command]))
 
 
 def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
@@ -93,13 +89,11 @@ def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
     yield from select_backend(args.value("scheduler", SCHEDULER), None, ClusterTopology("", ()), BACKENDS).diagnostics
     accelerator, route = args.value("accelerator", ACCELERATOR), ("argument", "--accelerator")
     if accelerator not in MACHINES:
-        message = f'init does not know the accelerator "{accelerator}"'
-        yield error(
-            "A920", route, message, hint=f"describe the nodes with --from, or use one of: {', '.join(MACHINES)}"
-        )
+        hint = f"describe the nodes with --from, or use one of: {', '.join(MACHINES)}"
+        yield error("A920", route, f'init does not know the accelerator "{accelerator}"', hint=hint)
     elif args.has("accelerator") and args.has("from"):
-        message = "--from and --accelerator contradict each other, because both describe the nodes"
-        yield error("A920", route, message, hint="remove one of the two")
+        contradiction = "--from and --accelerator contradict each other, because both describe the nodes"
+        yield error("A920", route, contradiction, hint="remove one of the two")
     hint = "choose another folder: `bayplan init DIR`"
     messages = (f'"{path}" exists, and init does not overwrite files' for path in paths if os.path.lexists(path))
     yield from (error("O804", (), message, hint=hint) for message in messages)
@@ -121,22 +115,18 @@ SPINES, DOMAINS, NODES = 2, 4, 8
 def example(accelerator: str, scheduler: str) -> str:
     """The text of a topology with the usual nodes of an accelerator."""
     machine = MACHINES[accelerator]
-    driver = ("draDriver",) if machine.nvlink else ()
+    nodes, driver = machine.nvlink or NODES, ("draDriver",) if machine.nvlink else ()
     components = ("kubernetes", BACKENDS[scheduler].declared.component, "jobset", *driver)
     versions = ", ".join(f'{each}: "{KNOWN[each][-1]}"' for each in dict.fromkeys(components))
-    nodes = machine.nvlink or NODES
     if machine.nvlink:
-        about = f"{SPINES * DOMAINS} NVLink racks with {nodes} nodes each"
-        level = (
-            f"{{name: rack, label: nvidia.com/gpu.clique, nvlink: true, plan: {nodes - 2}}}  # two spare nodes per rack"
-        )
+        about, level = "NVLink racks", f"{{name: rack, label: nvidia.com/gpu.clique, nvlink: true, plan: {nodes - 2}}}"
+        level += "  # plan: two spare nodes"
     else:
-        about = f"{SPINES * DOMAINS} leaf switches with {nodes} nodes each"
-        level = "{name: leaf, label: network.topology.nvidia.com/leaf}"
+        about, level = "leaf switches", "{name: leaf, label: network.topology.nvidia.com/leaf}"
     paths = [f"s{spine}/s{spine}-{level[7]}{n}" for spine in range(1, SPINES + 1) for n in range(1, DOMAINS + 1)]
     domains = "".join(f'    - {{path: {path}, nodes: "{path[3:]}-n[01-{nodes:02}]"}}\n' for path in paths)
     return f"""\
-# {about}, below {SPINES} spine switches. Change it to match your cluster, or
+# {len(paths)} {about} with {nodes} nodes each, below {SPINES} spine switches. Change it to match your cluster, or
 # let `bayplan init --from nodes.json` write it from the output of `kubectl get nodes -o json`.
 apiVersion: bayplan.dev/v1alpha1
 kind: ClusterTopology
@@ -169,25 +159,24 @@ def _fabric(rails: int) -> str:
 
 
 def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | None:
-    """The text of a topology that `topology import` reads from a source. None: it has errors."""
-    sources = args._replace(words=(args.value("from"),), options={})
-    picked, read_batches = topology_sources.pick(sources)
-    options = topology_sources.read_options(sources)
+    """The text of a topology that bayplan reads as `topology import` does. None: it has errors."""
+    sources = args._replace(words=args.values("from"), options={})
+    (picked, read_batches), options = topology_sources.pick(sources), topology_sources.read_options(sources)
     batches += read_batches
-    merged = topology_merging.together(picked, options.value, batches) if picked and options.value else None
+    ready = options.value if len(picked) == len(sources.words) else None
+    merged = topology_merging.together(picked, ready, batches) if ready else None
     if merged is None:
         return None
-    topology = merged.topology
-    topology = topology._replace(defaults={"scheduler": scheduler, "namespace": "default", **topology.defaults})
-    head = (
-        f"# From {args.value('from')}. `bayplan topology import` has options for levels, spare nodes and DaemonSets.\n"
-    )
-    found = pipeline.topology_findings(topology)
-    if not any(pool.domains for pool in topology.pools):
+    defaults = {"scheduler": scheduler, "namespace": "default", **merged.topology.defaults}
+    data = native.write(merged.topology._replace(defaults=defaults))
+    found = pipeline.topology_findings(merged.topology)
+    if not any(pool.domains for pool in merged.topology.pools):
         hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
-        found = (error("A934", ("argument", "--from"), f"{args.value('from')} names no nodes", hint=hint),)
+        found = (error("A934", ("argument", "--from"), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
+    found += () if has_errors(found) else schemas.validate(native.SCHEMA, data, "topology")
     batches.append(topology_merging.at_sources(found, merged, picked))
-    return None if has_errors(found) else head + "".join(emit((native.write(topology),)))
+    head = f"# From {', '.join(sources.words)}. `bayplan topology import` has options for levels and spare nodes.\n"
+    return None if has_errors(found) else head + "".join(emit((data,)))
 
 
 # The workflow.

@@ -13,7 +13,7 @@ import yaml
 from bayplan.backends import NAMES
 from bayplan.cli import init
 from bayplan.cli.run import run
-from tools.run import EXAMPLES, bayplan
+from tools.run import bayplan
 
 UNSUPPORTED = {
     "slurm-bridge": {name for name, each in init.MACHINES.items() if each.vendor not in ("nvidia", "amd")},
@@ -119,12 +119,16 @@ CLUSTERS = {
 """Nodes, and the workflow that fits them: the level of the gang, its groups, their level and their pods."""
 
 
+def saved(folder: Path, nodes: list[dict[str, Any]]) -> str:
+    """The path of the output of `kubectl get nodes -o json`."""
+    (folder / "nodes.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
+    return str(folder / "nodes.json")
+
+
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_workflow_fits_the_imported_nodes(cluster: str, tmp_path: Path) -> None:
     nodes, (outer, groups, inner, pods) = CLUSTERS[cluster]
-    source = tmp_path / "nodes.json"
-    source.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}))
-    done = bayplan("init", str(tmp_path / "new"), "--from", str(source))
+    done = bayplan("init", str(tmp_path / "new"), "--from", saved(tmp_path, nodes))
     assert done.returncode == 0, done.stderr
     (gang,) = written(tmp_path / "new")[1]["gangs"]
     group = gang["groups"][0] if groups > 1 else gang
@@ -137,7 +141,7 @@ def test_the_workflow_fits_the_imported_nodes(cluster: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("scheduler", sorted({*NAMES} - {"none"}))
-def test_the_nodes_of_the_tutorial_with_every_scheduler(scheduler: str, tmp_path: Path) -> None:
-    source = str(EXAMPLES / "sources" / "nodes.json")
-    assert run(["init", str(tmp_path), "--from", source, "-s", scheduler]) == 0
+def test_imported_nodes_with_every_scheduler(scheduler: str, tmp_path: Path) -> None:
+    nodes, _ = CLUSTERS["racks of two sizes"]
+    assert run(["init", str(tmp_path), "--from", saved(tmp_path, nodes), "-s", scheduler]) == 0
     passes(tmp_path)

@@ -1,7 +1,8 @@
 """Builds `bayplan/schemas/generated` from `schemas/*.json`: one module per format that only accepts or refuses.
 
 Hatchling runs it for each wheel and each editable install, pytest before the tests. `python hatch_build.py` does it by
-hand. Git ignores the generated modules: bayplan uses jsonschema where they are missing or out of date.
+hand. Git ignores the generated modules: bayplan uses jsonschema where they are missing or out of date. A wheel also
+gets the man page of the commands.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import ast
 import json
 import re
+import sys
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 ROOT = Path(__file__).resolve().parent
 TARGET = ROOT / "generator" / "bayplan" / "schemas" / "generated"
+MAN_PAGE = ROOT / "build" / "bayplan.1"
 
 HEADER = '''"""Made from schemas/{schema}.json by hatch_build.py. Do not edit."""
 
@@ -44,8 +48,11 @@ class Validators(BuildHookInterface[Any]):
     """Hatchling's hook: the generated modules go into the package although Git ignores them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Generate the modules before a wheel of any kind is built."""
+        """Generate the modules and the man page before a wheel of any kind is built."""
         write()
+        MAN_PAGE.parent.mkdir(exist_ok=True)
+        MAN_PAGE.write_text(man_page(), encoding="utf-8")
+        build_data["shared_data"][str(MAN_PAGE)] = "share/man/man1/bayplan.1"
         build_data["artifacts"].append(f"/{TARGET.relative_to(ROOT).as_posix()}/*.py")
 
 
@@ -104,6 +111,50 @@ def characters(text: str) -> str:
     """What a character class holds: `-a-c` is `-abc`."""
     spans = re.findall(r"(.)-(.)|(.)", text)
     return "".join(one or "".join(map(chr, range(ord(low), ord(high) + 1))) for low, high, one in spans)
+
+
+def man_page() -> str:
+    """bayplan(1) from the table of commands, in the macros of man(7)."""
+    sys.path.insert(0, str(ROOT / "generator"))
+    from bayplan import __version__
+    from bayplan.cli.commands import ABOUT, COMMANDS, EXITS
+
+    uses = Counter(option for command in COMMANDS for option in command.options)
+    common = [option for option, count in uses.items() if count > 3]
+    about = ABOUT[0].lower() + ABOUT[1:-1]
+    lines = [f'.TH BAYPLAN 1 "" "bayplan {__version__}"', ".SH NAME", rf"bayplan \- {roff(about)}", ".SH SYNOPSIS"]
+    lines += [r"\fBbayplan\fR \fICOMMAND\fR [\fIARGUMENT\fR...] [\fIOPTION\fR...]", ".SH COMMANDS"]
+    for command in COMMANDS:
+        words = " ".join(("bayplan", command.name, *map(argument, command.arguments)))
+        lines += [f'.SS "{roff(words)}"', roff(f"{command.summary} {command.description}")]
+        for each in command.arguments:
+            lines += [".PP", roff(f"{each.metavar} is one of: {', '.join(each.choices)}.")] if each.choices else []
+        lines += described(option for option in command.options if option not in common)
+        shared = ", ".join(option.names[-1] for option in command.options if option in common)
+        lines += [".PP", roff(f"Common options: {shared}.")] if shared else []
+    lines += [".SH COMMON OPTIONS", *described(common), ".SH EXIT STATUS", roff(EXITS.partition(": ")[2])]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def argument(each: Any) -> str:
+    """`[DIR]`, `WORKFLOW...`."""
+    return f"{each.metavar}..." if each.most > 1 else each.metavar if each.least else f"[{each.metavar}]"
+
+
+def described(options: Iterable[Any]) -> Iterator[str]:
+    """A tagged paragraph for each option."""
+    for option in options:
+        names = ", ".join(rf"\fB{roff(name)}\fR" for name in option.names)
+        choices = f" One of: {', '.join(option.choices)}." if option.choices else ""
+        yield ".TP"
+        yield rf"{names} \fI{roff(option.metavar)}\fR" if option.metavar else names
+        yield roff(option.help + choices)
+
+
+def roff(text: str) -> str:
+    """The text on one line, without characters that roff interprets."""
+    escaped = text.strip().replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
+    return rf"\&{escaped}" if escaped[:1] in (".", "'") else escaped
 
 
 if __name__ == "__main__":

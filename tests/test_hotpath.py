@@ -134,6 +134,7 @@ def test_a_function_of_kustomize_loads_nothing_heavy() -> None:
         pytest.param(["explain", "A901"], BARE, id="explain-a-code"),
         pytest.param(["explain", "spec.gangs"], BARE, id="explain-a-field"),
         pytest.param(["--help"], HEAVY - {"click", "inspect", "typing_extensions"} | {"yaml"}, id="help"),
+        pytest.param(["completion", "bash"], BARE - {"click", "inspect", "typing_extensions"}, id="completion"),
     ],
 )
 def test_an_entry_point_loads_nothing_heavy(arguments: list[str], forbidden: frozenset[str]) -> None:

@@ -5,6 +5,7 @@ packaged schemas, texts and examples are found, and all shapes print the same.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from typing import NamedTuple
 
 import pytest
 
+from bayplan.cli.commands import COMMANDS as COMMAND_TABLE
 from tools.run import ROOT
 
 LEFT_OUT = shutil.ignore_patterns(
@@ -154,6 +156,29 @@ def test_the_wheel_holds_the_package_and_its_data_only(checkout: Path) -> None:
     assert {name.split("/")[0].split("-")[0] for name in names} == {"bayplan"}
     assert {"bayplan/py.typed", "bayplan/_data/schemas/workflow.json"} <= set(names)
     assert [name for name in names if "__pycache__" in name or "/tests/" in name] == []
+
+
+def test_the_wheel_has_a_man_page_of_all_commands(checkout: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(build(checkout, "wheel")) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".data/data/share/man/man1/bayplan.1"))
+        page = archive.read(name).decode("utf-8")
+    told = page.replace("\\-", "-").splitlines()
+    for command in COMMAND_TABLE:
+        start = next(n for n, line in enumerate(told) if re.match(rf'\.SS "bayplan {command.name}[ "]', line))
+        assert told[start + 1] == f"{command.summary} {command.description}".rstrip()
+        for option in command.options:
+            assert any(line.startswith(f"\\fB{option.names[0]}\\fR") for line in told[start:]), option.names
+    if shutil.which("groff"):
+        assert read_by(["groff", "-man", "-ww", "-Tutf8"], page, tmp_path) == ""
+    if shutil.which("mandoc"):
+        assert read_by(["mandoc", "-T", "lint", "-W", "error"], page, tmp_path) == ""
+
+
+def read_by(command: list[str], page: str, folder: Path) -> str:
+    """The warnings of a program that formats man pages."""
+    (folder / "bayplan.1").write_text(page, encoding="utf-8")
+    done = subprocess.run([*command, "bayplan.1"], cwd=folder, capture_output=True, encoding="utf-8", check=False)
+    return done.stderr if command[0] == "groff" else done.stdout + done.stderr
 
 
 def test_the_sdist_holds_what_a_packager_needs(checkout: Path) -> None:

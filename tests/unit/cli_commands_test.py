@@ -18,6 +18,7 @@ from bayplan.cli import explain as fields
 from bayplan.cli.commands import SCHEMAS, SHELLS
 from bayplan.cli.run import run
 from bayplan.model.backend import FEATURES
+from bayplan.model.target import KNOWN
 from bayplan.report.codes import RETIRED, sections
 from tools.run import EXAMPLES, PRETRAIN, ROOT, environment
 
@@ -156,16 +157,49 @@ def test_completion_is_registered_for_bayplan(shell: str, said: Any) -> None:
     assert lines[shell] in [line.strip() for line in said("completion", shell).splitlines()]
 
 
-def test_bash_completes_a_command(said: Any, tmp_path: Path) -> None:
+COMPLETED = {
+    "bayplan topology e": ["export"],
+    "bayplan check w.yaml -s k": ["kai", "kueue", "koordinator"],
+    "bayplan check -s al": ["all"],
+    "bayplan render -s al": [],
+    "bayplan render --scheduler = slurm-": ["slurm-bridge"],
+    "bayplan render --target kai = 0.1": ["0.10", "0.12", "0.13", "0.14", "0.15", "0.16", "0.17"],
+    "bayplan render --target = kai = 0.17,jobset = 0.8": ["0.8"],
+    "bayplan render --target kai = 0.17,draD": [f"0.17,draDriver={each}" for each in KNOWN["draDriver"]],
+    "bayplan render --accept F67": [code for code in sections() if code.startswith("F67")],
+    "bayplan check --diagnostics s": ["sarif"],
+    "bayplan check --from t": ["torchx"],
+    f"bayplan plan {EXAMPLES}/pipeline/workflow.yaml --gang e": ["evaluate"],
+    f"bayplan render -t {PRETRAIN}/topology.yaml -n m": ["ml"],
+    f"bayplan topology show {PRETRAIN}/topology.yaml --level ''": ["zone", "spine", "rack"],
+    "bayplan topology show missing.yaml --level ''": [],
+    "bayplan topology import --from nod": ["nodes"],
+    "bayplan topology import --preset gk": ["gke"],
+    "bayplan topology export --to kueue": ["kueue"],
+    "bayplan init --accelerator gb": ["gb200", "gb300"],
+    "bayplan explain workflow.spec.gangs.pl": [
+        "workflow.spec.gangs.placement",
+        "workflow.spec.gangs.placement.required",
+        "workflow.spec.gangs.placement.preferred",
+    ],
+    "bayplan explain P55": [code for code in sections() if code.startswith("P55")],
+    "bayplan schema o": ["osmo-workflow", "osmo-pool"],
+    "bayplan schedulers su": ["sunk"],
+}
+"""Words as bash splits them (`=` is one), and the completions of the last."""
+
+
+def test_bash_completes_commands_and_values(said: Any, tmp_path: Path) -> None:
     """bash hands over the words of the line, and takes what the program of that name prints."""
     program = tmp_path / "bayplan"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m bayplan "$@"\n')
+    program.write_text(f"#!{sys.executable}\nfrom bayplan.__main__ import script\nscript()\n")
     program.chmod(0o755)
-    words = "COMP_WORDS=(bayplan topology e) COMP_CWORD=2; _bayplan_completion bayplan; echo ${COMPREPLY[@]}"
+    ask = "COMPREPLY=() COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _bayplan_completion bayplan; echo ${COMPREPLY[@]}"
+    lines = [f"COMP_WORDS=({line}); {ask}" for line in COMPLETED]
     env = environment({"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"})
-    script = said("completion", "bash") + words
+    script = "\n".join((said("completion", "bash"), *lines))
     shell = subprocess.run(["bash", "-c", script], env=env, capture_output=True, encoding="utf-8", check=True)
-    assert shell.stdout == "export\n"
+    assert dict(zip(COMPLETED, (line.split() for line in shell.stdout.split("\n")), strict=False)) == COMPLETED
 
 
 class TestPlan:

@@ -1,10 +1,21 @@
-"""The table of commands and options. Both parsers, the help and the completion come from it."""
+"""The table of commands and options. Both parsers, the help, the completion and the man page come from it."""
 
 from __future__ import annotations
 
 from bayplan.cli.options import MANY, Command, Option, Positional
 from bayplan.report import FORMATS
 from bayplan.topologies import FROM
+
+PROGRAM = "bayplan"
+COMPLETE = "_BAYPLAN_COMPLETE"
+"""The variable with which a shell requests completions (click, `shell_completion.py`)."""
+ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
+EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
+GROUPS = {
+    "helm": "Install the post-renderer for Helm.",
+    "kustomize": "Check a kustomization, and install functions as plugins.",
+    "topology": "Check, show, compare, import and export cluster topologies.",
+}
 
 FUNCTIONS = ("expand-workflows", "place-workloads", "validate-workloads")
 SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx-app", "policy", "project", *FUNCTIONS)
@@ -276,10 +287,22 @@ COMMANDS = (
         "init",
         "Write a workflow and a topology with comments, to start from.",
         (Positional("DIR", 0),),
+        (
+            Option(
+                ("--accelerator",),
+                "Nodes with these accelerators, such as h100, gb300 or mi300x (default: gb200).",
+                "NAME",
+            ),
+            Option(("--from",), "The nodes of your cluster, from the output of `kubectl get nodes -o json`.", "FILE"),
+            Option(("-s", "--scheduler"), "The scheduler to write for (default: kai).", "NAME"),
+            DIAGNOSTICS,
+        ),
+        "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "
+        "fit a rack or a leaf switch.",
     ),
     Command(
         "completion",
-        "human.completion",
+        "completion",
         "Print the completion script for a shell.",
         (Positional("SHELL", choices=SHELLS, file=False),),
     ),

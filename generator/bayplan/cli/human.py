@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 
 from bayplan import __version__
-from bayplan.cli import output
-from bayplan.cli.commands import COMMANDS
-from bayplan.cli.finish import finish
+from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 
 Run = Callable[[Arguments], int]
-PROGRAM = "bayplan"
-COMPLETE = "_BAYPLAN_COMPLETE"
-"""The variable with which a shell requests completions (click, `shell_completion.py`)."""
-
-ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""
-
-EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
-GROUPS = {
-    "helm": "Install the post-renderer for Helm.",
-    "kustomize": "Check a kustomization, and install functions as plugins.",
-    "topology": "Check, show, compare, import and export cluster topologies.",
-}
 
 
 def main(argv: Sequence[str], run: Run) -> int:
     """Parses the command line and runs the command. Returns the exit code."""
+    if COMPLETE in os.environ:
+        from bayplan.cli import completion  # noqa: F401  # registers what bash needs
     try:
         code = program(run).main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
@@ -44,17 +33,6 @@ def main(argv: Sequence[str], run: Run) -> int:
 
         raise HelpFailedError(problem) from problem
     return code if isinstance(code, int) else 0
-
-
-def completion(args: Arguments) -> int:
-    """`bayplan completion`: the script of click for the shell, without asking the shell for its version."""
-    from click.shell_completion import ShellComplete, get_completion_class
-
-    kind = get_completion_class(args.words[0])
-    if kind is None:
-        raise AssertionError(f"click does not know {args.words[0]}")
-    script = ShellComplete.source(kind(program(lambda _: 0), {}, PROGRAM, COMPLETE))
-    return finish(args, (), lambda: output.write([f"{script}\n"]))
 
 
 def program(run: Run) -> click.Group:
@@ -120,7 +98,26 @@ def _argument(number: int, argument: Positional) -> click.Argument:
     many = argument.most == MANY
     optional = not argument.least
     shown = f"[{argument.metavar}]" if optional else f"{argument.metavar}{'...' if many else ''}"
-    return click.Argument([f"words{number}"], type=kind, nargs=-1 if many else 1, required=not optional, metavar=shown)
+    own = None if argument.choices or argument.file else _completer(argument.metavar)
+    return click.Argument(
+        [f"words{number}"],
+        type=kind,
+        nargs=-1 if many else 1,
+        required=not optional,
+        metavar=shown,
+        shell_complete=own,
+    )
+
+
+def _completer(key: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """Completes the values of an option or an argument. It loads what it needs when a shell asks."""
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> Any:
+        from bayplan.cli import completion
+
+        return completion.complete(key, context, incomplete)
+
+    return complete
 
 
 def _option(option: Option) -> click.Option:
@@ -131,7 +128,8 @@ def _option(option: Option) -> click.Option:
         click.Choice(option.choices) if option.choices else click.Path() if "FILE" in option.metavar else click.STRING
     )
     shown = None if option.choices else option.metavar
-    return click.Option(names, type=kind, multiple=True, metavar=shown, help=option.help)
+    own = _completer(option.key) if kind is click.STRING else None
+    return click.Option(names, type=kind, multiple=True, metavar=shown, help=option.help, shell_complete=own)
 
 
 def _values(value: Any) -> tuple[str, ...]:

@@ -3,29 +3,309 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from textwrap import indent, wrap
 
-from bayplan.cli import output, output_folder
+from bayplan import pipeline, schemas
+from bayplan.backends import BACKENDS
+from bayplan.cli import output, output_folder, topology_merging, topology_sources
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.core.package_data import data_text
+from bayplan.core.diagnostics import Diagnostic, error, has_errors
+from bayplan.core.phrases import count
+from bayplan.core.values import NamedTuple
+from bayplan.kube.vendors import GIB
+from bayplan.model.target import KNOWN
+from bayplan.model.topology import ClusterTopology, Pool
+from bayplan.pipeline import Request
+from bayplan.planning.selection import select_backend
+from bayplan.report import Batch
+from bayplan.text.document import read
+from bayplan.text.emit import emit
+from bayplan.topologies import native
+
+
+class Machine(NamedTuple):
+    """Nodes with one kind of accelerator. `rails`: network cards for RDMA. `nvlink`: the nodes of one NVLink domain."""
+
+    vendor: str
+    resource: str
+    cards: int = 8
+    cpu: str = "180"
+    memory: str = "1800Gi"
+    rails: int = 8
+    nvlink: int = 0
+
+
+MACHINES: Mapping[str, Machine] = {
+    "a100": Machine("nvidia", "nvidia.com/gpu", cpu="120", memory="900Gi"),
+    "l40s": Machine("nvidia", "nvidia.com/gpu", cpu="120", memory="900Gi", rails=2),
+    "h100": Machine("nvidia", "nvidia.com/gpu"),
+    "h200": Machine("nvidia", "nvidia.com/gpu"),
+    "b200": Machine("nvidia", "nvidia.com/gpu", cpu="220", memory="3600Gi"),
+    "b300": Machine("nvidia", "nvidia.com/gpu", cpu="220", memory="3600Gi"),
+    "gb200": Machine("nvidia", "nvidia.com/gpu", 4, "140", "900Gi", rails=4, nvlink=18),
+    "gb300": Machine("nvidia", "nvidia.com/gpu", 4, "140", "900Gi", rails=4, nvlink=18),
+    "mi300x": Machine("amd", "amd.com/gpu"),
+    "mi325x": Machine("amd", "amd.com/gpu"),
+    "mi355x": Machine("amd", "amd.com/gpu", cpu="240", memory="2800Gi"),
+    "ascend910": Machine("ascend", "huawei.com/Ascend910", memory="1400Gi", rails=0),
+    "c500": Machine("metax", "metax-tech.com/gpu", cpu="120", memory="960Gi", rails=2),
+    "mlu590": Machine("cambricon", "cambricon.com/mlu", memory="960Gi", rails=2),
+    "k100": Machine("hygon", "hygon.com/dcunum", cpu="120", memory="960Gi", rails=2),
+    "bi-v150": Machine("iluvatar", "iluvatar.ai/gpu", cpu="120", memory="960Gi", rails=2),
+    "p800": Machine("kunlunxin", "kunlunxin.com/xpu", memory="960Gi", rails=8),
+    "s60": Machine("enflame", "enflame.com/gcu", cpu="120", memory="960Gi", rails=2),
+    "s5000": Machine("mthreads", "mthreads.com/gpu", memory="960Gi", rails=8),
+}
+"""Accelerator -> its usual nodes. Resources: the vendors' device plugins. CPU and memory leave room for DaemonSets."""
 
 FILES = ("topology.yaml", "workflow.yaml")
+ACCELERATOR, SCHEDULER, QUEUE = "gb200", "kai", "research"
 
 
 def run(args: Arguments) -> int:
     """Writes both files into the folder, or neither."""
     folder = args.words[0] if args.words else ""
-    return finish(args, (), lambda: _write(folder))
-
-
-def _write(folder: str) -> tuple[Diagnostic, ...]:
     paths = [os.path.join(folder, name) for name in FILES]
+    batches = [Batch(tuple(_wrong(args, paths)))]
+    if batches[0].diagnostics:
+        return finish(args, batches)
+    scheduler = args.value("scheduler", SCHEDULER)
+    if args.has("from"):
+        topology = _imported(args, scheduler, batches)
+    else:
+        topology = example(args.value("accelerator", ACCELERATOR), scheduler)
+    if topology is None:
+        return finish(args, batches)
+    texts = dict(zip(paths, (topology, fitting(topology, scheduler, batches)), strict=True))
+    command = f"bayplan render {paths[1]} -t {paths[0]} --cluster-objects\n"
+    return finish(args, batches, lambda: _write(folder, texts) or output.write([command]))
+
+
+def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
+    """A903, A920: an unknown scheduler or accelerator, or contradicting options. O804: one of the files exists."""
+    yield from select_backend(args.value("scheduler", SCHEDULER), None, ClusterTopology("", ()), BACKENDS).diagnostics
+    accelerator, route = args.value("accelerator", ACCELERATOR), ("argument", "--accelerator")
+    if accelerator not in MACHINES:
+        hint = f"describe the nodes with --from, or use one of: {', '.join(MACHINES)}"
+        yield error("A920", route, f'init does not know the accelerator "{accelerator}"', hint=hint)
+    elif args.has("accelerator") and args.has("from"):
+        contradiction = "--from and --accelerator contradict each other, because both describe the nodes"
+        yield error("A920", route, contradiction, hint="remove one of the two")
     hint = "choose another folder: `bayplan init DIR`"
     messages = (f'"{path}" exists, and init does not overwrite files' for path in paths if os.path.lexists(path))
-    failed = tuple(error("O804", (), message, hint=hint) for message in messages)
-    failed = failed or output_folder.make_folder(folder)
-    for name, path in zip(FILES, paths, strict=True):
-        failed = failed or output_folder.write_single(path, [data_text("examples", "pretrain", name)])
-    topology, workflow = paths
-    return failed or output.write([f"bayplan render {workflow} -t {topology} --cluster-objects\n"])
+    yield from (error("O804", (), message, hint=hint) for message in messages)
+
+
+def _write(folder: str, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    failed = output_folder.make_folder(folder)
+    for path, text in texts.items():
+        failed = failed or output_folder.write_single(path, [text])
+    return failed
+
+
+# The topology: usual nodes of an accelerator, or the nodes of a cluster.
+
+SPINES, DOMAINS, NODES = 2, 4, 8
+"""Of an example: spine switches, leaf switches or racks below each, and nodes below each leaf switch."""
+
+
+def example(accelerator: str, scheduler: str) -> str:
+    """The text of a topology with the usual nodes of an accelerator."""
+    machine = MACHINES[accelerator]
+    nodes, driver = machine.nvlink or NODES, ("draDriver",) if machine.nvlink else ()
+    components = ("kubernetes", BACKENDS[scheduler].declared.component, "jobset", *driver)
+    versions = ", ".join(f'{each}: "{KNOWN[each][-1]}"' for each in dict.fromkeys(components))
+    if machine.nvlink:
+        about, level = "NVLink racks", f"{{name: rack, label: nvidia.com/gpu.clique, nvlink: true, plan: {nodes - 2}}}"
+        level += "  # plan: two spare nodes"
+    else:
+        about, level = "leaf switches", "{name: leaf, label: network.topology.nvidia.com/leaf}"
+    paths = [f"s{spine}/s{spine}-{level[7]}{n}" for spine in range(1, SPINES + 1) for n in range(1, DOMAINS + 1)]
+    domains = "".join(f'    - {{path: {path}, nodes: "{path[3:]}-n[01-{nodes:02}]"}}\n' for path in paths)
+    return f"""\
+# {len(paths)} {about} with {nodes} nodes each, below {SPINES} spine switches. Change it to match your cluster, or
+# let `bayplan init --from nodes.json` write it from the output of `kubectl get nodes -o json`.
+apiVersion: bayplan.dev/v1alpha1
+kind: ClusterTopology
+metadata: {{name: cluster}}
+spec:
+  versions: {{{versions}}}  # what your cluster runs
+  defaults: {{scheduler: {scheduler}, namespace: default}}
+  pools:
+  - name: {accelerator}
+    # What pods can use on a node: leave out what DaemonSets use.
+    node: {{accelerator: {accelerator}, count: {machine.cards}, cpu: "{machine.cpu}", memory: {machine.memory}}}
+    levels:  # labels of the nodes, coarse to fine
+    - {{name: spine, label: network.topology.nvidia.com/spine}}
+    - {level}
+    domains:  # the values of these labels, and the nodes that have them
+{domains}  accelerators:
+    {accelerator}: {{vendor: {machine.vendor}, resources: {{count: {machine.resource}}}}}
+{_fabric(machine.rails)}"""
+
+
+def _fabric(rails: int) -> str:
+    """The RDMA network cards of a node, as a comment: their networks and resources have other names in each cluster."""
+    if not rails:
+        return ""
+    cards = "".join(
+        f"    - {{network: default/rail-{n}, resource: nvidia.com/rail_{n}, hca: mlx5_{n}}}\n" for n in range(rails)
+    )
+    fabric = f"fabrics:\n  rdma:\n    kind: hostdevice\n    linkType: infiniband\n    rails:\n{cards}"
+    return f"  # RDMA network cards, to which podSets attach with `fabric: rdma`:\n{indent(fabric, '  # ')}"
+
+
+def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | None:
+    """The text of a topology that bayplan reads as `topology import` does. None: it has errors."""
+    sources = args._replace(words=args.values("from"), options={})
+    (picked, read_batches), options = topology_sources.pick(sources), topology_sources.read_options(sources)
+    batches += read_batches
+    ready = options.value if len(picked) == len(sources.words) else None
+    merged = topology_merging.together(picked, ready, batches) if ready else None
+    if merged is None:
+        return None
+    defaults = {"scheduler": scheduler, "namespace": "default", **merged.topology.defaults}
+    data = native.write(merged.topology._replace(defaults=defaults))
+    found = pipeline.topology_findings(merged.topology)
+    if not any(pool.domains for pool in merged.topology.pools):
+        hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
+        found = (error("A934", ("argument", "--from"), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
+    found += () if has_errors(found) else schemas.validate(native.SCHEMA, data, "topology")
+    batches.append(topology_merging.at_sources(found, merged, picked))
+    head = f"# From {', '.join(sources.words)}. `bayplan topology import` has options for levels and spare nodes.\n"
+    return None if has_errors(found) else head + "".join(emit((data,)))
+
+
+# The workflow.
+
+
+class Layout(NamedTuple):
+    """The groups of a job in a pool: `groups` of `pods`, one a node. An empty level: none."""
+
+    outer: str = ""
+    inner: str = ""
+    groups: int = 1
+    pods: int = 1
+
+
+GROUPS = 4
+"""The most groups of the workflow."""
+
+
+def layout(pool: Pool) -> Layout:
+    """Groups of a whole finest domain, such as a rack, in one domain of the level above with room for two of them."""
+    unusable = {node for nodes in pool.unusable.values() for node in nodes}
+    for depth in range(len(pool.levels), 0, -1):
+        inner, rooms = pool.levels[depth - 1], dict[tuple[str, ...], int]()
+        for domain in pool.domains:
+            usable = rooms.get(domain.path[:depth], 0) + len(set(domain.nodes) - unusable)
+            rooms[domain.path[:depth]] = usable
+        rooms = {path: min(room, inner.plan or room) for path, room in rooms.items()}
+        if max(rooms.values(), default=0) < 2:
+            continue
+        for above in range(depth - 1, -1, -1):
+            outer = pool.levels[above - 1].name if above else ""
+            _, groups, pods = max(_fill(rooms, above))
+            if groups > 1:
+                return Layout(outer, inner.name, groups, pods)
+        return Layout("", inner.name, 1, max(rooms.values()))
+    return Layout("", "", 1, max(1, len(set(pool.nodes()) - unusable)))
+
+
+def _fill(rooms: Mapping[tuple[str, ...], int], above: int) -> Iterator[tuple[int, int, int]]:
+    """(pods of all groups, groups, pods of each group) in every domain of the level above."""
+    for parent in {path[:above] for path in rooms}:
+        sizes = sorted((room for path, room in rooms.items() if path[:above] == parent), reverse=True)
+        yield from ((groups * pods, groups, pods) for groups, pods in enumerate(sizes[:GROUPS], 1) if pods > 1)
+
+
+def fitting(topology: str, scheduler: str, batches: list[Batch]) -> str:
+    """The text of the richest workflow that the scheduler supports: the first without errors and warnings.
+
+    If there is none, the one with the fewest, and they are reported.
+    """
+    (document,) = read(FILES[0], topology.encode(), "topology").value or ()
+    judged = pipeline.check_topology(document)
+    cluster = judged[0].value
+    if cluster is None:
+        raise AssertionError(judged[0].diagnostics)
+    pool = max(cluster.pools, key=lambda each: (each.node.accelerators > 0, len(list(each.nodes()))))
+    queue = next(iter(cluster.queues or ()), "") or cluster.defaults.get("queue", QUEUE)
+    whole = layout(pool)
+    placed = (whole, whole._replace(outer=""), whole._replace(outer="", groups=1))
+    smaller = ((Layout(pods=whole.pods), ""), (Layout(), ""))
+    jobs = dict.fromkeys((*((job, domain) for domain in ("", "never") for job in placed), *smaller))
+    tried: list[tuple[str, Batch]] = []
+    for (job, domain), named in product(jobs, (queue, "")):
+        reasons = tried[0][1].diagnostics if tried else ()
+        text = _comment(job, reasons) + workflow(job, _pods(cluster, pool, job), domain, named)
+        (one,) = read(FILES[1], text.encode(), "workflow").value or ()
+        outcome, origins = pipeline.compile(Request(one, document, scheduler, cluster_objects=True, judged=judged))
+        lost = tuple(d for d in outcome.diagnostics if d.severity != "info" and d not in judged[0].diagnostics)
+        if not lost:
+            return text
+        tried.append((text, Batch(lost, {"workflow": one, "topology": document}, origins)))
+    text, batch = min(tried, key=lambda each: (has_errors(each[1].diagnostics), len(each[1].diagnostics)))
+    batches.append(batch)
+    return text
+
+
+def _comment(job: Layout, reasons: Sequence[Diagnostic]) -> str:
+    """What the workflow requests, and why it does not request more."""
+    about = count(job.pods, "pod")
+    if job.groups > 1:
+        about = f"{count(job.groups, 'group')} of {about}, each group in one {job.inner}"
+        about += f" and all in one {job.outer}" if job.outer else ""
+    elif job.inner:
+        about += f" in one {job.inner}"
+    lines = [f"{about}. Pods use whole nodes."]
+    if reasons:
+        lines.append("It requests no more, because:")
+    for reason in dict.fromkeys(each.message for each in reasons):
+        lines += wrap(f"- {reason}", 110, subsequent_indent="  ", break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)
+
+
+def workflow(job: Layout, pods: str, domain: str, queue: str) -> str:
+    """The text of a workflow. `domain`: its computeDomain, unless empty."""
+    share = f"computeDomain: {domain}\n" if domain else ""
+    gang = share + pods
+    if job.groups > 1:
+        gang = f"groups:\n- name: replica\n  replicas: {job.groups}\n{_required(job.inner, '  ')}{indent(gang, '  ')}"
+    first = f"  queue: {queue}  # a queue of your cluster\n" if queue else ""
+    return f"""\
+apiVersion: bayplan.dev/v1alpha1
+kind: Workflow
+metadata: {{name: pretrain}}
+spec:
+{first}\
+  gangs:
+  - name: train  # its pods start together or not at all
+{_required(job.outer if job.groups > 1 else job.inner, "    ")}{indent(gang, "    ")}"""
+
+
+def _required(level: str, margin: str) -> str:
+    return f"{margin}placement: {{required: {level}}}\n" if level else ""
+
+
+def _pods(cluster: ClusterTopology, pool: Pool, job: Layout) -> str:
+    """The podSet. Each pod takes all accelerators of its node, and 3/4 of CPU and memory."""
+    node = pool.node
+    cpu, memory = (node.resources.get(name, 0) * 3 // 4000 for name in ("cpu", "memory"))
+    amounts = [f'cpu: "{cpu}"'] * (cpu > 0) + [f"memory: {memory // GIB}Gi"] * (memory >= GIB)
+    lines = ["podSets:", "- name: worker", f"  replicas: {job.pods}{'  # pods of each group' * (job.groups > 1)}"]
+    lines += [f"  pool: {pool.name}"] * (len(cluster.pools) > 1)
+    if node.accelerators:
+        lines.append(f"  accelerator: {{name: {node.accelerator}, count: {node.accelerators}}}")
+    lines += [f"  resources: {{{', '.join(amounts)}}}"] * bool(amounts)
+    lines.append("  # Your image and command. bayplan sets MASTER_ADDR and the ranks for torchrun.")
+    if node.accelerators:
+        lines.append("  image: nvcr.io/nvidia/pytorch:25.08-py3")
+        lines.append(f"  command: [torchrun, --nproc-per-node={node.accelerators}, train.py]")
+    else:
+        lines += ["  image: python:3.13", "  command: [python, train.py]"]
+    lines.append("  shm: 64Gi  # the size of /dev/shm")
+    return "".join(f"{line}\n" for line in lines)

@@ -15,6 +15,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info,
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import least
+from bayplan.topologies.kubernetes_nodes.software import Software
 
 Taint = tuple[str, str, str]
 """Key, value, effect."""
@@ -94,6 +95,7 @@ class NodeCounter:
         self.hosts: dict[str, str] = {}
         self.called: list[tuple[str, ...]] = []  # a node's name, its provider ID, and its other names
         self.twice: list[tuple[str, Route]] = []
+        self.software = Software()
 
     def form(self, keys: tuple[str, ...]) -> LabelKeys:
         """The form of nodes with these label keys."""

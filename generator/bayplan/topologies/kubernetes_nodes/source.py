@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
-from bayplan.kube.objects import get, is_kind, items, mapping, text
+from bayplan.kube.objects import get, items
 from bayplan.model.formats import HEAD, Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.schemas import LABEL_VALUE, is_label_key
@@ -17,7 +17,7 @@ from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
 from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
-from bayplan.topologies.kubernetes_nodes.reading import add
+from bayplan.topologies.kubernetes_nodes.software import KINDS
 
 LONGEST = 63
 MOST = 20
@@ -66,6 +66,7 @@ def _offer(group: NodeGroup) -> Iterator[str]:
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
+_SOFTWARE = re.compile(rf"\"?kind\"?: *\"?({'|'.join(KINDS)})(List)?\"?[,\s}}]")
 _NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
 MOST_REPORTED = 20
 
@@ -75,12 +76,12 @@ def sniff(source: SourceFile) -> bool:
     head = source.head
     if reading.is_extract(head):
         return True
-    shape = _JSON if _is_json(head) else _YAML
-    return (
-        bool(shape.search(head))
-        or _nothing(head)
-        or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
-    )
+    return _nothing(head) or _has_objects(head) or ("apiVersion" in head and _whole(source) and _has_objects(source.text))
+
+
+def _has_objects(text: str) -> bool:
+    """Whether the text has a node, or an object that reveals the version of software."""
+    return bool((_JSON if _is_json(text) else _YAML).search(text) or _SOFTWARE.search(text))
 
 
 def _nothing(head: str) -> bool:
@@ -105,7 +106,10 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     issues = list(_read(source, counter))
     all_nodes = counter.all_nodes()
     issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
-    if not all_nodes.places and not issues:
+    versions = counter.software.versions(issues)
+    if not all_nodes.places and counter.software.found and not has_errors(issues):
+        return Outcome(Part(ClusterTopology("cluster", (), versions)), tuple(issues))
+    if not all_nodes.places and not has_errors(issues):
         hint = "write it with `kubectl get nodes -o json`, without a selector (-l) that matches no node"
         issues.append(error("T516", source.at(), "the file has no nodes", hint=hint))
     if has_errors(issues):
@@ -124,7 +128,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         )
     if has_errors(issues):
         return Outcome(None, tuple(issues))
-    topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), options.plan)
+    topology = native.planned(ClusterTopology(_name(source), pools, versions=versions, accelerators=accelerators), options.plan)
     return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, options)), tuple(issues))
 
 
@@ -149,7 +153,6 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
     if not source.documents:
         yield from getattr(source, "faults", ())
     for number, document in enumerate(source.documents):
-        whole = text(document.data, "kind") == "NodeList"
         at = source.at(number)
         listed = items(document.data, "items")
         if listed and "kind" not in document.data:  # kubectl writes it after the items
@@ -159,11 +162,10 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
             yield error("T529", (*at, "metadata"), message, hint=reading.PAGES)
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
         for place, each in pairs:
-            if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):
-                try:
-                    add(counter, place, each)
-                except ValueError as problem:
-                    yield reading.unread(each, problem, place)
+            try:
+                reading.add_object(counter, place, reading.typed(each, document.data) if listed else each)
+            except ValueError as problem:
+                yield reading.unread(each, problem, place)
 
 
 def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, moved, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, moved, origin, warning
 from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.target import minor, order
@@ -24,6 +24,10 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
     batches += read_batches
     merged = merging.merge(parts) if parts else None
     batches += [_quoted(merged.diagnostics, picked)] if merged else []
+    if merged and merged.value and not merged.value.topology.pools:
+        hint = "add the output of `kubectl get nodes -o json`"
+        batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
+        return None
     if merged and merged.value and len(picked) > 1:
         batches[:] = _without_placeholders(batches, merged.value.topology)
     return merged.value if merged else None

@@ -115,9 +115,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     report = Report(all_nodes.places, issues)
-    grown = [trees.family_tree(each, options, report) for each in trees.families(all_nodes, options.frames, report)]
+    grown = [trees.family_tree(each, options, report) for each in trees.families(all_nodes, options, report)]
     grown = trees.without_lost(grown, options, report)
-    pools = nodes_pools.pools(grown, all_nodes, report)
+    pools = nodes_pools.pools(grown, all_nodes, options, report)
     accelerators = nodes_pools.accelerators(grown, report)
     if not has_errors(issues):
         nodes_pools.report_headroom(pools, options, report)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from bayplan.core.diagnostics import info
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import ReadOptions
@@ -40,11 +41,13 @@ class Family(NamedTuple):
     kind: str  # of the accelerator
     groups: tuple[NodeGroup, ...]
     frame: Pool | None = None
+    plain: bool = False  # nodes without accelerators beside others that have some
 
 
-def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> list[Family]:
+def families(all_nodes: AllNodes, options: ReadOptions, report: Report) -> list[Family]:
     """All workers. Reports and leaves out other nodes."""
-    cards = any(map(hardware.resource_of, all_nodes.groups)) or any(map(hardware.unmodelled, all_nodes.groups))
+    frames, accelerated = options.frames, any(map(hardware.is_accelerated, all_nodes.groups))
+    cards = accelerated and (options.accelerated_only or bool(frames))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in all_nodes.groups]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _no_worker(each, cards)]
     kept = workers or sorted_in  # a cluster whose control-plane nodes also run workloads
@@ -57,7 +60,12 @@ def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> lis
     _report_unmodelled([each for each, _ in kept], report)
     _report_nameless([each for each, _ in kept], report)
     pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in result)
-    return [_family(name, grouped(pairs), kinds, taken.get(name), report) for name, pairs in sorted(pools.items())]
+    return [
+        _family(name, grouped(pairs), kinds, taken.get(name), report)._replace(
+            plain=accelerated and not any(hardware.is_accelerated(each) for _, each in pairs)
+        )
+        for name, pairs in sorted(pools.items())
+    ]
 
 
 def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
@@ -76,7 +84,7 @@ def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
 
 
 def _no_worker(group: NodeGroup, cards: bool) -> bool:
-    return hardware.is_control(group) or (cards and not hardware.resource_of(group) and not hardware.unmodelled(group))
+    return hardware.is_control(group) or (cards and not hardware.is_accelerated(group))
 
 
 def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
@@ -325,7 +333,21 @@ class FamilyTree(NamedTuple):
 
 
 def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
-    """The tree of a family."""
+    """The tree of a family. Labels that are no tree cost plain nodes only their levels."""
+    if not family.plain or family.frame:
+        return _family_tree(family, options, report)
+    attempt = Report(report.places, [])
+    result = _family_tree(family, options, attempt)
+    if not attempt.has_errors():
+        report.diagnostics.extend(attempt.diagnostics)
+        return result
+    first = next(each for each in attempt.diagnostics if each.severity == "error")
+    message = f'pool "{family.name}" has no levels, because {first.message}'
+    report.diagnostics.append(info(first.code, first.route, message, hint=first.hint))
+    return FamilyTree(family, Tree((), tuple(Row((), each) for each in family.groups)), {}, frozenset())
+
+
+def _family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
     where = f'pool "{family.name}"'
     tiers = _tiers(family, options, where, report)
     every = (*tiers.tree, *tiers.beside)

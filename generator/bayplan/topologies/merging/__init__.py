@@ -169,9 +169,6 @@ def merge(parts: Sequence[Part]) -> Outcome[Part]:
     result = reduce(lambda one, other: _merged(one, other, issues), _by_one_name(parts))
     if len(parts) > 1:
         result = _without_frames(result, issues)
-    if not result.topology.pools:
-        hint = "add the output of `kubectl get nodes -o json`"
-        issues.append(error("T516", (), "the sources describe no nodes and no pools", hint=hint))
     return Outcome(None if has_errors(issues) else result, tuple(issues))
 
 
@@ -216,7 +213,7 @@ def _agreed_versions(one: Part, other: Part, issues: list[Diagnostic]) -> dict[s
         elif name == "kubernetes":
             issues.append(several(name, (low, high), ()))
             versions[0][name] = versions[1][name] = low
-    return _agreed_settings(versions[0], versions[1], ("versions",), one, other, issues)
+    return dict(sorted(_agreed_settings(*versions, ("versions",), one, other, issues).items()))
 
 
 def _accelerators(

@@ -80,11 +80,16 @@ class OpenGroup(NamedTuple):
     offers: set[int]
 
 
+def _no_keys(_keys: tuple[str, ...]) -> frozenset[str]:
+    return frozenset()
+
+
 class NodeCounter:
     """Counts nodes. bayplan calls its methods for every node, so they do little."""
 
-    def __init__(self, wanted: frozenset[str]) -> None:
+    def __init__(self, wanted: frozenset[str], unknown: Callable[[tuple[str, ...]], frozenset[str]] = _no_keys) -> None:
         self.wanted = wanted - {HOSTNAME_LABEL}
+        self.unknown = unknown  # all label keys of a node -> those that it also wants
         self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
         self.known: dict[Hashable, NumberedOffer] = {}
@@ -101,7 +106,8 @@ class NodeCounter:
         """The form of nodes with these label keys."""
         found = self.forms.get(keys)
         if found is None:
-            places = [number for number, key in enumerate(keys) if key in self.wanted]
+            picked = self.wanted | self.unknown(keys)
+            places = [number for number, key in enumerate(keys) if key in picked]
             host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
             wanted = tuple(keys[number] for number in places)
             kind = self.picked.setdefault(wanted, len(self.picked))

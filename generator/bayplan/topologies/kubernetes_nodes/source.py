@@ -17,6 +17,7 @@ from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
 from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
+from bayplan.topologies.kubernetes_nodes.proposals import NETWORKS, may_be_level
 from bayplan.topologies.kubernetes_nodes.software import KINDS
 
 LONGEST = 63
@@ -102,7 +103,7 @@ def _is_json(head: str) -> bool:
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools of the nodes."""
-    counter = NodeCounter(_wanted(options))
+    counter = NodeCounter(_wanted(options), *(() if _is_set(options) else (_unknown,)))
     issues = list(_read(source, counter))
     all_nodes = counter.all_nodes()
     issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
@@ -137,6 +138,16 @@ def _wanted(options: ReadOptions) -> frozenset[str]:
     levels = (*options.levels, *(level for frame in options.frames for level in frame.levels))
     selectors = (key for frame in options.frames for key in frame.node.node_selector)
     return LABELS | SHAPE_LABELS | options.labels | {level.label for level in levels} | frozenset(selectors)
+
+
+def _is_set(options: ReadOptions) -> bool:
+    """Whether the user or another source says which labels are levels."""
+    return bool(options.levels or options.preset or any(frame.levels for frame in options.frames))
+
+
+def _unknown(keys: tuple[str, ...]) -> frozenset[str]:
+    """Keys that may be levels, of nodes without labels of a network."""
+    return frozenset() if NETWORKS & set(keys) else frozenset(filter(may_be_level, keys))
 
 
 def _read(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:

@@ -13,7 +13,7 @@ from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import CLIQUE
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, proposals, size
 from bayplan.topologies.kubernetes_nodes.levels import (
     MOST,
     PLACES,
@@ -278,7 +278,7 @@ def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: s
     most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
     message = f"each {level.name} of {where} has up to {most} NVLink partitions of equal size"
     if not extend:
-        report.warning("T522", names, message, hint=f'add "{CLIQUE}" as the finest level')
+        report.warning("T522", names, message, hint=f"add --level clique={CLIQUE},nvlink after the others")
         return NvlinkTree(tree)
     report.info("T522", names, message, hint=f'no action needed: bayplan adds the level "clique" ("{CLIQUE}")')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))
@@ -330,6 +330,7 @@ class FamilyTree(NamedTuple):
     partitions: Mapping[Path, str]
     unlinked: frozenset[str]
     flat: bool = False  # no label gives the place of nodes with GPUs
+    proposed: tuple[Level, ...] = ()  # levels with unknown labels that divide the nodes evenly
 
 
 def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
@@ -357,14 +358,45 @@ def _family_tree(family: Family, options: ReadOptions, report: Report) -> Family
     tree = levels.tree_of(rows, tiers.tree, where, report)
     if not report.has_errors(before):
         tree = with_accelerators(tree, tiers.beside, where, report)
-    result = NvlinkTree(tree)
+    result, candidates = NvlinkTree(tree), list[int]()
     if not report.has_errors(before):
-        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.declared, where, report)
+        candidates = _candidates(family, tiers, tree, options)
+        result = with_nvlink(tree, candidates, not tiers.declared, where, report)
     unlinked = nodes_of(lacking(family.groups))
     _report_unlinked(unlinked, {name for row in result.tree.rows for name in row.group.names}, where, report)
     _report_hashes(result.tree, where, report)
-    flat = not every and bool(family.machine.resource) and size(family.groups) > 1
-    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat)
+    cards = bool(family.machine.resource)
+    if tiers.declared and cards and not family.frame and not report.has_errors(before):
+        _report_unnamed_cliques(result.tree, candidates, where, report)
+    proposed = proposals.proposed(result.tree.levels, result.tree.rows) if cards and not tiers.declared else ()
+    flat = not every and cards and size(family.groups) > 1
+    if proposed and not flat and not report.has_errors(before):
+        message = f"{_unused(result.tree, proposed)} also {_divide(result.tree, proposed)} the nodes of {where} evenly"
+        report.info("T518", result.tree.rows[0].group.names, message, hint=_propose(proposed))
+    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat, proposed)
+
+
+def _propose(proposed: Sequence[Level]) -> str:
+    return f"if they are places in the network, add {proposals.flags(proposed)}"
+
+
+def _unused(tree: Tree, proposed: Sequence[Level]) -> str:
+    return listing([each.label for each in proposed if each not in tree.levels], "and")
+
+
+def _divide(tree: Tree, proposed: Sequence[Level]) -> str:
+    return "divides" if len(proposed) == len(tree.levels) + 1 else "divide"
+
+
+def _report_unnamed_cliques(tree: Tree, candidates: Sequence[int], where: str, report: Report) -> None:
+    """T518: --level names no level of NVLink partitions, and the nodes have some."""
+    rows = [row for row in tree.rows if clique(row.group)]
+    if not rows or candidates or any(level.nvlink for level in tree.levels):
+        return
+    message = f'no level of {where} has its NVLink partitions, the label "{CLIQUE}"'
+    found = proposals.with_clique(tree.levels, rows, [clique(row.group) for row in rows])
+    hint = f"use {proposals.flags(found)}" if found else "choose levels that nest with the label"
+    report.warning("T518", rows[0].group.names, message, hint=hint)
 
 
 def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
@@ -378,7 +410,7 @@ def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Repo
     kept = [each for each in grown if each not in lost]
     for each in kept:
         if each.flat:
-            _report_flat(each.family, report)
+            _report_flat(each, report)
     return kept
 
 
@@ -409,8 +441,8 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
         return levels.declared_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
-    if options.levels:
-        return levels.declared_tiers([each for each in options.levels if each.label in carried])
+    if declared := [each for each in options.levels if each.label in carried]:
+        return levels.declared_tiers(declared)
     names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
@@ -470,8 +502,11 @@ def _report_hashes(tree: Tree, where: str, report: Report) -> None:
             report.info("T536", row.group.names, message, hint="no action needed; another source may use the names")
 
 
-def _report_flat(family: Family, report: Report) -> None:
-    where = f'pool "{family.name}"'
+def _report_flat(grown: FamilyTree, report: Report) -> None:
+    where, proposed = f'pool "{grown.family.name}"', grown.proposed
     message = f"{where} has no levels: no label gives the place of its nodes in a network or an NVLink partition"
     hint = "name a label with --level, or add a source that knows the network, such as Topograph, Slurm or UFM"
-    report.warning("T518", nodes_of(family.groups), message, hint=hint)
+    if proposed:
+        message = f"{where} has no levels, but {_unused(grown.tree, proposed)} {_divide(grown.tree, proposed)} its nodes evenly"
+        hint = _propose(proposed)
+    report.warning("T518", nodes_of(grown.family.groups), message, hint=hint)

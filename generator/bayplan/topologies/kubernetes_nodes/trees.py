@@ -344,7 +344,7 @@ def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyT
         return result
     first = next(each for each in attempt.diagnostics if each.severity == "error")
     message = f'pool "{family.name}" has no levels, because {first.message}'
-    report.diagnostics.append(info(first.code, first.route, message, hint=first.hint))
+    report.diagnostics.append(info("T518", first.route, message, hint=first.hint))
     return FamilyTree(family, Tree((), tuple(Row((), each) for each in family.groups)), {}, frozenset())
 
 

@@ -18,7 +18,7 @@ NAME_ONE = "set `pool` on the podSet, its group, its gang or the workflow, or se
 
 
 class PodSetPool(NamedTuple):
-    """A podSet of the file, its place, the nearest `pool` that is set for it, and the levels that must hold its gang."""
+    """A podSet of the file, its place, the nearest `pool` that is set for it, and the levels required for it."""
 
     route: Route
     spec: PodSet
@@ -74,9 +74,7 @@ def _of_pool(pools: Mapping[Route, Pool | None], spec: PodSet, route: Route) -> 
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
 
 
-def pod_sets(
-    node: Gang | Group, route: Route, nearest: str, required: tuple[str, ...] = ()
-) -> Iterator[PodSetPool]:
+def pod_sets(node: Gang | Group, route: Route, nearest: str, required: tuple[str, ...] = ()) -> Iterator[PodSetPool]:
     """All podSets at and below a gang or group, in file order."""
     here, required = node.pool or nearest, (*required, *filter(None, (node.placement.required,)))
     for i, spec in enumerate(node.pod_sets):
@@ -100,8 +98,8 @@ def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnosti
 def _able_pools(pod_set: PodSetPool, topology: ClusterTopology) -> list[str]:
     """The pools that have what the podSet requests.
 
-    A whole node includes its accelerators, if any pool has some. Other podSets without accelerators need the levels that
-    must hold their gang.
+    A whole node includes its accelerators, if any pool has some. Other podSets without accelerators need a pool with
+    the levels that are required for them.
     """
     spec = pod_set.spec
     if spec.accelerator:

@@ -89,7 +89,7 @@ class NodeCounter:
 
     def __init__(self, wanted: frozenset[str], unknown: Callable[[tuple[str, ...]], frozenset[str]] = _no_keys) -> None:
         self.wanted = wanted - {HOSTNAME_LABEL}
-        self.unknown = unknown  # all label keys of a node -> those that it also wants
+        self.unknown = unknown  # all label keys of a node -> those to read besides `wanted`
         self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
         self.known: dict[Hashable, NumberedOffer] = {}

@@ -93,9 +93,7 @@ Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
-def pools(
-    grown: Sequence[FamilyTree], all_nodes: AllNodes, options: ReadOptions, report: Report
-) -> tuple[Pool, ...]:
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, options: ReadOptions, report: Report) -> tuple[Pool, ...]:
     """All pools, sorted by name, plain ones last. Pools of one family get numbers."""
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
@@ -106,7 +104,7 @@ def pools(
         for devices, rows in _equipped(each.tree.rows)
     ]
     everything = [pool for _, pool in made]
-    plain = {pool.name for family, pool in made if family.plain}
+    plain = {pool.name for family, pool in made if family.plain and not family.frame}
     result = [pool for pool in everything if not (pool.name in plain and _useless(pool, everything, options, report))]
     return tuple(sorted(result, key=lambda pool: (pool.name in plain, natural(pool.name))))
 
@@ -114,7 +112,7 @@ def pools(
 def _useless(pool: Pool, everything: Sequence[Pool], options: ReadOptions, report: Report) -> bool:
     """T515: nodes without accelerators that have no room, or whose pods the scheduler can place on other nodes."""
     names = pool.domains[0].nodes
-    some = f"left out pool \"{pool.name}\" ({count(sum(1 for _ in pool.nodes()), 'node')} without GPUs): "
+    some = f'left out pool "{pool.name}" ({count(sum(1 for _ in pool.nodes()), "node")} without GPUs): '
     if any(0 <= pool.node.resources.get(key, -1) <= amount for key, amount in options.headroom.items()):
         report.info("T515", names, f"{some}the headroom leaves nothing", hint="no action needed")
         return True

@@ -29,7 +29,9 @@ def may_be_level(key: str) -> bool:
     if key in KNOWN or name in ("zone", "region", "hostname"):
         return False
     parts = domain.split(".")
-    own = domain == "topology.kubernetes.io" or not any(domain == each or domain.endswith(f".{each}") for each in DOMAINS)
+    own = domain == "topology.kubernetes.io" or not any(
+        domain == each or domain.endswith(f".{each}") for each in DOMAINS
+    )
     return own and "csi" not in parts
 
 
@@ -51,9 +53,7 @@ class _Division(NamedTuple):
 def proposed(tree: Sequence[Level], rows: Sequence[Row]) -> tuple[Level, ...]:
     """The levels of the tree and the unknown labels that nest in them, coarse to fine; none without such labels."""
     groups = [row.group for row in rows]
-    own = [
-        _Division(level, tuple("/".join(row.path[: depth + 1]) for row in rows)) for depth, level in enumerate(tree)
-    ]
+    own = [_Division(level, tuple("/".join(row.path[: depth + 1]) for row in rows)) for depth, level in enumerate(tree)]
     found: list[_Division] = []
     for division in sorted(_divisions(groups), key=lambda each: (each.size, each.level.label)):
         others = [*own, *found]
@@ -65,8 +65,10 @@ def proposed(tree: Sequence[Level], rows: Sequence[Row]) -> tuple[Level, ...]:
 
 
 def _divisions(groups: Sequence[NodeGroup]) -> Iterable[_Division]:
-    """The labels that all nodes have, with two or more values of similar numbers of nodes, and two or more nodes each."""
-    keys = set.intersection(*({key for key, value in each.labels.items() if value} for each in groups)) if groups else ()
+    """The labels that all nodes have, with two or more values. Values have two or more nodes, and similar numbers."""
+    keys = (
+        set.intersection(*({key for key, value in each.labels.items() if value} for each in groups)) if groups else ()
+    )
     for key in filter(may_be_level, keys):
         sizes = Counter[str]()
         for each in groups:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Route, info, warning
 from bayplan.core.phrases import listing
-from bayplan.kube.objects import api_group, is_kind, items, mapping, pod_templates, text
+from bayplan.kube.objects import api_group, is_kind, items, pod_templates, text
 from bayplan.model.target import KNOWN, minor, order
 
 IMAGES: Mapping[str, str] = {

@@ -77,7 +77,9 @@ def sniff(source: SourceFile) -> bool:
     head = source.head
     if reading.is_extract(head):
         return True
-    return _nothing(head) or _has_objects(head) or ("apiVersion" in head and _whole(source) and _has_objects(source.text))
+    return (
+        _nothing(head) or _has_objects(head) or ("apiVersion" in head and _whole(source) and _has_objects(source.text))
+    )
 
 
 def _has_objects(text: str) -> bool:
@@ -129,7 +131,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         )
     if has_errors(issues):
         return Outcome(None, tuple(issues))
-    topology = native.planned(ClusterTopology(_name(source), pools, versions=versions, accelerators=accelerators), options.plan)
+    topology = native.planned(
+        ClusterTopology(_name(source), pools, versions=versions, accelerators=accelerators), options.plan
+    )
     return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, options)), tuple(issues))
 
 

@@ -68,15 +68,19 @@ def families(all_nodes: AllNodes, options: ReadOptions, report: Report) -> list[
     ]
 
 
-def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
-    """The first pool whose selector matches the nodes, or the first pool without a selector that has their GPUs."""
+def _frame(group: NodeGroup, frames: Sequence[Pool]) -> Pool | None:
+    """The first pool whose selector matches the nodes, or the first without a selector that has their GPUs, or none as they."""
     for frame in frames:
         selector = frame.node.node_selector
         if selector and all(group.labels.get(key) == value for key, value in selector.items()):
             return frame
     resource = hardware.resource_of(group)
-    if not resource or hardware.is_control(group):
+    if hardware.is_control(group):
         return None
+    if not resource:
+        plain = (each for each in frames if each.node.resources and not each.node.accelerator)
+        accelerated = any(each.node.accelerator for each in frames)
+        return next((each for each in plain if accelerated and not each.node.node_selector), None)
     kinds = ("", hardware.kind_of(hardware.product_of(group)))
     counts = (0, hardware.built_in(group)[resource])
     fits = (each for each in frames if each.node.accelerator in kinds and each.node.accelerators in counts)
@@ -334,8 +338,8 @@ class FamilyTree(NamedTuple):
 
 
 def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
-    """The tree of a family. Labels that are no tree cost plain nodes only their levels."""
-    if not family.plain or family.frame:
+    """The tree of a family. Plain nodes whose labels have errors get no levels."""
+    if not family.plain or (family.frame and family.frame.levels):
         return _family_tree(family, options, report)
     attempt = Report(report.places, [])
     result = _family_tree(family, options, attempt)
@@ -507,6 +511,7 @@ def _report_flat(grown: FamilyTree, report: Report) -> None:
     message = f"{where} has no levels: no label gives the place of its nodes in a network or an NVLink partition"
     hint = "name a label with --level, or add a source that knows the network, such as Topograph, Slurm or UFM"
     if proposed:
-        message = f"{where} has no levels, but {_unused(grown.tree, proposed)} {_divide(grown.tree, proposed)} its nodes evenly"
+        divide = f"{_unused(grown.tree, proposed)} {_divide(grown.tree, proposed)}"
+        message = f"{where} has no levels, but {divide} its nodes evenly"
         hint = _propose(proposed)
     report.warning("T518", nodes_of(grown.family.groups), message, hint=hint)

@@ -213,7 +213,7 @@ def _agreed_versions(one: Part, other: Part, issues: list[Diagnostic]) -> dict[s
         elif name == "kubernetes":
             issues.append(several(name, (low, high), ()))
             versions[0][name] = versions[1][name] = low
-    return dict(sorted(_agreed_settings(*versions, ("versions",), one, other, issues).items()))
+    return dict(sorted(_agreed_settings(versions[0], versions[1], ("versions",), one, other, issues).items()))
 
 
 def _accelerators(

@@ -108,7 +108,7 @@ def _able_pools(pod_set: PodSetPool, topology: ClusterTopology) -> list[str]:
     if spec.whole_node and accelerated:
         return accelerated
     plain = (pool for pool in topology.pools if not pool.node.accelerator)
-    return [pool.name for pool in plain if all(map(pool.level, pod_set.required))]
+    return [pool.name for pool in plain if {*pod_set.required} <= {level.name for level in pool.levels}]
 
 
 def _able(spec: PodSet, pool: Pool) -> bool:
@@ -148,12 +148,12 @@ def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
 
 def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """The pool of the rest of its gang, for a podSet without an accelerator and without a pool of its own."""
-    if len(leaders) == 1:
-        return next(iter(leaders))
+    able = sorted(leaders) or _able_pools(pod_set._replace(required=()), topology)
+    if len(able) == 1:
+        return able[0]
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
-    able = _able_pools(pod_set, topology)
-    return _undecided(pod_set, sorted(leaders) or able or [pool.name for pool in topology.pools])
+    return _undecided(pod_set, able or [pool.name for pool in topology.pools])
 
 
 # The part of a card that the pods of each podSet use, computed once for the whole workflow.

@@ -65,17 +65,20 @@ def proposed(tree: Sequence[Level], rows: Sequence[Row]) -> tuple[Level, ...]:
 
 
 def _divisions(groups: Sequence[NodeGroup]) -> Iterable[_Division]:
-    """The labels that all nodes have, with two or more values. Values have two or more nodes, and similar numbers."""
-    keys = (
-        set.intersection(*({key for key, value in each.labels.items() if value} for each in groups)) if groups else ()
-    )
-    for key in filter(may_be_level, keys):
+    """The labels that all nodes have, with two or more values that divide the nodes evenly."""
+    carried = [{key for key, value in each.labels.items() if value} for each in groups]
+    for key in filter(may_be_level, set.intersection(*carried) if carried else ()):
         sizes = Counter[str]()
         for each in groups:
             sizes[each.labels[key]] += len(each.names)
-        least, most = min(sizes.values()), max(sizes.values())
-        if len(sizes) > 1 < least and 2 * least >= most:
+        if _even(sorted(sizes.values())):
             yield _Division(Level(level_name(key), key), tuple(each.labels[key] for each in groups))
+
+
+def _even(sizes: Sequence[int]) -> bool:
+    """Whether each of several values has two or more nodes, and at most twice as many as another. The last unit of a
+    cluster may be smaller."""
+    return len(sizes) > 1 < sizes[0] and 2 * sizes[1 if len(sizes) > 2 else 0] >= sizes[-1]
 
 
 def _longest(divisions: Sequence[_Division]) -> Sequence[_Division]:

@@ -69,7 +69,7 @@ def families(all_nodes: AllNodes, options: ReadOptions, report: Report) -> list[
 
 
 def _frame(group: NodeGroup, frames: Sequence[Pool]) -> Pool | None:
-    """The first pool whose selector matches the nodes, or the first without a selector that has their GPUs, or none as they."""
+    """The first pool whose selector matches the nodes, or the first without a selector that has as many GPUs."""
     for frame in frames:
         selector = frame.node.node_selector
         if selector and all(group.labels.get(key) == value for key, value in selector.items()):

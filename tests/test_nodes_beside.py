@@ -252,6 +252,17 @@ def test_an_update_keeps_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out == ""
 
 
-def test_a_file_without_nodes_and_software_says_so() -> None:
-    _, codes, _ = told([deployed("busybox:1.36")])
-    assert codes == ["T516"]
+def test_a_file_without_nodes_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "app.json"
+    file.write_text(as_json([deployed("busybox:1.36")]))
+    assert run(["topology", "import", str(file)]) == 1
+    assert "error[T516]: the sources describe no nodes and no pools" in capsys.readouterr().err
+
+
+def test_other_objects_of_a_file_are_read_beside_software(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kai.json"
+    levels = {"levels": [{"nodeLabel": RACK}, {"nodeLabel": "kubernetes.io/hostname"}]}
+    topology = {"apiVersion": "kai.scheduler/v1alpha1", "kind": "Topology", "metadata": {"name": "t"}, "spec": levels}
+    file.write_text(as_json([topology, deployed("busybox:1.36")]))
+    assert run(["topology", "import", str(file)]) == 0
+    assert f"label: {RACK}" in capsys.readouterr().out

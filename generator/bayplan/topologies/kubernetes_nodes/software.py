@@ -53,16 +53,19 @@ class Software:
     """What the objects of a source reveal about software: the versions of each component, with their first place."""
 
     def __init__(self) -> None:
+        self.seen = False  # an object that could reveal a version
         self.kubelets: dict[str, Route] = {}
         self.found: dict[str, dict[str, Route]] = {}
 
     def add(self, place: Route, data: object) -> None:
         """Looks at an object that is not a Node."""
         if is_kind(data, *CRD):
+            self.seen = True
             component = GROUPS.get(text(data, "spec", "group"), "")
             if component:
                 self._add(component, text(data, "metadata", "labels", VERSION), place)
         elif text(data, "kind") in WORKLOADS and api_group(data) in ("", "apps"):
+            self.seen = True
             for _, template in pod_templates(data):
                 for container in (*items(template, "spec", "initContainers"), *items(template, "spec", "containers")):
                     self._add_image(text(container, "image"), text(data, "metadata", "labels", VERSION), place)

@@ -110,7 +110,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     all_nodes = counter.all_nodes()
     issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
     versions = counter.software.versions(issues)
-    if not all_nodes.places and counter.software.found and not has_errors(issues):
+    if not all_nodes.places and counter.software.seen and not has_errors(issues):
         return Outcome(Part(ClusterTopology("cluster", (), versions)), tuple(issues))
     if not all_nodes.places and not has_errors(issues):
         hint = "write it with `kubectl get nodes -o json`, without a selector (-l) that matches no node"

@@ -431,7 +431,7 @@ CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
         [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2))],
         ReadOptions(levels=(Level("rack", DOMAIN, nvlink=True),)),
         ["T522"],
-        f"add --level clique={CLIQUE},nvlink",
+        f"--level clique={CLIQUE},nvlink",
     ),
     "fewer cards": (
         [placed(f"n{n}", "z", allocatable={"rdma/ib": "7" if n == 3 else "8"}) for n in range(8)],

@@ -95,7 +95,7 @@ class Software:
 
 
 def _lowest(component: str, held: Mapping[str, Route], issues: list[Diagnostic]) -> Iterator[str]:
-    """The lowest version, which all of the component's fields need. None if bayplan does not know it."""
+    """The lowest version, because all others support its fields; none if it is older than all that bayplan knows."""
     versions = sorted(held, key=lambda version: order(component, version))
     lowest, oldest, place = versions[0], KNOWN[component][0], held[versions[0]]
     if order(component, minor(lowest)) < order(component, oldest):

@@ -75,7 +75,7 @@ def _frame(group: NodeGroup, frames: Sequence[Pool]) -> Pool | None:
         if selector and all(group.labels.get(key) == value for key, value in selector.items()):
             return frame
     resource = hardware.resource_of(group)
-    if hardware.is_control(group):
+    if hardware.is_control(group) or hardware.unmodelled(group):
         return None
     if not resource:
         plain = (each for each in frames if each.node.resources and not each.node.accelerator)
@@ -282,7 +282,7 @@ def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: s
     most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
     message = f"each {level.name} of {where} has up to {most} NVLink partitions of equal size"
     if not extend:
-        report.warning("T522", names, message, hint=f"add --level clique={CLIQUE},nvlink after the others")
+        report.warning("T522", names, message, hint=f"add it as the finest level: --level clique={CLIQUE},nvlink")
         return NvlinkTree(tree)
     report.info("T522", names, message, hint=f'no action needed: bayplan adds the level "clique" ("{CLIQUE}")')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))

@@ -377,7 +377,13 @@ CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
         ["T514"],
         'pool "all" has nodes with NVIDIA-GB200 on arm64, such as "r1-n0", and nodes with NVIDIA-H100-80GB-HBM3',
     ),
-    "no GPUs": ([*RACKS, node("cpu-1", 0)], ReadOptions(), ["T515"], 'left out node "cpu-1" without GPUs'),
+    "no GPUs": ([*RACKS, node("cpu-1", 0)], ReadOptions(), ["T515"], 'left out pool "cpu" (1 node without GPUs)'),
+    "only GPUs": (
+        [*RACKS, node("cpu-1", 0)],
+        ReadOptions(accelerated_only=True),
+        ["T515"],
+        'left out node "cpu-1" without GPUs',
+    ),
     "no GPUs in a frame": (
         [*RACKS, node("cpu-1", 0)],
         ReadOptions(
@@ -425,7 +431,7 @@ CASES: Mapping[str, tuple[list[Node], ReadOptions, list[str], str]] = {
         [*rack("r1", 2), *(node(f"b{n}", labels={DOMAIN: "r1", CLIQUE: "other.2"}) for n in range(2))],
         ReadOptions(levels=(Level("rack", DOMAIN, nvlink=True),)),
         ["T522"],
-        f'add "{CLIQUE}"',
+        f"--level clique={CLIQUE},nvlink",
     ),
     "fewer cards": (
         [placed(f"n{n}", "z", allocatable={"rdma/ib": "7" if n == 3 else "8"}) for n in range(8)],
@@ -702,8 +708,10 @@ OWNER = {"apiVersion": "v1", "controller": True, "kind": "Node"}
         (json.dumps({"kind": "NodeList", "apiVersion": "v1", "items": []}), True),
         ("apiVersion: v1\nkind: Node\nmetadata: {name: a}\n", True),
         ("apiVersion: v1\nitems:\n- apiVersion: v1\n  kind: Node\n", True),
-        (json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"ownerReferences": [OWNER]}}), False),
-        ("apiVersion: v1\nkind: Pod\n", False),
+        ("apiVersion: v1\nkind: Pod\n", True),
+        ('{"kind":"DeploymentList","apiVersion":"apps/v1","items":[]}', True),
+        (json.dumps({"apiVersion": "v1", "kind": "Lease", "metadata": {"ownerReferences": [OWNER]}}), False),
+        ("apiVersion: v1\nkind: PodTemplate\n", False),
         ("SwitchName=s1\tNodes=n[1-2]\n", False),
         ("", False),
         ("a\tb\tc\td\te\n", False),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import support
+from bayplan.model.plan import all_pods
 
 CPU = {"name": "cpu", "node": {"cpu": "64", "memory": "256Gi"}, "domains": [{"nodes": "c[01-08]"}]}
 SPARE = {**support.TOPOLOGY["spec"]["pools"][0], "name": "spare", "domains": [{"path": "s9/r9", "nodes": "m[01-18]"}]}
@@ -126,3 +127,40 @@ def test_the_default_pool_takes_what_could_follow_several() -> None:
     both = [{**support.WORKER, "name": name, "accelerator": {"name": name, "count": 4}} for name in ("gb200", "h100")]
     result = support.run(support.workflow({"name": "train", "podSets": [*both, {**PLAIN, "replicas": 1}]}), where)
     assert "P503" not in result.codes
+
+
+def pool_of(gang: dict[str, Any], where: Any) -> str:
+    """The pool of the last podSet of a gang."""
+    result = support.run(support.workflow({"name": "train", **gang}), where)
+    assert result.compiled, result.diagnostics
+    *_, last = [pods for each in result.compiled.planned.plan.gangs for pods in all_pods(each.root)]
+    return last.pool
+
+
+PLAIN = {"name": "launcher", "replicas": 1, "image": "busybox", "command": ["run"]}
+MORE = {**CPU, "name": "more", "domains": [{"nodes": "d[1-8]"}]}
+
+
+@pytest.mark.parametrize(
+    ("pod_set", "gang", "others", "pool"),
+    [
+        ({}, {}, [CPU], "cpu"),
+        ({}, {}, [CPU, MORE], "gb200"),
+        ({}, {"placement": {"required": "rack"}}, [CPU], "gb200"),
+        ({}, {"placement": {"required": "host"}}, [CPU], "gb200"),
+        ({"wholeNode": True}, {}, [CPU], "gb200"),
+        ({"wholeNode": True, "pool": "cpu"}, {}, [CPU], "cpu"),
+    ],
+)
+def test_a_pod_set_without_an_accelerator(pod_set: Any, gang: Any, others: Any, pool: str) -> None:
+    accelerator = {"name": "gb200", "count": 1}
+    pod_sets = [{**support.WORKER, "replicas": 1, "accelerator": accelerator}, {**PLAIN, **pod_set}]
+    assert pool_of({"podSets": pod_sets, **gang}, topology(*others)) == pool
+
+
+def test_a_whole_node_alone_has_its_accelerators() -> None:
+    assert pool_of({"podSets": [{**PLAIN, "wholeNode": True}]}, topology(CPU)) == "gb200"
+
+
+def test_a_gang_without_accelerators_has_the_only_pool_without_them() -> None:
+    assert pool_of({"podSets": [PLAIN], "placement": {"required": "host"}}, topology(CPU)) == "cpu"

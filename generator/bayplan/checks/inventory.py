@@ -59,7 +59,8 @@ def _accelerator(topology: ClusterTopology, pool: Pool, route: Route) -> Iterato
 def _separated(topology: ClusterTopology) -> Iterator[Diagnostic]:
     """A proof for one pool holds only if its pods cannot run on the nodes of another."""
     for index, pool in enumerate(topology.pools if len(topology.pools) > 1 else ()):
-        if not pool.node.node_selector and not (pool.template.get("spec") or {}).get("nodeSelector"):
+        reached = any(pool.tolerates(other) for other in topology.pools if other is not pool)
+        if reached and not pool.node.node_selector and not (pool.template.get("spec") or {}).get("nodeSelector"):
             message = f'pods of pool "{pool.name}" may run on the nodes of other pools: the pool has no `nodeSelector`'
             hint = "add a `nodeSelector` with a label that only its nodes have"
             yield warning("T433", (*POOLS, index, "node"), message, hint=hint)

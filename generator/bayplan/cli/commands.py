@@ -214,6 +214,7 @@ COMMANDS = (
             Option(("--plan",), "How many nodes of each finest domain to plan with.", "N"),
             Option(("--headroom",), "CPU and memory per node to keep free for DaemonSets.", "cpu=N,memory=M"),
             Option(("--exclude-incomplete",), "Leave out nodes that lack the label of a level."),
+            Option(("--accelerated-only",), "Leave out nodes without accelerators, if others have some."),
             Option(("--name",), "The name of the topology.", "NAME"),
             Option(("--read-on",), "The day on which the sources were read, to store in the file.", "YYYY-MM-DD"),
             *OUTPUT_FILE,

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli import topology_sources
 from bayplan.cli.topology_sources import Picked
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors, moved, origin, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, moved, origin, warning
 from bayplan.core.phrases import count, listing
 from bayplan.model.formats import Part, ReadOptions
+from bayplan.model.target import minor, order
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -23,6 +24,10 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
     batches += read_batches
     merged = merging.merge(parts) if parts else None
     batches += [_quoted(merged.diagnostics, picked)] if merged else []
+    if merged and merged.value and not merged.value.topology.pools:
+        hint = "add the output of `kubectl get nodes -o json`"
+        batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
+        return None
     if merged and merged.value and len(picked) > 1:
         batches[:] = _without_placeholders(batches, merged.value.topology)
     return merged.value if merged else None
@@ -52,6 +57,8 @@ def over(
     batches += read_batches
     if parts is None:
         return None
+    outdated = tuple(_outdated(old, parts))
+    parts = tuple(part._replace(topology=part.topology._replace(versions={})) for part in parts)
     file_part = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
     merged = merging.merge((file_part, *parts)) if frames else Outcome[Part](None)
     pools = merged.value.topology.pools if merged.value else ()
@@ -64,13 +71,24 @@ def over(
             each for each in merged.diagnostics if each.code != "T446"
         )  # T445 reports it for all sources
         merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
-    batch = _quoted(merged.diagnostics, picked)
+    batch = _quoted((*outdated, *merged.diagnostics), picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
     problems = pipeline.topology_findings(merged.value.topology) if merged.value else ()
     if merged.value is None or has_errors(problems):
         batches += [at_sources(problems, merged.value, picked)] if merged.value else []
         return None
     return merged.value.topology
+
+
+def _outdated(old: ClusterTopology, parts: Sequence[Part]) -> Iterator[Diagnostic]:
+    """T593: a source has a newer version than the file, whose `versions` stay."""
+    for part in parts:
+        for name, version in part.topology.versions.items():
+            own = old.versions.get(name, version)
+            if order(name, minor(version)) > order(name, minor(own)):
+                message = f"the cluster has {name} {version} in {part.source}, and the file says {own}"
+                route = ("topology", "spec", "versions", name)
+                yield warning("T593", route, message, hint=f'write `{name}: "{version}"` in `versions` of the file')
 
 
 def _without_states(pool: Pool, states: frozenset[str]) -> Pool:

@@ -56,6 +56,7 @@ def read_options(args: Arguments) -> Outcome[ReadOptions]:
         )
     headroom = _headroom(args.value("headroom"), wrong)
     request = ReadOptions(levels, preset=args.value("preset"), exclude_incomplete=args.has("exclude-incomplete"))
+    request = request._replace(accelerated_only=args.has("accelerated-only"))
     return Outcome(None if wrong else request._replace(plan=int(plan), headroom=headroom), tuple(wrong))
 
 

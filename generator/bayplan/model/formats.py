@@ -78,6 +78,7 @@ class ReadOptions(NamedTuple):
     preset: str = ""  # --preset: whose labels to read
     labels: frozenset[str] = frozenset()  # keys of labels that other sources need of every node
     exclude_incomplete: bool = False  # skip nodes without a level's label instead of reporting them
+    accelerated_only: bool = False  # skip nodes without accelerators, if others have some
     plan: int = 0  # nodes of each finest domain that plans may use
     headroom: Mapping[str, int] = {}  # cpu, memory: thousandths that every node reserves for other pods
     nodes: Mapping[str, Mapping[str, str]] = {}  # node -> the `labels` that it has in another source

@@ -131,6 +131,10 @@ class Pool(NamedTuple):
         """All its nodes, in file order."""
         return (node for domain in self.domains for node in domain.nodes)
 
+    def tolerates(self, other: "Pool") -> bool:
+        """Whether its pods have all tolerations that pods of the other pool have, so that no taint keeps them off."""
+        return all(each in self.node.tolerations for each in other.node.tolerations)
+
     def renamed(self, called: Mapping[str, str]) -> "Pool":
         """The pool with new names for its nodes."""
 

@@ -18,11 +18,12 @@ NAME_ONE = "set `pool` on the podSet, its group, its gang or the workflow, or se
 
 
 class PodSetPool(NamedTuple):
-    """A podSet of the file, its place, and the nearest `pool` that is set for it."""
+    """A podSet of the file, its place, the nearest `pool` that is set for it, and the levels required for it."""
 
     route: Route
     spec: PodSet
     named: str
+    required: tuple[str, ...] = ()
 
 
 def gang_pools(
@@ -73,28 +74,41 @@ def _of_pool(pools: Mapping[Route, Pool | None], spec: PodSet, route: Route) -> 
     return spec._replace(accelerator=spec.accelerator._replace(name=pool.node.accelerator))
 
 
-def pod_sets(node: Gang | Group, route: Route, nearest: str) -> Iterator[PodSetPool]:
+def pod_sets(node: Gang | Group, route: Route, nearest: str, required: tuple[str, ...] = ()) -> Iterator[PodSetPool]:
     """All podSets at and below a gang or group, in file order."""
-    here = node.pool or nearest
+    here, required = node.pool or nearest, (*required, *filter(None, (node.placement.required,)))
     for i, spec in enumerate(node.pod_sets):
-        yield PodSetPool((*route, "podSets", i), spec, spec.pool or here)
+        yield PodSetPool((*route, "podSets", i), spec, spec.pool or here, required)
     for i, group in enumerate(node.groups):
-        yield from pod_sets(group, (*route, "groups", i), here)
+        yield from pod_sets(group, (*route, "groups", i), here, required)
 
 
 def _own_pool(pod_set: PodSetPool, topology: ClusterTopology) -> str | Diagnostic | None:
     """The pool that the podSet by itself determines; None if it follows its gang."""
     if pod_set.named:
         return _fitting(pod_set, topology, pod_set.named)
-    accelerator = pod_set.spec.accelerator
-    able = [pool.name for pool in topology.pools if _able(pod_set.spec, pool)]
+    able = _able_pools(pod_set, topology)
     if len(able) == 1 or len(topology.pools) == 1:
         return _fitting(pod_set, topology, able[0] if able else topology.pools[0].name)
     if topology.defaults.get("pool", "") in able:
         return topology.defaults["pool"]
-    if not accelerator and (pod_set.spec.whole_node or not able):
-        return None
-    return _undecided(pod_set, able)
+    return _undecided(pod_set, able) if pod_set.spec.accelerator else None
+
+
+def _able_pools(pod_set: PodSetPool, topology: ClusterTopology) -> list[str]:
+    """The pools that have what the podSet requests.
+
+    A whole node includes its accelerators, if any pool has some. Other podSets without accelerators need a pool with
+    the levels that are required for them.
+    """
+    spec = pod_set.spec
+    if spec.accelerator:
+        return [pool.name for pool in topology.pools if _able(spec, pool)]
+    accelerated = [pool.name for pool in topology.pools if pool.node.accelerator]
+    if spec.whole_node and accelerated:
+        return accelerated
+    plain = (pool for pool in topology.pools if not pool.node.accelerator)
+    return [pool.name for pool in plain if {*pod_set.required} <= {level.name for level in pool.levels}]
 
 
 def _able(spec: PodSet, pool: Pool) -> bool:
@@ -134,11 +148,12 @@ def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
 
 def _follow(pod_set: PodSetPool, topology: ClusterTopology, leaders: set[str]) -> str | Diagnostic:
     """The pool of the rest of its gang, for a podSet without an accelerator and without a pool of its own."""
-    if len(leaders) == 1:
-        return next(iter(leaders))
+    able = sorted(leaders) or _able_pools(pod_set._replace(required=()), topology)
+    if len(able) == 1:
+        return able[0]
     if topology.defaults.get("pool"):
         return topology.defaults["pool"]
-    return _undecided(pod_set, sorted(leaders) or [pool.name for pool in topology.pools])
+    return _undecided(pod_set, able or [pool.name for pool in topology.pools])
 
 
 # The part of a card that the pods of each podSet use, computed once for the whole workflow.

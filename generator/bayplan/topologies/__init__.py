@@ -63,7 +63,7 @@ NAMES = "level_names nvlink_unknown"
 SOURCES: tuple[Source, ...] = (
     Source(
         *("nodes", "kubernetes_nodes.source"),
-        Doc("Kubernetes nodes", "levels as node labels, domains with nodes, node resources, node state"),
+        Doc("Kubernetes nodes", "levels as node labels, domains with nodes, node resources, node state, versions"),
         objects=True,
         states=STATES,
     ),

@@ -15,6 +15,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, has_errors, info,
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.topologies.grouping import least
+from bayplan.topologies.kubernetes_nodes.software import Software
 
 Taint = tuple[str, str, str]
 """Key, value, effect."""
@@ -79,11 +80,16 @@ class OpenGroup(NamedTuple):
     offers: set[int]
 
 
+def _no_keys(_keys: tuple[str, ...]) -> frozenset[str]:
+    return frozenset()
+
+
 class NodeCounter:
     """Counts nodes. bayplan calls its methods for every node, so they do little."""
 
-    def __init__(self, wanted: frozenset[str]) -> None:
+    def __init__(self, wanted: frozenset[str], unknown: Callable[[tuple[str, ...]], frozenset[str]] = _no_keys) -> None:
         self.wanted = wanted - {HOSTNAME_LABEL}
+        self.unknown = unknown  # all label keys of a node -> those to read besides `wanted`
         self.forms: dict[tuple[str, ...], LabelKeys] = {}
         self.offers: list[Offer] = []
         self.known: dict[Hashable, NumberedOffer] = {}
@@ -94,12 +100,14 @@ class NodeCounter:
         self.hosts: dict[str, str] = {}
         self.called: list[tuple[str, ...]] = []  # a node's name, its provider ID, and its other names
         self.twice: list[tuple[str, Route]] = []
+        self.software = Software()
 
     def form(self, keys: tuple[str, ...]) -> LabelKeys:
         """The form of nodes with these label keys."""
         found = self.forms.get(keys)
         if found is None:
-            places = [number for number, key in enumerate(keys) if key in self.wanted]
+            picked = self.wanted | self.unknown(keys)
+            places = [number for number, key in enumerate(keys) if key in picked]
             host = keys.index(HOSTNAME_LABEL) if HOSTNAME_LABEL in keys else -1
             wanted = tuple(keys[number] for number in places)
             kind = self.picked.setdefault(wanted, len(self.picked))

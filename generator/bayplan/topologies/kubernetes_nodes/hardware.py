@@ -126,6 +126,11 @@ def resource_of(group: NodeGroup) -> str:
     return NVIDIA if _labelled(group) else next((key for key in CARDS if amounts.get(key) or capacity.get(key)), "")
 
 
+def is_accelerated(group: NodeGroup) -> bool:
+    """Whether nodes have GPUs or other accelerators."""
+    return bool(resource_of(group) or unmodelled(group))
+
+
 def _parts(group: NodeGroup) -> dict[str, int]:
     """Slices and shares of GPUs with their own resource, by resource."""
     amounts, capacity = group.offer.amounts, group.offer.capacity

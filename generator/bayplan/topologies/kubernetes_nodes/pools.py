@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from bayplan.core.phrases import count
 from bayplan.core.values import grouped
 from bayplan.kube import quantity
 from bayplan.model.formats import ReadOptions
@@ -92,17 +93,34 @@ Devices = Mapping[str, int]
 """GPUs and network cards of a node, by resource."""
 
 
-def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, report: Report) -> tuple[Pool, ...]:
-    """All pools, sorted by name. Pools of one family get numbers."""
+def pools(grown: Sequence[FamilyTree], all_nodes: AllNodes, options: ReadOptions, report: Report) -> tuple[Pool, ...]:
+    """All pools, sorted by name, plain ones last. Pools of one family get numbers."""
     used: set[str] = set()
     in_tree = {row.group.names[0] for each in grown for row in each.tree.rows}
     away = [each for each in all_nodes.groups if each.names[0] not in in_tree]
-    result = [
-        _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), report)
+    made = [
+        (each.family, _pool(each, devices, rows, grouping.free(each.family.name, used), (all_nodes, away), report))
         for each in grown
         for devices, rows in _equipped(each.tree.rows)
     ]
-    return tuple(sorted(result, key=lambda pool: natural(pool.name)))
+    everything = [pool for _, pool in made]
+    plain = {pool.name for family, pool in made if family.plain and not family.frame}
+    result = [pool for pool in everything if not (pool.name in plain and _useless(pool, everything, options, report))]
+    return tuple(sorted(result, key=lambda pool: (pool.name in plain, natural(pool.name))))
+
+
+def _useless(pool: Pool, everything: Sequence[Pool], options: ReadOptions, report: Report) -> bool:
+    """T515: nodes without accelerators that have no room, or whose pods the scheduler can place on other nodes."""
+    names = pool.domains[0].nodes
+    some = f'left out pool "{pool.name}" ({count(sum(1 for _ in pool.nodes()), "node")} without GPUs): '
+    if any(0 <= pool.node.resources.get(key, -1) <= amount for key, amount in options.headroom.items()):
+        report.info("T515", names, f"{some}the headroom leaves nothing", hint="no action needed")
+        return True
+    if pool.node.node_selector or not any(pool.tolerates(other) for other in everything if other is not pool):
+        return False
+    hint = f'to include them, give them a label such as "{hardware.INSTANCE_TYPE}" with a value of their own'
+    report.info("T515", names, f"{some}no known label selects only these nodes", hint=hint)
+    return True
 
 
 def _equipped(rows: Iterable[Row]) -> list[tuple[Devices, list[Row]]]:
@@ -176,9 +194,10 @@ def _selector(
     others = [each for each in all_nodes.groups if each.names[0] not in own]
     if exact := hardware.selector(groups, others):
         return exact
-    out = {each.names[0] for each in away}
-    result = hardware.selector(groups, (each for each in others if each.names[0] not in out))
     offered = {_offered(each) for each in groups}
+    plain = [] if "" in offered else [each for each in others if not _offered(each)]  # no place for pods with GPUs
+    out = {each.names[0] for each in (*away, *plain)}
+    result = hardware.selector(groups, (each for each in others if each.names[0] not in out))
     also = [each for each in away if result.items() <= each.labels.items() and _offered(each) in offered]
     if result and also and not report.has_errors():
         (key, value), names = next(iter(result.items())), nodes_of(also)

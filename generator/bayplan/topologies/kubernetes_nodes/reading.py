@@ -61,6 +61,15 @@ def add(counter: NodeCounter, place: Route, data: Any) -> None:
     addresses = (text(each, "address") for each in items(status, "addresses") if get(each, "type") in ADDRESSES)
     instance = text(data, "metadata", "annotations", INSTANCE)
     counter.called.append((name, text(spec, "providerID"), labels.get(SLURM_NAME, ""), instance, *addresses))
+    counter.software.kubelets.setdefault(text(status, "nodeInfo", "kubeletVersion"), place)
+
+
+def add_object(counter: NodeCounter, place: Route, data: Any) -> None:
+    """Counts a Node, or notes what another object reveals about software. ValueError if the Node is not valid."""
+    if is_kind(data, "", "Node"):
+        add(counter, place, data)
+    else:
+        counter.software.add(place, data)
 
 
 def _texts(labels: Mapping[Any, Any]) -> Mapping[str, str]:
@@ -104,13 +113,13 @@ def read_json(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iterato
     """Counts the nodes. Yields an error for every invalid node, and for text that is not valid JSON."""
     wrong = 0
     try:
-        for line, column, node in _nodes(_Pieces(chunks)):
+        for line, column, each in _objects(_Pieces(chunks)):
             try:
-                add(counter, (*at, AT, line, column), node)
+                add_object(counter, (*at, AT, line, column), each)
             except ValueError as problem:
                 wrong += 1
                 if wrong <= MOST_REPORTED:
-                    yield unread(node, problem, (*at, AT, line, column))
+                    yield unread(each, problem, (*at, AT, line, column))
         if wrong > MOST_REPORTED:
             yield error("T501", at, f"cannot read {wrong - MOST_REPORTED} more nodes")
     except WrongError as problem:
@@ -136,19 +145,19 @@ def unread(node: Any, problem: Exception, place: Route) -> Diagnostic:
     return error("T501", place, message, hint="use the unchanged output of `kubectl get nodes -o json`")
 
 
-def _nodes(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
-    """Line, column and data of every object that is a Node."""
+def _objects(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
+    """Line, column and data of every object."""
     while first := pieces.peek():
         if first == "{":
             yield from _document(pieces)
         elif first == "[":
-            yield from ((*where, each) for *where, each in _elements(pieces) if is_kind(each, "", "Node"))
+            yield from _elements(pieces)
         else:
             raise pieces.wrong("this is not a JSON object or a list")
 
 
 def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
-    """The nodes in the items of an object, or the object itself if it is a node."""
+    """The items of a list, or the object itself."""
     line, column = pieces.place()
     head: dict[str, Any] = {}
     pieces.take("{")
@@ -157,8 +166,7 @@ def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
         pieces.take(":" if key else '"')
         if key == "items" and pieces.peek() == "[":
             for *where, each in _elements(pieces):
-                if is_kind(each, "", "Node") or (get(each, "kind") is None and _bare(each, head)):
-                    yield where[0], where[1], each
+                yield where[0], where[1], typed(each, head)
         else:
             place = pieces.place()
             head[key] = pieces.value()
@@ -167,14 +175,17 @@ def _document(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
         if pieces.peek() != "}":
             pieces.take(",")
     pieces.take("}")
-    if is_kind(head, "", "Node"):
-        yield line, column, head
+    yield line, column, head
 
 
-def _bare(data: Any, head: Any) -> bool:
-    """Whether an item without a kind is a Node, by the kind of the list or by its status."""
-    kind = head.get("kind")
-    return kind == "NodeList" or (kind is None and "allocatable" in mapping(data, "status"))
+def typed(data: Any, head: Any) -> Any:
+    """An item without a kind as an object of the kind of its list. An item with a node's status is a Node."""
+    if not isinstance(data, dict) or data.get("kind") is not None:
+        return data
+    kind = text(head, "kind").removesuffix("List")
+    if not kind and "allocatable" in mapping(data, "status"):
+        kind = "Node"
+    return {"kind": kind, "apiVersion": text(head, "apiVersion"), **data} if kind else data
 
 
 def _elements(pieces: _Pieces) -> Iterator[tuple[int, int, Any]]:
@@ -268,9 +279,9 @@ class _Pieces:
 #
 #     kubectl get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.spec.unschedulable}{"\t"}
 #     {.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.allocatable}{"\t"}{.metadata.labels}{"\t"}
-#     {.spec.taints}{"\t"}{.spec.providerID}{"\n"}{end}'
+#     {.spec.taints}{"\t"}{.spec.providerID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\n"}{end}'
 #
-# The last two columns are optional. kubectl prints maps and lists as JSON (client-go util/jsonpath, PrintResults).
+# The last three columns are optional. kubectl prints maps and lists as JSON (client-go util/jsonpath, PrintResults).
 # Labels are a flat map of strings, so bayplan splits a line at its quotes. The line without the values is the form of
 # the labels, and bayplan parses each form once.
 
@@ -291,7 +302,7 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
     """Counts the nodes. Yields an error for every invalid line."""
     offers: dict[tuple[str, ...], NumberedOffer] = {}
     forms: dict[tuple[str, ...], LabelKeys] = {}
-    add, subject, wrong, more = counter.add, at[0], 0, -1
+    add, subject, wrong, more, kubelets = counter.add, at[0], 0, -1, counter.software.kubelets
     for number, line in enumerate(_lines(chunks), 1):
         if not line:
             continue
@@ -316,6 +327,8 @@ def read_extract(chunks: Iterable[str], at: Route, counter: NodeCounter) -> Iter
             add(name, (subject, AT, number, 1), offer, form, values)
             if more > 1 and rest[1]:
                 counter.called.append((name, rest[1]))
+            if more > 2:
+                kubelets.setdefault(rest[2], (subject, AT, number, 1))
         except (ValueError, RecursionError) as problem:
             wrong += 1
             if wrong <= MOST_REPORTED:
@@ -329,7 +342,7 @@ def _fault(line: str, number: int, problem: Exception, place: Route) -> Diagnost
     what = str(problem)[:120]
     if isinstance(problem, json.JSONDecodeError):
         what = f"a column is not valid JSON ({problem.msg})"
-    declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 7"
+    declared = what if columns >= COLUMNS else f"it has {count(columns, 'column')}, not {COLUMNS} to 8"
     hint = "write the complete file again with the command of the documentation"
     message = f"{len(line)} characters are too long for a node" if len(line) > LONGEST else declared
     return error("T501", place, f"cannot read line {number}: {message}", hint=hint)

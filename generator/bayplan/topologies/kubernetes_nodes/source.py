@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, has_errors, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
-from bayplan.kube.objects import get, is_kind, items, mapping, text
+from bayplan.kube.objects import get, items
 from bayplan.model.formats import HEAD, Part, ReadOptions, SourceFile
 from bayplan.model.topology import HOSTNAME_LABEL, ClusterTopology
 from bayplan.schemas import LABEL_VALUE, is_label_key
@@ -17,7 +17,8 @@ from bayplan.topologies.kubernetes_nodes import pools as nodes_pools
 from bayplan.topologies.kubernetes_nodes.hardware import CARDS, MIG, SHARES
 from bayplan.topologies.kubernetes_nodes.hardware import LABELS as SHAPE_LABELS
 from bayplan.topologies.kubernetes_nodes.levels import LABELS, PRESETS, has
-from bayplan.topologies.kubernetes_nodes.reading import add
+from bayplan.topologies.kubernetes_nodes.proposals import NETWORKS, may_be_level
+from bayplan.topologies.kubernetes_nodes.software import KINDS
 
 LONGEST = 63
 MOST = 20
@@ -66,6 +67,7 @@ def _offer(group: NodeGroup) -> Iterator[str]:
 
 _JSON = re.compile(r'"apiVersion":\s*"v1",\s*"kind":\s*"Node(List)?"|"kind":\s*"Node(List)?",\s*"apiVersion":\s*"v1"')
 _YAML = re.compile(r"apiVersion: v1\n *kind: Node(List)? *$|kind: Node(List)?\n *apiVersion: v1 *$", re.M)
+_SOFTWARE = re.compile(rf"\"?kind\"?: *\"?({'|'.join(KINDS)})(List)?\"?[,\s}}]")
 _NOTHING = re.compile(r'\s*\{[^\[\]]*"items":\s*\[\s*\][^\[\]]*\}\s*')
 MOST_REPORTED = 20
 
@@ -75,12 +77,14 @@ def sniff(source: SourceFile) -> bool:
     head = source.head
     if reading.is_extract(head):
         return True
-    shape = _JSON if _is_json(head) else _YAML
     return (
-        bool(shape.search(head))
-        or _nothing(head)
-        or ("apiVersion" in head and _whole(source) and bool(shape.search(source.text)))
+        _nothing(head) or _has_objects(head) or ("apiVersion" in head and _whole(source) and _has_objects(source.text))
     )
+
+
+def _has_objects(text: str) -> bool:
+    """Whether the text has a node, or an object that reveals the version of software."""
+    return bool((_JSON if _is_json(text) else _YAML).search(text) or _SOFTWARE.search(text))
 
 
 def _nothing(head: str) -> bool:
@@ -101,19 +105,22 @@ def _is_json(head: str) -> bool:
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools of the nodes."""
-    counter = NodeCounter(_wanted(options))
+    counter = NodeCounter(_wanted(options), *(() if _is_set(options) else (_unknown,)))
     issues = list(_read(source, counter))
     all_nodes = counter.all_nodes()
     issues += (*_listed(all_nodes, options), *faults(all_nodes, _wanted(options._replace(labels=frozenset()))))
-    if not all_nodes.places and not issues:
+    versions = counter.software.versions(issues)
+    if not all_nodes.places and counter.software.seen and not has_errors(issues):
+        return Outcome(Part(ClusterTopology("cluster", (), versions)), tuple(issues))
+    if not all_nodes.places and not has_errors(issues):
         hint = "write it with `kubectl get nodes -o json`, without a selector (-l) that matches no node"
         issues.append(error("T516", source.at(), "the file has no nodes", hint=hint))
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     report = Report(all_nodes.places, issues)
-    grown = [trees.family_tree(each, options, report) for each in trees.families(all_nodes, options.frames, report)]
+    grown = [trees.family_tree(each, options, report) for each in trees.families(all_nodes, options, report)]
     grown = trees.without_lost(grown, options, report)
-    pools = nodes_pools.pools(grown, all_nodes, report)
+    pools = nodes_pools.pools(grown, all_nodes, options, report)
     accelerators = nodes_pools.accelerators(grown, report)
     if not has_errors(issues):
         nodes_pools.report_headroom(pools, options, report)
@@ -124,7 +131,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         )
     if has_errors(issues):
         return Outcome(None, tuple(issues))
-    topology = native.planned(ClusterTopology(_name(source), pools, accelerators=accelerators), options.plan)
+    topology = native.planned(
+        ClusterTopology(_name(source), pools, versions=versions, accelerators=accelerators), options.plan
+    )
     return Outcome(Part(topology, all_nodes.places, all_nodes.aliases, _labels(all_nodes, options)), tuple(issues))
 
 
@@ -133,6 +142,16 @@ def _wanted(options: ReadOptions) -> frozenset[str]:
     levels = (*options.levels, *(level for frame in options.frames for level in frame.levels))
     selectors = (key for frame in options.frames for key in frame.node.node_selector)
     return LABELS | SHAPE_LABELS | options.labels | {level.label for level in levels} | frozenset(selectors)
+
+
+def _is_set(options: ReadOptions) -> bool:
+    """Whether the user or another source says which labels are levels."""
+    return bool(options.levels or options.preset or any(frame.levels for frame in options.frames))
+
+
+def _unknown(keys: tuple[str, ...]) -> frozenset[str]:
+    """Keys that may be levels, of nodes without labels of a network."""
+    return frozenset() if NETWORKS & set(keys) else frozenset(filter(may_be_level, keys))
 
 
 def _read(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]:
@@ -149,7 +168,6 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
     if not source.documents:
         yield from getattr(source, "faults", ())
     for number, document in enumerate(source.documents):
-        whole = text(document.data, "kind") == "NodeList"
         at = source.at(number)
         listed = items(document.data, "items")
         if listed and "kind" not in document.data:  # kubectl writes it after the items
@@ -159,11 +177,10 @@ def _documents(source: SourceFile, counter: NodeCounter) -> Iterator[Diagnostic]
             yield error("T529", (*at, "metadata"), message, hint=reading.PAGES)
         pairs = [((*at, "items", n), each) for n, each in enumerate(listed)] if listed else [(at, document.data)]
         for place, each in pairs:
-            if is_kind(each, "", "Node") or (whole and mapping(each, "metadata") and not get(each, "kind")):
-                try:
-                    add(counter, place, each)
-                except ValueError as problem:
-                    yield reading.unread(each, problem, place)
+            try:
+                reading.add_object(counter, place, reading.typed(each, document.data) if listed else each)
+            except ValueError as problem:
+                yield reading.unread(each, problem, place)
 
 
 def _listed(all_nodes: AllNodes, options: ReadOptions) -> Iterator[Diagnostic]:

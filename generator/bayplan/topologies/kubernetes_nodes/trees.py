@@ -6,13 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from bayplan.core.diagnostics import info
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple, grouped
 from bayplan.model.formats import ReadOptions
 from bayplan.model.topology import Level, Pool
 from bayplan.topologies import grouping
 from bayplan.topologies.grouping import CLIQUE
-from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, size
+from bayplan.topologies.kubernetes_nodes import AllNodes, NodeGroup, Report, hardware, levels, nodes_of, proposals, size
 from bayplan.topologies.kubernetes_nodes.levels import (
     MOST,
     PLACES,
@@ -40,11 +41,13 @@ class Family(NamedTuple):
     kind: str  # of the accelerator
     groups: tuple[NodeGroup, ...]
     frame: Pool | None = None
+    plain: bool = False  # nodes without accelerators beside others that have some
 
 
-def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> list[Family]:
+def families(all_nodes: AllNodes, options: ReadOptions, report: Report) -> list[Family]:
     """All workers. Reports and leaves out other nodes."""
-    cards = any(map(hardware.resource_of, all_nodes.groups)) or any(map(hardware.unmodelled, all_nodes.groups))
+    frames, accelerated = options.frames, any(map(hardware.is_accelerated, all_nodes.groups))
+    cards = accelerated and (options.accelerated_only or bool(frames))
     sorted_in = [(each, _frame(each, frames) if frames else None) for each in all_nodes.groups]
     workers = [(each, frame) for each, frame in sorted_in if frame or not _no_worker(each, cards)]
     kept = workers or sorted_in  # a cluster whose control-plane nodes also run workloads
@@ -57,18 +60,27 @@ def families(all_nodes: AllNodes, frames: Sequence[Pool], report: Report) -> lis
     _report_unmodelled([each for each, _ in kept], report)
     _report_nameless([each for each, _ in kept], report)
     pools = grouped((frame.name if frame else names[machine], (machine, each)) for each, frame, machine in result)
-    return [_family(name, grouped(pairs), kinds, taken.get(name), report) for name, pairs in sorted(pools.items())]
+    return [
+        _family(name, grouped(pairs), kinds, taken.get(name), report)._replace(
+            plain=accelerated and not any(hardware.is_accelerated(each) for _, each in pairs)
+        )
+        for name, pairs in sorted(pools.items())
+    ]
 
 
-def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
-    """The first pool whose selector matches the nodes, or the first pool without a selector that has their GPUs."""
+def _frame(group: NodeGroup, frames: Sequence[Pool]) -> Pool | None:
+    """The first pool whose selector matches the nodes, or the first without a selector that has as many GPUs."""
     for frame in frames:
         selector = frame.node.node_selector
         if selector and all(group.labels.get(key) == value for key, value in selector.items()):
             return frame
     resource = hardware.resource_of(group)
-    if not resource or hardware.is_control(group):
+    if hardware.is_control(group) or hardware.unmodelled(group):
         return None
+    if not resource:
+        plain = (each for each in frames if each.node.resources and not each.node.accelerator)
+        accelerated = any(each.node.accelerator for each in frames)
+        return next((each for each in plain if accelerated and not each.node.node_selector), None)
     kinds = ("", hardware.kind_of(hardware.product_of(group)))
     counts = (0, hardware.built_in(group)[resource])
     fits = (each for each in frames if each.node.accelerator in kinds and each.node.accelerators in counts)
@@ -76,7 +88,7 @@ def _frame(group: NodeGroup, frames: Iterable[Pool]) -> Pool | None:
 
 
 def _no_worker(group: NodeGroup, cards: bool) -> bool:
-    return hardware.is_control(group) or (cards and not hardware.resource_of(group) and not hardware.unmodelled(group))
+    return hardware.is_control(group) or (cards and not hardware.is_accelerated(group))
 
 
 def _report_left_out(groups: Sequence[NodeGroup], report: Report) -> None:
@@ -270,7 +282,7 @@ def _divided(tree: Tree, rows: Sequence[Row], depth: int, extend: bool, where: s
     most = max(Counter(path for path, _ in {(row.path[: depth + 1], clique(row.group)) for row in rows}).values())
     message = f"each {level.name} of {where} has up to {most} NVLink partitions of equal size"
     if not extend:
-        report.warning("T522", names, message, hint=f'add "{CLIQUE}" as the finest level')
+        report.warning("T522", names, message, hint=f"add it as the finest level: --level clique={CLIQUE},nvlink")
         return NvlinkTree(tree)
     report.info("T522", names, message, hint=f'no action needed: bayplan adds the level "clique" ("{CLIQUE}")')
     levels = (*tree.levels, Level("clique", CLIQUE, nvlink=True))
@@ -322,10 +334,25 @@ class FamilyTree(NamedTuple):
     partitions: Mapping[Path, str]
     unlinked: frozenset[str]
     flat: bool = False  # no label gives the place of nodes with GPUs
+    proposed: tuple[Level, ...] = ()  # levels with unknown labels that divide the nodes evenly
 
 
 def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
-    """The tree of a family."""
+    """The tree of a family. Plain nodes whose labels have errors get no levels."""
+    if not family.plain or (family.frame and family.frame.levels):
+        return _family_tree(family, options, report)
+    attempt = Report(report.places, [])
+    result = _family_tree(family, options, attempt)
+    if not attempt.has_errors():
+        report.diagnostics.extend(attempt.diagnostics)
+        return result
+    first = next(each for each in attempt.diagnostics if each.severity == "error")
+    message = f'pool "{family.name}" has no levels, because {first.message}'
+    report.diagnostics.append(info("T518", first.route, message, hint=first.hint))
+    return FamilyTree(family, Tree((), tuple(Row((), each) for each in family.groups)), {}, frozenset())
+
+
+def _family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyTree:
     where = f'pool "{family.name}"'
     tiers = _tiers(family, options, where, report)
     every = (*tiers.tree, *tiers.beside)
@@ -335,14 +362,45 @@ def family_tree(family: Family, options: ReadOptions, report: Report) -> FamilyT
     tree = levels.tree_of(rows, tiers.tree, where, report)
     if not report.has_errors(before):
         tree = with_accelerators(tree, tiers.beside, where, report)
-    result = NvlinkTree(tree)
+    result, candidates = NvlinkTree(tree), list[int]()
     if not report.has_errors(before):
-        result = with_nvlink(tree, _candidates(family, tiers, tree, options), not tiers.declared, where, report)
+        candidates = _candidates(family, tiers, tree, options)
+        result = with_nvlink(tree, candidates, not tiers.declared, where, report)
     unlinked = nodes_of(lacking(family.groups))
     _report_unlinked(unlinked, {name for row in result.tree.rows for name in row.group.names}, where, report)
     _report_hashes(result.tree, where, report)
-    flat = not every and bool(family.machine.resource) and size(family.groups) > 1
-    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat)
+    cards = bool(family.machine.resource)
+    if tiers.declared and cards and not family.frame and not report.has_errors(before):
+        _report_unnamed_cliques(result.tree, candidates, where, report)
+    proposed = proposals.proposed(result.tree.levels, result.tree.rows) if cards and not tiers.declared else ()
+    flat = not every and cards and size(family.groups) > 1
+    if proposed and not flat and not report.has_errors(before):
+        message = f"{_unused(result.tree, proposed)} also {_divide(result.tree, proposed)} the nodes of {where} evenly"
+        report.info("T518", result.tree.rows[0].group.names, message, hint=_propose(proposed))
+    return FamilyTree(family, result.tree, result.partitions, frozenset(unlinked), flat, proposed)
+
+
+def _propose(proposed: Sequence[Level]) -> str:
+    return f"if they are places in the network, add {proposals.flags(proposed)}"
+
+
+def _unused(tree: Tree, proposed: Sequence[Level]) -> str:
+    return listing([each.label for each in proposed if each not in tree.levels], "and")
+
+
+def _divide(tree: Tree, proposed: Sequence[Level]) -> str:
+    return "divides" if len(proposed) == len(tree.levels) + 1 else "divide"
+
+
+def _report_unnamed_cliques(tree: Tree, candidates: Sequence[int], where: str, report: Report) -> None:
+    """T518: --level names no level of NVLink partitions, and the nodes have some."""
+    rows = [row for row in tree.rows if clique(row.group)]
+    if not rows or candidates or any(level.nvlink for level in tree.levels):
+        return
+    message = f'no level of {where} has its NVLink partitions, the label "{CLIQUE}"'
+    found = proposals.with_clique(tree.levels, rows, [clique(row.group) for row in rows])
+    hint = f"use {proposals.flags(found)}" if found else "choose levels that nest with the label"
+    report.warning("T518", rows[0].group.names, message, hint=hint)
 
 
 def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Report) -> list[FamilyTree]:
@@ -356,7 +414,7 @@ def without_lost(grown: Sequence[FamilyTree], options: ReadOptions, report: Repo
     kept = [each for each in grown if each not in lost]
     for each in kept:
         if each.flat:
-            _report_flat(each.family, report)
+            _report_flat(each, report)
     return kept
 
 
@@ -387,8 +445,8 @@ def _tiers(family: Family, options: ReadOptions, where: str, report: Report) -> 
     carried = levels.carried(family.groups)
     if family.frame and family.frame.levels:  # nodes get the labels of some levels only later
         return levels.declared_tiers([each for each in family.frame.levels if each.label in carried or not each.apply])
-    if options.levels:
-        return levels.declared_tiers([each for each in options.levels if each.label in carried])
+    if declared := [each for each in options.levels if each.label in carried]:
+        return levels.declared_tiers(declared)
     names = (options.preset,) if options.preset else levels.preset_of(family.groups)
     networks = [name for name in names if name not in PLACES]
     if len(networks) > 1:
@@ -448,8 +506,12 @@ def _report_hashes(tree: Tree, where: str, report: Report) -> None:
             report.info("T536", row.group.names, message, hint="no action needed; another source may use the names")
 
 
-def _report_flat(family: Family, report: Report) -> None:
-    where = f'pool "{family.name}"'
+def _report_flat(grown: FamilyTree, report: Report) -> None:
+    where, proposed = f'pool "{grown.family.name}"', grown.proposed
     message = f"{where} has no levels: no label gives the place of its nodes in a network or an NVLink partition"
     hint = "name a label with --level, or add a source that knows the network, such as Topograph, Slurm or UFM"
-    report.warning("T518", nodes_of(family.groups), message, hint=hint)
+    if proposed:
+        divide = f"{_unused(grown.tree, proposed)} {_divide(grown.tree, proposed)}"
+        message = f"{where} has no levels, but {divide} its nodes evenly"
+        hint = _propose(proposed)
+    report.warning("T518", nodes_of(grown.family.groups), message, hint=hint)

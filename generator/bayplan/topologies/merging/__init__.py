@@ -14,9 +14,11 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
 from bayplan.model.formats import Part
+from bayplan.model.target import order
 from bayplan.model.topology import AcceleratorKind, Fabric, Ipam, NodeShape, Pool, Rail
 from bayplan.topologies.alignment import relation
 from bayplan.topologies.grouping import NAMELESS
+from bayplan.topologies.kubernetes_nodes.software import several
 from bayplan.topologies.merging import pools
 from bayplan.topologies.slurm.layout import is_safe_name, known_units, unit_name
 
@@ -157,8 +159,8 @@ def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
                     yield "/".join(new[: depth + 1]), name
 
 
-OWN = ("versions", "images", "namespaces")
-"""The parts must agree on these and on `schedulers`. For `defaults` the first part wins."""
+OWN = ("images", "namespaces")
+"""The parts must agree on these, on `versions` and on `schedulers`. For `defaults` the first part wins."""
 
 
 def merge(parts: Sequence[Part]) -> Outcome[Part]:
@@ -181,6 +183,7 @@ def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
     pools = tuple(_pools(one, other, issues))
     first, second = one.topology, other.topology
     own = {key: _agreed_settings(getattr(first, key), getattr(second, key), (key,), one, other, issues) for key in OWN}
+    own["versions"] = _agreed_versions(one, other, issues)
     declared = [without_units(each.schedulers) for each in (first, second)]
     schedulers = _agreed_settings(declared[0], declared[1], ("schedulers",), one, other, issues)
     queues = first.queues if second.queues is None else tuple(dict.fromkeys((*(first.queues or ()), *second.queues)))
@@ -198,6 +201,19 @@ def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
         {**other.labels, **one.labels},
         f"{one.source} and {other.source}" if other.topology.pools else one.source,
     )
+
+
+def _agreed_versions(one: Part, other: Part, issues: list[Diagnostic]) -> dict[str, str]:
+    """The versions of both: the more exact one, and the lowest Kubernetes, which is that of a list of nodes (T593)."""
+    versions = [dict(one.topology.versions), dict(other.topology.versions)]
+    for name in versions[0].keys() & versions[1].keys():
+        low, high = sorted((each[name] for each in versions), key=lambda version: (order(name, version), len(version)))
+        if f"{high}.".startswith(f"{low}."):
+            versions[0][name] = versions[1][name] = high
+        elif name == "kubernetes":
+            issues.append(several(name, (low, high), ()))
+            versions[0][name] = versions[1][name] = low
+    return dict(sorted(_agreed_settings(versions[0], versions[1], ("versions",), one, other, issues).items()))
 
 
 def _accelerators(

@@ -100,7 +100,7 @@ class TestKeeping:
         code, out, err = repository.generate()
         assert code == 1
         assert out.splitlines() == [f"created {path}" for path in repository.made()]
-        assert "info[O809]: 7 files changed" in err
+        assert "warning[O809]: 7 files changed" in err
         assert {Path(path).name for path in repository.made()} >= {INDEX, *manifests("one")}
         before = {path: (repository.folder / path).stat().st_mtime_ns for path in repository.made()}
         assert repository.generate() == (0, "", "")
@@ -667,7 +667,7 @@ def test_no_project_makes_it_crash(seed: int, repository: Repository) -> None:
     code, out, err = repository.generate()
     assert code in (0, 1, 2), err
     assert "Traceback" not in err
-    assert out == "" or "info[O809]" in err
+    assert out == "" or "warning[O809]" in err
 
 
 def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:

@@ -70,7 +70,7 @@ def test_a_sound_folder_without_kustomize(place: Path) -> None:
     code, said = doctor(place)
     assert code == 0
     assert "info[O833]" in said
-    assert "info[O832]" in said
+    assert "warning[O832]" in said
     assert "error" not in said
 
 

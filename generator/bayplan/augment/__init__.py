@@ -217,7 +217,9 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
     whole = Augmented(
-        tuple(change for part in parts for change in part.changes), tuple(new for part in parts for new in part.added)
+        tuple(change for part in parts for change in part.changes),
+        tuple(new for part in parts for new in part.added),
+        tuple(plan for part in parts for plan in part.plans),
     )
     return Outcome(None if has_errors(findings) else whole, findings), origins
 
@@ -239,7 +241,8 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
-    return Outcome(None if has_errors(findings) else Augmented((*changed, *fresh.changes), fresh.added), findings)
+    whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
+    return Outcome(None if has_errors(findings) else whole, findings)
 
 
 def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:

@@ -11,6 +11,11 @@ SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "The format of the report (default: text).", "FORM", choices=FORMATS)
+REPORT = (
+    DIAGNOSTICS,
+    Option(("-v", "--verbose"), "Show infos in a text report (default: only their number)."),
+    Option(("-q", "--quiet"), "Show only errors in a text report."),
+)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
@@ -23,7 +28,7 @@ SOURCES = (
 POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
 TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
 STRICT = Option(("--strict",), "Treat warnings as errors.")
-OUTCOME = (STRICT, DIAGNOSTICS)
+OUTCOME = (STRICT, *REPORT)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     TARGET,
@@ -39,7 +44,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+COMPILING = (*SOURCES, *PLANNING, *REPORT)
 
 
 def _format(*forms: str) -> Option:
@@ -124,7 +129,7 @@ COMMANDS = (
             SCHEDULER,
             *PLANNING,
             Option(("--include-hooks",), "Also place hooks."),
-            DIAGNOSTICS,
+            *REPORT,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
         "writes all manifests. It changes no other bytes. `bayplan last-error` prints the last report.",
@@ -141,7 +146,7 @@ COMMANDS = (
         options=(
             Option(("--helm",), "The Helm program, which knows its plugin folder (default: helm).", "PROGRAM"),
             Option(("-o", "--output"), "The plugin folder, without asking Helm.", "DIR"),
-            DIAGNOSTICS,
+            *REPORT,
         ),
     ),
     Command(
@@ -232,7 +237,7 @@ COMMANDS = (
         "krm",
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
-        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
+        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *REPORT),
         "kustomize runs it as bayplan-krm. The kind of the configuration selects the work: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. kustomize passes CONFIG only to legacy plugins.",
     ),
@@ -250,7 +255,7 @@ COMMANDS = (
         "kustomize.install_legacy",
         "Install functions as legacy plugins.",
         (Positional("DIR", 0),),
-        (DIAGNOSTICS,),
+        REPORT,
         "`kubectl kustomize` runs legacy plugins and no functions. "
         "DIR is the plugin folder of kustomize. The default is the first of these: $KUSTOMIZE_PLUGIN_HOME, "
         "$XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin.",

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs, requests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, Note, error, info
+from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
+from bayplan.model.plan import Plan
 from bayplan.pipeline import CheckedTopology, Compiled
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -52,6 +53,11 @@ def compile_all(
     return compiled, batches
 
 
+def plans(compiled: Iterable[CompiledWorkflow]) -> tuple[Plan, ...]:
+    """The plans of the workflows."""
+    return tuple(value.planned.plan for _, value in compiled)
+
+
 def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
     """A933: a hint uses keys of the native format, and the workflow has another format."""
     hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in diagnostics)
@@ -59,7 +65,7 @@ def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple
         return ()
     message = "the hints use keys of the native format"
     return (
-        info(
+        warning(
             "A933",
             ("workflow",),
             message,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest, Object
+from bayplan.model.plan import Plan
 from bayplan.text.document import Document
 
 Path = tuple[str | int, ...]
@@ -94,7 +95,11 @@ class Added(NamedTuple):
 
 
 class Augmented(NamedTuple):
-    """The result for a set of objects: changed ones in their order, and new ones in the order to apply them."""
+    """The result for a set of objects: changed ones in their order, and new ones in the order to apply them.
+
+    `plans`: those of all placed workloads.
+    """
 
     changes: tuple[Change, ...] = ()
     added: tuple[Added, ...] = ()
+    plans: tuple[Plan, ...] = ()

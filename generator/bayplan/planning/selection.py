@@ -154,4 +154,4 @@ def nothing_to_export(scheduler: str) -> Diagnostic:
     """A935: why an export writes nothing."""
     message = f"{scheduler} needs no cluster-scoped objects, so there is nothing to write"
     hint = "check that the nodes have the labels of the levels; docs/reference/schedulers lists its other needs"
-    return info("A935", ("argument", "--to"), message, hint=hint)
+    return warning("A935", ("argument", "--to"), message, hint=hint)

@@ -8,8 +8,6 @@ import shlex
 import tempfile
 from typing import NamedTuple
 
-from bayplan.cli.commands import COMMANDS
-from bayplan.cli.run import find
 from tools.run import ROOT, bayplan
 
 CASES = ROOT / "tests" / "cases"
@@ -31,6 +29,9 @@ def command(case: str) -> str:
 
 def words(case: str) -> list[str]:
     """The same as words, with -v where the command has it: a case holds the infos too."""
+    from bayplan.cli.commands import COMMANDS  # not before `tools.messages` has replaced the product's codes
+    from bayplan.cli.run import find
+
     asked = shlex.split(command(case))
     found = find(asked, COMMANDS)
     verbose = found and any(option.key == "verbose" for option in found[0].options)

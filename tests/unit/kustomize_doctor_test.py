@@ -45,7 +45,8 @@ def doctor(folder: Path, kustomize: str | None = "") -> tuple[int, str]:
         program(path / "kustomize", kustomize)
     if kustomize is None:
         os.symlink(tool("kustomize"), path / "kustomize")
-    done = bayplan("kustomize", "doctor", "top", cwd=folder, env={"PATH": f"{path}:/bin:/usr/bin", "HOME": str(folder)})
+    env = {"PATH": f"{path}:/bin:/usr/bin", "HOME": str(folder)}
+    done = bayplan("kustomize", "doctor", "top", "-v", cwd=folder, env=env)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout
 

@@ -32,7 +32,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.pipeline import Origins, Planned
-from bayplan.planning.selection import select_target
+from bayplan.planning.selection import select_target, unused_queue
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
@@ -221,6 +221,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
         tuple(new for part in parts for new in part.added),
         tuple(plan for part in parts for plan in part.plans),
     )
+    findings += unused_queue(request.queue, (plan.workflow for plan in whole.plans), "workload")
     return Outcome(None if has_errors(findings) else whole, findings), origins
 
 

@@ -16,6 +16,7 @@ from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
 from bayplan.pipeline import Request
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 from bayplan.report.codes import title
 
@@ -27,9 +28,13 @@ def run(args: Arguments) -> int:
         return compare_schedulers(args, read)
     if inputs.without_topology(args):
         batches = [*read.batches]
+        workflows = []
         for document in read.workflows:
-            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
+            queue = args.value("queue")
+            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), queue)
+            workflows += [outcome.value] if outcome.value else []
             batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
+        batches.append(Batch(unused_queue(args.value("queue"), workflows)))
         valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
         return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)

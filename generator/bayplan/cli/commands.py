@@ -13,8 +13,8 @@ SHELLS = ("bash", "zsh", "fish")
 DIAGNOSTICS = Option(("--diagnostics",), "The format of the report (default: text).", "FORM", choices=FORMATS)
 REPORT = (
     DIAGNOSTICS,
-    Option(("-v", "--verbose"), "Show infos in a text report (default: only their number)."),
-    Option(("-q", "--quiet"), "Show only errors in a text report."),
+    Option(("-v", "--verbose"), "Also show infos."),
+    Option(("-q", "--quiet"), "Show only errors."),
 )
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
@@ -29,8 +29,10 @@ POLICY = Option(("--policy",), "A policy: rules that select workloads and say ho
 TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
 STRICT = Option(("--strict",), "Treat warnings as errors.")
 OUTCOME = (STRICT, *REPORT)
+QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
+    QUEUE,
     TARGET,
     Option(("--accept",), "Downgrade error CODE to a warning.", "CODE"),
     STRICT,
@@ -154,7 +156,7 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format in the native format.",
         (WORKFLOWS,),
-        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
+        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, QUEUE, *OUTCOME),
         "If there is a topology file, bayplan takes from it what the native format needs and the other format lacks.",
     ),
     Command(

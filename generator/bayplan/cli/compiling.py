@@ -12,6 +12,7 @@ from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
 from bayplan.model.plan import Plan
 from bayplan.pipeline import CheckedTopology, Compiled
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -50,6 +51,7 @@ def compile_all(
         batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
+    batches.append(Batch(unused_queue(args.value("queue"), (plan.workflow for plan in plans(compiled)))))
     return compiled, batches
 
 

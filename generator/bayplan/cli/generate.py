@@ -125,6 +125,7 @@ KEYS = {
     "topology": "topology",
     "scheduler": "scheduler",
     "namespace": "namespace",
+    "queue": "queue",
     "target": "target",
     "accept": "accept",
     "gang": "gangs",
@@ -245,7 +246,7 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
         "gang": tuple(entry.get("gangs", ())),
         "set": tuple(f"{name}={value}" for name, value in variables if not isinstance(value, str)),
         "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
-        **{key: (entry[key],) for key in ("scheduler", "namespace", "from") if key in entry},
+        **{key: (entry[key],) for key in ("scheduler", "namespace", "queue", "from") if key in entry},
     }
     present = {key: values for key, values in options.items() if values and values[0]}
     switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}

@@ -8,6 +8,7 @@ from bayplan.cli.compiling import compile_all, join, plans
 from bayplan.cli.finish import Success, finish
 from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 
 
@@ -45,9 +46,12 @@ def import_workflows(args: Arguments) -> int:
         checked, origins = pipeline.check_topology(read.topology)
         topology = checked.value
         batches.append(Batch(checked.diagnostics, read.sources(), origins))
-    documents = []
+    workflows = []
+    queue = args.value("queue")
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology))
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology), queue)
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        documents += [native.write(outcome.value)] if outcome.value else []
+        workflows += [outcome.value] if outcome.value else []
+    documents = [*map(native.write, workflows)]
+    batches.append(Batch(unused_queue(queue, workflows)))
     return finish(args, batches, destination.file_writer(args, emit(documents)) if documents else None)

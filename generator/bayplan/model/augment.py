@@ -65,7 +65,8 @@ class WorkloadTemplates(NamedTuple):
 class AugmentRequest(NamedTuple):
     """Existing objects as one set, and the annotations and policy that place them.
 
-    `objects`: everything the client has read, items of Lists one by one. `namespace`: where objects go that name none.
+    `objects`: everything the client has read, items of Lists one by one. `namespace`, `queue`: those of objects that
+    name none.
     `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
 
@@ -74,6 +75,7 @@ class AugmentRequest(NamedTuple):
     policy: Document | None = None
     scheduler: str = ""
     namespace: str = ""
+    queue: str = ""
     target: Mapping[str, str] = {}
     accept: frozenset[str] = frozenset()
     hooks: bool = False  # whether objects with `helm.sh/hook` may be selected

@@ -1,7 +1,8 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. bayplan runs in this process if it comes first and needs no shell. A shell runs any other command.
+stands for any lines. bayplan runs in this process, as on a terminal, if it comes first and needs no shell. A shell runs any
+other command.
 Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
 `title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set up a machine.
 """
@@ -134,7 +135,7 @@ def _printed(command: str, folder: Path, env: dict[str, str]) -> str:
         return _shell(command, "", folder, env)
     known = {name: env[name] for name in ("HOME", "PATH")}
     merged = not (ours["quiet"] or ours["behind"])
-    done = bayplan(*shlex.split(ours["words"]), cwd=folder, env=known, merged=merged)
+    done = bayplan(*shlex.split(ours["words"]), cwd=folder, env=known, merged=merged, terminal=True)
     said = "" if ours["quiet"] else done.stderr
     return said + (_shell(ours["behind"], done.stdout, folder, env) if ours["behind"] else done.stdout)
 

@@ -1,10 +1,10 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. bayplan runs in this process, as on a terminal, if it comes first and needs no shell. A shell runs any
-other command.
-Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
-`title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set up a machine.
+stands for any lines. bayplan runs in this process, as on a terminal, if it comes first and needs no shell. A shell runs
+any other command. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block
+whose fence says `title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set
+up a machine.
 """
 
 from __future__ import annotations

@@ -55,10 +55,10 @@ def bayplan(
     `terminal`: standard error is a terminal without colours.
     """
     assert not [name for name in env if name.startswith(("PYTHON", "LC_"))], "only a new interpreter reads these"
-    kind = Terminal if terminal else io.TextIOWrapper
-    read, out = _stream(stdin), _stream(kind=kind if merged else io.TextIOWrapper)
-    err = out if merged else _stream(kind=kind)
-    with _inside(cwd, environment({**env, **({"NO_COLOR": "1"} if terminal else {})})), mock.patch.multiple(sys, stdin=read, stdout=out, stderr=err):
+    read, err = _stream(stdin), _stream(kind=Terminal if terminal else io.TextIOWrapper)
+    out = err if merged else _stream()
+    plain = {"NO_COLOR": "1"} if terminal else {}
+    with _inside(cwd, environment({**env, **plain})), mock.patch.multiple(sys, stdin=read, stdout=out, stderr=err):
         code = _exit_code([program.__file__, *arguments])
     return subprocess.CompletedProcess(arguments, code, _text(out), "" if merged else _text(err))
 

@@ -107,7 +107,7 @@ def _speak(args: Arguments, success: Success | None) -> None:
     if success and terminal and not args.has("quiet") and args.value("diagnostics", "text") == "text":
         from bayplan.cli.success import lines
 
-        write_stderr("".join(f"{line}\n" for line in lines(args, success)))
+        write_stderr("".join(f"{line}\n" for line in lines(args, *success)))
 
 
 def write_stderr(text: str) -> None:

@@ -240,7 +240,8 @@ COMMANDS = (
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
         (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *REPORT),
-        "kustomize runs it as bayplan-krm. The kind of the configuration selects the work: ExpandWorkflows, "
+        "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "
+        "bayplan-krm, args: [-v]}`. The kind of the configuration selects the work: ExpandWorkflows, "
         "PlaceWorkloads, ValidateWorkloads or Workflow. kustomize passes CONFIG only to legacy plugins.",
     ),
     Command(

@@ -260,7 +260,7 @@ def options(entry: Mapping[str, Any]) -> list[str]:
     """The command line that an output stands for."""
     made: list[str] = []
     for key, value in entry.items():
-        if key in ("scheduler", "namespace", "from"):
+        if key in ("scheduler", "namespace", "queue", "from"):
             made += [f"--{key}", value]
         elif key == "target":
             made += ["--target", ",".join(f"{name}={version}" for name, version in value.items())]
@@ -287,7 +287,7 @@ EXAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("pretrain/workflow.yaml", {"scheduler": "kueue", "accept": ["F626"]}),
     ("pretrain/workflow.yaml", {"scheduler": "slurm"}),
     ("pipeline/workflow.yaml", {"gangs": ["prepare"]}),
-    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml"}),
+    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml", "queue": "research"}),
 ]
 
 

@@ -287,7 +287,7 @@ EXAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("pretrain/workflow.yaml", {"scheduler": "kueue", "accept": ["F626"]}),
     ("pretrain/workflow.yaml", {"scheduler": "slurm"}),
     ("pipeline/workflow.yaml", {"gangs": ["prepare"]}),
-    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml", "queue": "research"}),
+    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml", "queue": "batch"}),
 ]
 
 

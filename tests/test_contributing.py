@@ -63,7 +63,7 @@ def test_the_recipe_is_one_file_and_one_line() -> None:
 
 
 def test_the_new_backend_renders_the_shipped_example(copy: Path) -> None:
-    result = run(copy, "bayplan", *RENDER)
+    result = run(copy, "bayplan", *RENDER, "-v")
     assert result.returncode == 0, result.stderr
     assert "F689" in result.stderr
     documents: list[dict[str, Any]] = [each for each in yaml.safe_load_all(result.stdout) if each]

@@ -46,7 +46,7 @@ def test_the_examples_print_what_the_page_says(page: Path, tmp_path: Path) -> No
 def test_only_the_two_set_up_commands_are_not_run_here() -> None:
     untested = [(page_id(page), step) for page in pages() for step in steps(page.read_text()) if not step.tested]
     assert [page for page, _ in untested] == ["README.md", "README.md"]
-    assert "bayplan render" in untested[0][1].command
+    assert "pip install" in untested[0][1].command
     assert "pytest" in untested[1][1].command
 
 

@@ -224,7 +224,7 @@ def test_the_flag_that_is_missing_leaves_a_workflow_that_doctor_finds(programs: 
     folder = PLUGIN / "example" / "expand" / "overlays" / "dev"
     built = objects(build(programs, folder, "--enable-alpha-plugins"))
     assert "Workflow" in {each["kind"] for each in built}
-    command = (sys.executable, "-m", "bayplan", "kustomize", "doctor", str(folder))
+    command = (sys.executable, "-m", "bayplan", "kustomize", "doctor", str(folder), "-v")
     path = f"{programs}{os.pathsep}{Path(tool('kustomize')).parent}"
     done = call(programs, *command, cwd=programs, PATH=path)
     assert done.returncode == 0, done.stdout

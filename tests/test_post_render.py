@@ -342,7 +342,7 @@ def test_fifty_megabytes_pass_or_are_refused_soon(place: Place) -> None:
 
 
 def test_the_last_message_is_kept(place: Place) -> None:
-    assert "info[O820]" in place.run("", name="last-error").stderr
+    assert "warning[O820]" in place.run("", name="last-error").stderr
     said = place.refused("---\n# bayplan.dev\na: [\n")
     kept = place.run("", name="last-error").stdout
     head, _, rest = kept.partition("\n")

@@ -390,7 +390,7 @@ def test_what_torchx_wrote_is_attached_where_it_stands(name: str, folder: Path) 
     """Every replica's task gets networks, cards with request = limit and IPC_LOCK; twice is once."""
     request = (UPSTREAM / "examples" / "torchx" / name).read_text(encoding="utf-8").partition("REQUEST ===\n")[2]
     (folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
-    options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml")
+    options = ("post-render", "-t", "topology.yaml", "--policy", "policy.yaml", "-v")
     result = bayplan(*options, cwd=folder, stdin=request)
     assert result.returncode == 0, result.stderr
     (job,) = (each for each in yaml.safe_load_all(result.stdout) if each["kind"] == "Job")

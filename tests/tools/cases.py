@@ -27,6 +27,17 @@ def command(case: str) -> str:
     return (CASES / case / "command").read_text(encoding="utf-8").strip()
 
 
+def words(case: str) -> list[str]:
+    """The same as words, with -v where the command has it: a case holds the infos too."""
+    from bayplan.cli.commands import COMMANDS  # not before `tools.messages` has replaced the product's codes
+    from bayplan.cli.run import find
+
+    asked = shlex.split(command(case))
+    found = find(asked, COMMANDS)
+    verbose = found and any(option.key == "verbose" for option in found[0].options)
+    return [*asked, "-v"] if verbose else asked
+
+
 def run(case: str) -> Answer:
     """Runs a case in this process, in its folder. What post-render keeps goes into a folder that is removed. Of
     programs those of the system are found, and before them those in the case's own `bin`."""
@@ -38,7 +49,7 @@ def run(case: str) -> Answer:
             "KUSTOMIZE_PLUGIN_HOME": "plugins",
             "PATH": os.pathsep.join(("bin", os.defpath)),
         }
-        result = bayplan(*shlex.split(command(case)), cwd=CASES / case, env=env, stdin=stdin)
+        result = bayplan(*words(case), cwd=CASES / case, env=env, stdin=stdin)
     return Answer(result.returncode, result.stdout, result.stderr)
 
 

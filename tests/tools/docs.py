@@ -1,9 +1,10 @@
 """The documentation's ```console blocks: found, run and compared.
 
 A line that starts with `$ ` is a command, the lines up to the next one are what it prints (both streams); a line `...`
-stands for any lines. bayplan runs in this process if it comes first and needs no shell. A shell runs any other command.
-Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block whose fence says
-`title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set up a machine.
+stands for any lines. bayplan runs in this process, as on a terminal, if it comes first and needs no shell. A shell runs
+any other command. Blocks of one page run in order in one folder, which starts with a copy of `examples/`. A block
+whose fence says `title="FILE"` is a file of that folder. `.ci/run` runs the blocks that say `console no-test`: they set
+up a machine.
 """
 
 from __future__ import annotations
@@ -29,9 +30,11 @@ PROGRAMS = {"git": "git", "helm": "helm4", "kustomize": "kustomize", "pre-commit
 
 NEEDED = re.compile(rf"(?:^|[|&;] ?|bayplan )({'|'.join(PROGRAMS)}) ", re.MULTILINE)
 OURS = re.compile(
-    r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( \| (?P<behind>.*))?", re.DOTALL
+    r"bayplan (?P<words>[^|&;<>()$`*?\[~{}#!\n]*?)(?P<quiet> 2> ?/dev/null)?( > (?P<file>\S+)|"
+    r" \| (?P<behind>.*))?",
+    re.DOTALL,
 )
-"""A command of bayplan, perhaps with others behind a pipe. A shell would only split its words."""
+"""A command of bayplan, perhaps with others behind a pipe, or into a file. A shell would only split its words."""
 
 
 class Step(NamedTuple):
@@ -133,9 +136,12 @@ def _printed(command: str, folder: Path, env: dict[str, str]) -> str:
     if not ours:
         return _shell(command, "", folder, env)
     known = {name: env[name] for name in ("HOME", "PATH")}
-    merged = not (ours["quiet"] or ours["behind"])
-    done = bayplan(*shlex.split(ours["words"]), cwd=folder, env=known, merged=merged)
+    merged = not (ours["quiet"] or ours["behind"] or ours["file"])
+    done = bayplan(*shlex.split(ours["words"]), cwd=folder, env=known, merged=merged, terminal=True)
     said = "" if ours["quiet"] else done.stderr
+    if ours["file"]:
+        (folder / ours["file"]).write_text(done.stdout, encoding="utf-8")
+        return said
     return said + (_shell(ours["behind"], done.stdout, folder, env) if ours["behind"] else done.stdout)
 
 

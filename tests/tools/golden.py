@@ -122,7 +122,7 @@ def _exported(case: Case) -> str:
 
 
 def _printed(case: Case, *arguments: str) -> str:
-    result = bayplan(*arguments, cwd=EXAMPLES / case.example)
+    result = bayplan(*arguments, "-v", cwd=EXAMPLES / case.example)
     assert result.returncode in {0, 1}, result.stderr
     assert bool(result.stdout) == (result.returncode == 0)
     comments = "".join(f"# {line}".rstrip() + "\n" for line in result.stderr.splitlines())

@@ -43,20 +43,37 @@ def environment(extra: Mapping[str, str] = {}) -> dict[str, str]:
 
 
 def bayplan(
-    *arguments: str, cwd: Path = ROOT, env: Mapping[str, str] = {}, stdin: str = "", merged: bool = False
+    *arguments: str,
+    cwd: Path = ROOT,
+    env: Mapping[str, str] = {},
+    stdin: str = "",
+    merged: bool = False,
+    terminal: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    """`bayplan ARGUMENTS` in this process. `merged` sends standard error to standard output."""
+    """`bayplan ARGUMENTS` in this process. `merged` sends standard error to standard output.
+
+    `terminal`: standard error is a terminal without colours.
+    """
     assert not [name for name in env if name.startswith(("PYTHON", "LC_"))], "only a new interpreter reads these"
-    read, out = _stream(stdin), _stream()
-    err = out if merged else _stream()
-    with _inside(cwd, environment(env)), mock.patch.multiple(sys, stdin=read, stdout=out, stderr=err):
+    read, err = _stream(stdin), _stream(kind=Terminal if terminal else io.TextIOWrapper)
+    out = err if merged else _stream()
+    plain = {"NO_COLOR": "1"} if terminal else {}
+    with _inside(cwd, environment({**env, **plain})), mock.patch.multiple(sys, stdin=read, stdout=out, stderr=err):
         code = _exit_code([program.__file__, *arguments])
     return subprocess.CompletedProcess(arguments, code, _text(out), "" if merged else _text(err))
 
 
-def _stream(text: str = "") -> io.TextIOWrapper:
-    """A standard stream that is no terminal."""
-    return io.TextIOWrapper(io.BytesIO(text.encode("utf-8", "surrogateescape")), encoding="utf-8", write_through=True)
+class Terminal(io.TextIOWrapper):
+    """A standard stream that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def _stream(text: str = "", kind: type[io.TextIOWrapper] = io.TextIOWrapper) -> io.TextIOWrapper:
+    """A standard stream."""
+    return kind(io.BytesIO(text.encode("utf-8", "surrogateescape")), encoding="utf-8", write_through=True)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

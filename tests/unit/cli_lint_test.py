@@ -58,7 +58,7 @@ def test_an_object_in_two_files_is_there_twice(folder: Path, capsys: pytest.Capt
 
 def test_what_is_no_manifest_counts_less_in_a_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder / "chart" / "values.yaml", "replicas: 3\n")
-    assert run(["lint", "chart", "--strict"]) == 0
+    assert run(["lint", "chart", "--strict", "-v"]) == 0
     assert run(["lint", "chart/values.yaml", "--strict"]) == 1
     assert said(capsys) == ["chart/values.yaml:1:1: info[M702]", "chart/values.yaml:1:1: warning[M702]"]
 

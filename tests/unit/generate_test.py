@@ -100,7 +100,7 @@ class TestKeeping:
         code, out, err = repository.generate()
         assert code == 1
         assert out.splitlines() == [f"created {path}" for path in repository.made()]
-        assert "info[O809]: 7 files changed" in err
+        assert "warning[O809]: 7 files changed" in err
         assert {Path(path).name for path in repository.made()} >= {INDEX, *manifests("one")}
         before = {path: (repository.folder / path).stat().st_mtime_ns for path in repository.made()}
         assert repository.generate() == (0, "", "")
@@ -260,7 +260,7 @@ def options(entry: Mapping[str, Any]) -> list[str]:
     """The command line that an output stands for."""
     made: list[str] = []
     for key, value in entry.items():
-        if key in ("scheduler", "namespace", "from"):
+        if key in ("scheduler", "namespace", "queue", "from"):
             made += [f"--{key}", value]
         elif key == "target":
             made += ["--target", ",".join(f"{name}={version}" for name, version in value.items())]
@@ -287,7 +287,7 @@ EXAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("pretrain/workflow.yaml", {"scheduler": "kueue", "accept": ["F626"]}),
     ("pretrain/workflow.yaml", {"scheduler": "slurm"}),
     ("pipeline/workflow.yaml", {"gangs": ["prepare"]}),
-    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml"}),
+    ("osmo-one-rack/osmo.yaml", {"from": "osmo", "osmoPool": "pool.yaml", "queue": "batch"}),
 ]
 
 
@@ -667,7 +667,7 @@ def test_no_project_makes_it_crash(seed: int, repository: Repository) -> None:
     code, out, err = repository.generate()
     assert code in (0, 1, 2), err
     assert "Traceback" not in err
-    assert out == "" or "info[O809]" in err
+    assert out == "" or "warning[O809]" in err
 
 
 def test_the_same_bytes_under_any_hash_seed(repository: Repository) -> None:

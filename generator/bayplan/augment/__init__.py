@@ -32,7 +32,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.pipeline import Origins, Planned
-from bayplan.planning.selection import select_target
+from bayplan.planning.selection import select_target, unused_queue
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
@@ -217,8 +217,11 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
     whole = Augmented(
-        tuple(change for part in parts for change in part.changes), tuple(new for part in parts for new in part.added)
+        tuple(change for part in parts for change in part.changes),
+        tuple(new for part in parts for new in part.added),
+        tuple(plan for part in parts for plan in part.plans),
     )
+    findings += unused_queue(request.queue, (plan.workflow for plan in whole.plans), "workload")
     return Outcome(None if has_errors(findings) else whole, findings), origins
 
 
@@ -239,7 +242,8 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
-    return Outcome(None if has_errors(findings) else Augmented((*changed, *fresh.changes), fresh.added), findings)
+    whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
+    return Outcome(None if has_errors(findings) else whole, findings)
 
 
 def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:

@@ -28,7 +28,7 @@ from bayplan.planning import existing as existing_planning
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
 from bayplan.planning.pools import name_accelerators, with_card_portions
-from bayplan.planning.selection import select_backend
+from bayplan.planning.selection import reattribute, select_backend, select_queue
 from bayplan.workflows.existing import Selected
 
 
@@ -191,6 +191,10 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, pla
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(templates, existing(backend.value.declared.name).queue_label))
+    queued = select_queue(request.queue, workflow)
+    if queued.value is None:
+        return Outcome(None, queued.diagnostics)
+    workflow = queued.value
     nameless = workflow._replace(name="", gangs=(workflow.gangs[0]._replace(name=""),))
     facts = (candidate.has_compute_domain, candidate.unresolved_claims)
     key = repr((nameless, len(workflow.name), templates.slots, templates.gangs, *facts))
@@ -230,6 +234,7 @@ def _planned(
         findings += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
     if candidate.has_compute_domain:
         findings += tuple(existing_planning.kept_domain(workflow.gangs[0]))
+    findings = reattribute("", request.queue if workflow.queue == request.queue else "", findings)
     if has_errors(findings):
         return Outcome(None, findings)
     own = Request(request.topology, request.topology, accept=request.accept)

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.cli import inputs, output
-from bayplan.cli.compiling import compile_all, join
-from bayplan.cli.finish import exit_code, finish
+from bayplan.cli.compiling import compile_all, join, plans
+from bayplan.cli.finish import Success, exit_code, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import SEVERITIES, Diagnostic, has_errors
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
 from bayplan.pipeline import Request
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 from bayplan.report.codes import title
 
@@ -26,12 +28,17 @@ def run(args: Arguments) -> int:
         return compare_schedulers(args, read)
     if inputs.without_topology(args):
         batches = [*read.batches]
+        workflows = []
         for document in read.workflows:
-            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context())
+            queue = args.value("queue")
+            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), queue)
+            workflows += [outcome.value] if outcome.value else []
             batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        return finish(args, batches, to_stdout=True)
+        batches.append(Batch(unused_queue(args.value("queue"), workflows)))
+        valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
+        return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)
-    return finish(args, [*batches, *join(compiled)[1]], to_stdout=True)
+    return finish(args, [*batches, *join(compiled)[1]], to_stdout=True, success=Success(plans(compiled)))
 
 
 # `check -s all`: a table per workflow, with the schedulers on which it runs and what each of them loses.

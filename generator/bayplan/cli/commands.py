@@ -22,6 +22,11 @@ SCHEMAS = ("workflow", "cluster-topology", "osmo-workflow", "osmo-pool", "torchx
 SHELLS = ("bash", "zsh", "fish")
 
 DIAGNOSTICS = Option(("--diagnostics",), "The format of the report (default: text).", "FORM", choices=FORMATS)
+REPORT = (
+    DIAGNOSTICS,
+    Option(("-v", "--verbose"), "Also show infos."),
+    Option(("-q", "--quiet"), "Show only errors."),
+)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
@@ -34,9 +39,11 @@ SOURCES = (
 POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
 TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
 STRICT = Option(("--strict",), "Treat warnings as errors.")
-OUTCOME = (STRICT, DIAGNOSTICS)
+OUTCOME = (STRICT, *REPORT)
+QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
+    QUEUE,
     TARGET,
     Option(("--accept",), "Downgrade error CODE to a warning.", "CODE"),
     STRICT,
@@ -50,7 +57,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, DIAGNOSTICS)
+COMPILING = (*SOURCES, *PLANNING, *REPORT)
 
 
 def _format(*forms: str) -> Option:
@@ -135,7 +142,7 @@ COMMANDS = (
             SCHEDULER,
             *PLANNING,
             Option(("--include-hooks",), "Also place hooks."),
-            DIAGNOSTICS,
+            *REPORT,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
         "changes no other bytes.",
@@ -152,7 +159,7 @@ COMMANDS = (
         options=(
             Option(("--helm",), "The Helm program, which knows its plugin folder (default: helm).", "PROGRAM"),
             Option(("-o", "--output"), "The plugin folder, without asking Helm.", "DIR"),
-            DIAGNOSTICS,
+            *REPORT,
         ),
     ),
     Command(
@@ -160,7 +167,7 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format in the native format.",
         (WORKFLOWS,),
-        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, *OUTCOME),
+        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, QUEUE, *OUTCOME),
         "bayplan takes from the topology file what the other format lacks.",
     ),
     Command(
@@ -243,8 +250,9 @@ COMMANDS = (
         "krm",
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
-        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, DIAGNOSTICS),
-        "kustomize runs it as bayplan-krm. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
+        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *REPORT),
+        "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "
+        "bayplan-krm, args: [-v]}`. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
         "ValidateWorkloads or Workflow. Only legacy plugins have CONFIG.",
     ),
     Command(
@@ -261,7 +269,7 @@ COMMANDS = (
         "kustomize.install_legacy",
         "Install functions as legacy plugins.",
         (Positional("DIR", 0),),
-        (DIAGNOSTICS,),
+        REPORT,
         "`kubectl kustomize` runs only legacy plugins. DIR is the plugin folder (default: the first of "
         "$KUSTOMIZE_PLUGIN_HOME, $XDG_CONFIG_HOME/kustomize/plugin, ~/.config/kustomize/plugin).",
     ),

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs, requests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, Note, error, info
+from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
+from bayplan.model.plan import Plan
 from bayplan.pipeline import CheckedTopology, Compiled
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -49,7 +51,13 @@ def compile_all(
         batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
+    batches.append(Batch(unused_queue(args.value("queue"), (plan.workflow for plan in plans(compiled)))))
     return compiled, batches
+
+
+def plans(compiled: Iterable[CompiledWorkflow]) -> tuple[Plan, ...]:
+    """The plans of the workflows."""
+    return tuple(value.planned.plan for _, value in compiled)
 
 
 def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple[Diagnostic, ...]:
@@ -59,7 +67,7 @@ def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple
         return ()
     message = "the hints use keys of the native format"
     return (
-        info(
+        warning(
             "A933",
             ("workflow",),
             message,

@@ -5,27 +5,49 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from bayplan.cli import output
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, has_errors
+from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
+
+if TYPE_CHECKING:
+    from bayplan.model.manifest import Item
+    from bayplan.model.plan import Plan
+    from bayplan.report.findings import Finding
 
 Write = Callable[[], tuple[Diagnostic, ...]]
 """Writes the output and returns the errors of writing."""
 
+
+class Success(NamedTuple):
+    """What a run without errors achieved. `documents`: what it wrote; `result` says more, or it in other words."""
+
+    plans: Sequence[Plan] = ()
+    documents: Sequence[Item] = ()
+    result: str = ""
+
+
 _COLOURS = {"error": "1;31", "warning": "1;33", "info": "1;36", "place": "1", "gutter": "2", "label": "1"}
 
 
-def finish(args: Arguments, batches: Iterable[Batch], write: Write | None = None, *, to_stdout: bool = False) -> int:
+def finish(
+    args: Arguments,
+    batches: Iterable[Batch],
+    write: Write | None = None,
+    *,
+    to_stdout: bool = False,
+    success: Success | None = None,
+) -> int:
     """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report."""
     reported = list(batches)
     code = exit_code(args, reported)
     if write is not None and code == 0:
         reported.append(Batch(write()))
         code = exit_code(args, reported)
-    return report(args, reported, to_stdout) or code
+    return report(args, reported, to_stdout, success if code == 0 else None) or code
 
 
 def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
@@ -37,25 +59,55 @@ def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
     return 1 if strict or has_errors(reported) else 0
 
 
-def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool) -> int:
-    """Writes the report. 1: writing to standard output failed."""
+def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:
+    """Writes the report. In text, -v shows infos and -q only what fails. 1: writing to standard output failed."""
     form = args.value("diagnostics", "text")
-    quiet = form in ("text", "github") and not any(batch.diagnostics for batch in batches)
-    if quiet:
+    if form in ("text", "github") and not any(batch.diagnostics for batch in batches):
+        _speak(args, success)
         return 0
+    from bayplan.report.findings import findings
+
+    listed = findings(batches)
+    hidden = _hidden_severities(args) if form == "text" else ()
+    shown = [each for each in listed if each.severity not in hidden]
+    failed = (shown or form != "text") and _write_report(args, shown, form, to_stdout)
+    _speak(args, None if failed else success)
+    infos = sum(each.severity == "info" for each in listed)
+    if infos and hidden and not args.has("quiet"):
+        write_stderr(f"{infos} info{'s' if infos > 1 else ''} hidden; -v shows {'them' if infos > 1 else 'it'}\n")
+    return 1 if failed else 0
+
+
+def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdout: bool) -> bool:
+    """Writes the findings and, in text, their number. True: writing to standard output failed."""
     from bayplan.report.findings import findings
     from bayplan.report.formats import plain, render, summary
 
-    listed = findings(batches)
-    text = render(listed, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
+    text = render(shown, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)
     if failed or not to_stdout:
         write_stderr(text)
-    if form == "text":
-        write_stderr(f"{summary(listed)}\n")
-    return 1 if failed else 0
+    if form == "text" and not args.has("quiet"):
+        write_stderr(f"{summary(shown)}\n")
+    return bool(failed)
+
+
+def _hidden_severities(args: Arguments) -> tuple[str, ...]:
+    """The severities that the text omits."""
+    if args.has("quiet"):
+        return ("info",) if args.has("strict") else ("info", "warning")
+    return () if args.has("verbose") else ("info",)
+
+
+def _speak(args: Arguments, success: Success | None) -> None:
+    """Says what was achieved, but only for a person: to a terminal, without -q and in text."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    if success and terminal and not args.has("quiet") and args.value("diagnostics", "text") == "text":
+        from bayplan.cli.success import lines
+
+        write_stderr("".join(f"{line}\n" for line in lines(args, *success)))
 
 
 def write_stderr(text: str) -> None:

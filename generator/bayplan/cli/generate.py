@@ -10,17 +10,18 @@ from typing import Any
 
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output, output_folder, output_tree, project
-from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join
+from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
-from bayplan.cli.finish import exit_code, finish, report
+from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
 from bayplan.cli.output_tree import INDEX
 from bayplan.cli.project import NAME, SUBJECT, Project
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
+from bayplan.model.plan import Plan
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
@@ -124,6 +125,7 @@ KEYS = {
     "topology": "topology",
     "scheduler": "scheduler",
     "namespace": "namespace",
+    "queue": "queue",
     "target": "target",
     "accept": "accept",
     "gang": "gangs",
@@ -142,6 +144,7 @@ class OutputFiles(NamedTuple):
 
     files: Mapping[str, str]
     batches: tuple[Batch, ...]
+    plans: tuple[Plan, ...] = ()
 
 
 class SharedTopologies(NamedTuple):
@@ -166,7 +169,8 @@ def output_files(project: Project, number: int, shared: SharedTopologies) -> Out
         )
         for batch in result.batches
     )
-    return OutputFiles({} if any(has_errors(batch.diagnostics) for batch in batches) else result.files, batches)
+    files = {} if any(has_errors(batch.diagnostics) for batch in batches) else result.files
+    return OutputFiles(files, batches, result.plans)
 
 
 def _contradictory(entry: Entry, route: Route) -> Iterator[Diagnostic]:
@@ -204,9 +208,8 @@ def _workflows(project: Project, entry: Entry, route: Route, shared: SharedTopol
     colliding = join(compiled)[1]  # in the cluster, whichever file they are in
     outputs = [_files(place, join(group)[0]) for place, group in places.items()]
     files = {path: text for each in outputs for path, text in each.files.items()}
-    return OutputFiles(
-        files, (problems, *workflow_batches, *colliding, *(batch for each in outputs for batch in each.batches))
-    )
+    batches = (problems, *workflow_batches, *colliding, *(batch for each in outputs for batch in each.batches))
+    return OutputFiles(files, batches, plans(compiled))
 
 
 def _export(project: Project, entry: Entry, shared: SharedTopologies) -> OutputFiles:
@@ -243,7 +246,7 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
         "gang": tuple(entry.get("gangs", ())),
         "set": tuple(f"{name}={value}" for name, value in variables if not isinstance(value, str)),
         "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
-        **{key: (entry[key],) for key in ("scheduler", "namespace", "from") if key in entry},
+        **{key: (entry[key],) for key in ("scheduler", "namespace", "queue", "from") if key in entry},
     }
     present = {key: values for key, values in options.items() if values and values[0]}
     switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}
@@ -280,33 +283,37 @@ def run(args: Arguments) -> int:
         batches.append(Batch((error("A980", ("argument", "generate"), message, hint=hint),)))
     if project_found is None:
         return finish(args, batches)
-    texts, further = _texts(project_found)
-    batches += further
+    whole = _all_outputs(project_found)
+    batches += whole.batches
     if exit_code(args, batches):
         return finish(args, batches)
-    return _update(args, project_found, texts, batches)
+    return _update(args, project_found, whole._replace(batches=tuple(batches)))
 
 
-def _texts(project: Project) -> tuple[dict[str, str], list[Batch]]:
+def _all_outputs(project: Project) -> OutputFiles:
     """The files of all outputs, as seen from the project's folder."""
     entries: Sequence[Mapping[str, str]] = project.spec.get("outputs") or ()
     if not entries:
         message = "the project has no outputs, so nothing is generated"
         hint = "add `outputs: [{workflows: [jobs/*.yaml], to: manifests/}]` to its spec"
-        return {}, [_project_batch(project, [warning("A983", (SUBJECT, "spec"), message, hint=hint)])]
+        nothing = warning("A983", (SUBJECT, "spec"), message, hint=hint)
+        return OutputFiles({}, (_project_batch(project, [nothing]),))
     shared = SharedTopologies(inputs.cached_loader(), cached_topology_check())
     texts: dict[str, str] = {}
     writers: dict[str, int] = {}
     batches: list[Batch] = []
+    planned: list[Plan] = []
     for number in range(len(entries)):
-        files, diagnostics = output_files(project, number, shared)
+        files, diagnostics, plans_of_output = output_files(project, number, shared)
         batches += diagnostics
+        planned += plans_of_output
         twice = [path for path in files if path in writers]
         if twice:
             batches.append(_project_batch(project, [_written_twice(twice, number, writers[twice[0]])]))
         texts |= files
         writers |= dict.fromkeys(files, number)
-    return texts, [*batches, _project_batch(project, [*_files_and_folders(writers)])]
+    batches.append(_project_batch(project, [*_files_and_folders(writers)]))
+    return OutputFiles(texts, tuple(batches), tuple(planned))
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
@@ -330,25 +337,29 @@ def _files_and_folders(writers: Mapping[str, int]) -> Iterator[Diagnostic]:
         )
 
 
-def _update(args: Arguments, project: Project, texts: Mapping[str, str], batches: list[Batch]) -> int:
+def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
     """Compares with the existing files, and writes or shows the differences."""
+    batches = [*whole.batches]
     try:
-        compared = output_tree.changes(project.folder, texts)
+        compared = output_tree.changes(project.folder, whole.files)
         batches.append(Batch(compared.diagnostics))
         if compared.value is None or exit_code(args, batches):
             return finish(args, batches)
-        if not compared.value:  # reports infos only if a file changes, not again at each commit
-            warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
-            return finish(args, map(lambda batch, kept: batch._replace(diagnostics=kept), batches, warnings))
+        if not compared.value:
+            if not args.has("verbose"):  # infos only if a file changes, not again at each commit
+                warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
+                batches = [each._replace(diagnostics=kept) for each, kept in zip(batches, warnings, strict=True)]
+            result = f"{count(len(whole.files), 'file')} up to date"
+            return finish(args, batches, success=Success(whole.plans, result=result))
         changes = [each._replace(path=project.path(each.path)) for each in compared.value]
         if not args.has("check"):
             output_folder.apply(project.folder, INDEX, compared.value)
     except (OSError, ValueError) as problem:
         return finish(args, [*batches, Batch((unwritable(project.folder or ".", problem),))])
-    return _report_changes(args, changes, batches)
+    return _report_changes(args, changes, batches, Success(whole.plans))
 
 
-def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch]) -> int:
+def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch], success: Success) -> int:
     """Reports what changed or would change. Exit code 1 in both cases, because a commit lacks it."""
     if args.has("check"):
         failed = output.write(line for each in changes for line in each.diff())
@@ -356,8 +367,8 @@ def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Ba
     else:
         failed = output.write(f"{each.word} {each.path}\n" for each in changes)
         hint = "review and stage these files; a second run changes nothing"
-        reported = [Batch((info("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
-    report(args, [*batches, Batch(failed), *reported], False)
+        reported = [Batch((warning("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
+    report(args, [*batches, Batch(failed), *reported], False, None if failed or args.has("check") else success)
     return 1
 
 

@@ -185,6 +185,7 @@ def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
         topology=inputs.topology,
         scheduler=args.value("scheduler"),
         namespace=args.value("namespace"),
+        queue=args.value("queue"),
         target=target.value,
         gangs=args.values("gang"),
         cluster_objects=args.has("cluster-objects"),

@@ -163,7 +163,7 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     route = (folders[0].kustomization.subject,)
     if program is None:
         message = "kustomize is not installed, so bayplan checked only the files"
-        yield info("O832", route, message, hint="install kustomize to check the output of the build too")
+        yield warning("O832", route, message, hint="install kustomize to check the output of the build too")
         return
     if EXEC not in _run(program, "build", "--help")[1]:
         message = f"{program} has no {EXEC}, so it runs no functions"

@@ -38,6 +38,7 @@ def placing(args: Arguments, path: str) -> Placing:
         policy=policy,
         scheduler=args.value("scheduler"),
         namespace=args.value("namespace"),
+        queue=args.value("queue"),
         target=target.value,
         accept=accept.value,
         hooks=args.has("include-hooks"),

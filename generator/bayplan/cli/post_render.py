@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import Any
 
 from bayplan.cli import files, output
-from bayplan.cli.finish import finish
+from bayplan.cli.finish import Success, finish
 from bayplan.cli.options import Arguments
 from bayplan.clients import MARK
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.core.phrases import count
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -25,6 +26,8 @@ RELATED_KINDS = (
     "ClusterTrainingRuntime",
 )
 """Kinds with settings for the pods of other objects."""
+
+UNPLACED = "no workload requests a placement; the manifests are unchanged"
 
 SHARED = "shared-policy"
 """An option that marks the policy of the project, which is for all charts."""
@@ -47,7 +50,8 @@ def run(args: Arguments) -> int:
         return _augment(args, path, raw.value, batches)
     raw_topology = files.raw_of(path, "topology")  # unused here, but reports a wrong name early
     batch = Batch(raw_topology.diagnostics, {"topology": Document(path, "", 0, None)})
-    return finish(args, [*batches, batch], lambda: output.write_bytes([raw.value or b""]))
+    success = Success(result=UNPLACED)
+    return finish(args, [*batches, batch], lambda: output.write_bytes([raw.value or b""]), success=success)
 
 
 def _stream() -> Outcome[bytes]:
@@ -107,9 +111,11 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
     if augmented.value is None:
         return finish(args, batches)
-    pieces = stream.written(read, augmented.value) if any(augmented.value) else (raw,)
+    changes, added, plans = augmented.value
+    pieces = stream.written(read, augmented.value) if changes or added else (raw,)
     text = b"".join(pieces)
-    return finish(args, batches, lambda: output.write_bytes([text]))
+    result = f"{count(len(changes), 'object')} changed, {len(added)} added" if plans else UNPLACED
+    return finish(args, batches, lambda: output.write_bytes([text]), success=Success(plans, result=result))
 
 
 def _relevant_kind(policy: Document | None) -> Callable[[str], bool]:
@@ -199,5 +205,5 @@ def last_error(args: Arguments) -> int:
         with open(path(), encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
-        return finish(args, [Batch((info("O820", (), "post-render has not reported anything yet"),))])
+        return finish(args, [Batch((warning("O820", (), "post-render has not reported anything yet"),))])
     return finish(args, [], lambda: output.write([text]))

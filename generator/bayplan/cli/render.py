@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bayplan import pipeline
 from bayplan.cli import destination, inputs, output
-from bayplan.cli.compiling import compile_all, join
-from bayplan.cli.finish import finish
+from bayplan.cli.compiling import compile_all, join, plans
+from bayplan.cli.finish import Success, finish
 from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
+from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 
 
@@ -19,7 +20,8 @@ def run(args: Arguments) -> int:
     if not compiled or len(compiled) < len(read.workflows):
         return finish(args, batches)
     documents, colliding = join(compiled)
-    return finish(args, [*batches, *colliding], destination.writer(args, documents))
+    success = Success(plans(compiled), documents)
+    return finish(args, [*batches, *colliding], destination.writer(args, documents), success=success)
 
 
 def delete_plan(args: Arguments) -> int:
@@ -44,9 +46,12 @@ def import_workflows(args: Arguments) -> int:
         checked, origins = pipeline.check_topology(read.topology)
         topology = checked.value
         batches.append(Batch(checked.diagnostics, read.sources(), origins))
-    documents = []
+    workflows = []
+    queue = args.value("queue")
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology))
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology), queue)
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        documents += [native.write(outcome.value)] if outcome.value else []
+        workflows += [outcome.value] if outcome.value else []
+    documents = [*map(native.write, workflows)]
+    batches.append(Batch(unused_queue(queue, workflows)))
     return finish(args, batches, destination.file_writer(args, emit(documents)) if documents else None)

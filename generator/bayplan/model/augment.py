@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Manifest, Object
+from bayplan.model.plan import Plan
 from bayplan.text.document import Document
 
 Path = tuple[str | int, ...]
@@ -64,7 +65,8 @@ class WorkloadTemplates(NamedTuple):
 class AugmentRequest(NamedTuple):
     """Existing objects as one set, and the annotations and policy that place them.
 
-    `objects`: everything the client has read, items of Lists one by one. `namespace`: where objects go that name none.
+    `objects`: everything the client has read, items of Lists one by one. `namespace`, `queue`: those of objects that
+    name none.
     `shared`: whether the policy is for other manifests too, and may select nothing here.
     """
 
@@ -73,6 +75,7 @@ class AugmentRequest(NamedTuple):
     policy: Document | None = None
     scheduler: str = ""
     namespace: str = ""
+    queue: str = ""
     target: Mapping[str, str] = {}
     accept: frozenset[str] = frozenset()
     hooks: bool = False  # whether objects with `helm.sh/hook` may be selected
@@ -94,7 +97,11 @@ class Added(NamedTuple):
 
 
 class Augmented(NamedTuple):
-    """The result for a set of objects: changed ones in their order, and new ones in the order to apply them."""
+    """The result for a set of objects: changed ones in their order, and new ones in the order to apply them.
+
+    `plans`: those of all placed workloads.
+    """
 
     changes: tuple[Change, ...] = ()
     added: tuple[Added, ...] = ()
+    plans: tuple[Plan, ...] = ()

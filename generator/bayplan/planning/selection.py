@@ -130,6 +130,24 @@ def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
 
 
 NAMESPACE: Route = ("argument", "--namespace")
+QUEUE: Route = ("argument", "--queue")
+
+
+def select_queue(requested: str, workflow: Workflow) -> Outcome[Workflow]:
+    """The workflow in the queue that the command line names, if the workflow names none."""
+    if not requested or is_label(requested.replace(".", "-")):
+        return Outcome(workflow if workflow.queue else workflow._replace(queue=requested))
+    hint = "use at most 63 lower-case letters, digits, hyphens and dots, with a letter or digit at both ends"
+    return Outcome(None, (error("A920", QUEUE, f'"{requested}" cannot be the name of a queue', hint=hint),))
+
+
+def unused_queue(requested: str, workflows: Iterable[Workflow], noun: str = "workflow") -> tuple[Diagnostic, ...]:
+    """A931: the queue of the command line has no effect."""
+    named = {each.queue for each in workflows}
+    if not requested or not named or requested in named:
+        return ()
+    message = f'every {noun} names a queue of its own, so --queue "{requested}" has no effect'
+    return (warning("A931", QUEUE, message, hint=f"leave out --queue, or remove the queue of a {noun}"),)
 
 
 def is_label(name: str) -> bool:
@@ -139,10 +157,14 @@ def is_label(name: str) -> bool:
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
-def reattribute_namespace(requested: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings about the workflow's namespace, with the command line as their place if it set the namespace."""
-    own = ("workflow", "metadata", "namespace")
-    return tuple(each._replace(route=NAMESPACE) if requested and each.route == own else each for each in diagnostics)
+def reattribute(namespace: str, queue: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings about the namespace and the queue, with the command line as their place if it set them."""
+    options: dict[Route, Route] = {}
+    if namespace:
+        options["workflow", "metadata", "namespace"] = NAMESPACE
+    if queue:
+        options["workflow", "spec", "queue"] = QUEUE
+    return tuple(each._replace(route=options.get(each.route, each.route)) for each in diagnostics)
 
 
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:
@@ -154,4 +176,4 @@ def nothing_to_export(scheduler: str) -> Diagnostic:
     """A935: why an export writes nothing."""
     message = f"{scheduler} needs no cluster-scoped objects, so there is nothing to write"
     hint = "check that the nodes have the labels of the levels; docs/reference/schedulers lists its other needs"
-    return info("A935", ("argument", "--to"), message, hint=hint)
+    return warning("A935", ("argument", "--to"), message, hint=hint)

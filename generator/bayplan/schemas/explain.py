@@ -15,7 +15,7 @@ from jsonschema import Draft7Validator, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry
 
-from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, info
+from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten, suggest
 from bayplan.core.values import NamedTuple
 
@@ -38,7 +38,7 @@ def explain(schema: Mapping[str, Any], data: Any, subject: str) -> tuple[Diagnos
     found = list(islice(_findings(schema, data, subject), MOST + 1))
     if len(found) > MOST:
         found[MOST:] = [
-            info("S209", (subject,), f"there are more than {MOST} errors; this report has the first {MOST}")
+            warning("S209", (subject,), f"there are more than {MOST} errors; this report has the first {MOST}")
         ]
     heads = tuple(each for each in found if each.route[1:] in (("kind",), ("apiVersion",)))
     if heads:  # another format, so that its keys are not errors

@@ -89,8 +89,18 @@ def irregular(path: str, route: Route) -> Diagnostic | None:
     """R101: the path is not a regular file, so that reading it might block or never end."""
     mode = os.stat(path).st_mode
     kind = next((word for test, word in _KINDS if test(mode)), "")
-    hint = "name the files in the folder" if kind == "a folder" else "pass - and pipe the text into standard input"
-    return error("R101", route, f"this is {kind}, not a regular file", hint=hint) if kind else None
+    if not kind:
+        return None
+    hint = _of_folder(path) if kind == "a folder" else "pass - and pipe the text into standard input"
+    return error("R101", route, f"this is {kind}, not a regular file", hint=hint)
+
+
+def _of_folder(path: str) -> str:
+    """The hint for a folder, such as a Helm chart."""
+    from bayplan.kube.other_files import FOLDERS, in_folder
+
+    found = (in_folder(base, path) for base in FOLDERS if os.path.isfile(os.path.join(path, base)))
+    return next((f"it is {each.title}: {each.hint}" for each in found), "name the files in the folder")
 
 
 def too_large(route: Route) -> Diagnostic:

@@ -245,7 +245,6 @@ def json_events(text: str) -> Iterator[Any]:
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
 _BROUGHT = object()  # in the marks of a mapping: the keys of its `<<` so far
-_UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
@@ -433,8 +432,8 @@ class _Builder:
             self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
         if as_key:
             index = event.start_mark.index
-            template = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
-            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a string"
+            braces = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
+            hint = "put a value that begins with {{ in quotes" if braces else "write the key as a string"
             self.errors.stop("R112", event.start_mark, "a key must be a string, not a mapping or a list", hint)
         if event.tag is not None and event.tag not in (_CORE + "map", _CORE + "seq"):
             self.unknown_tag(event)

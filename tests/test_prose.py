@@ -6,7 +6,6 @@ from pathlib import Path
 
 from tools import prose
 from tools.clients import tool
-from tools.run import ROOT
 
 
 def test_pages_and_messages_follow_our_style() -> None:
@@ -36,7 +35,7 @@ def test_the_linter_finds_what_our_style_forbids(tmp_path: Path) -> None:
         ("0006", "is no"),
     ]
     schema = tmp_path / "schema.json"
-    schema.write_text('{\n"description": "Pods alone.", "type": "string"}')
+    schema.write_text('{\n"description": "Pods alone fit here.", "type": "string"}')
     assert prose.source_findings([schema], tmp_path) == [
         "schema.json:0002: Write 'only (or: by itself)' instead of 'alone'."
     ]

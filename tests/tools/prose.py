@@ -1,7 +1,8 @@
 """The prose linter: `python -m tools.prose [PATH...]` prints what pages and messages say against our style.
 
 Vale reads the pages, and the texts of the product: messages, hints, help texts, docstrings, comments, and the
-descriptions of the schemas. Each text becomes a paragraph of its own, and a finding names the line of the file. `tests/prose/` has the rules.
+descriptions of the schemas. Each text becomes a paragraph of its own, and a finding names the line of the file.
+`tests/prose/` has the rules.
 """
 
 from __future__ import annotations

@@ -91,6 +91,7 @@ def _manifest(data: Any, name: str) -> OtherFile | None:
         return OtherFile("a list of nodes", f"make a topology of it: `bayplan topology import {name}`")
     lint = f"`bayplan lint {name}`"
     if key in WORKLOADS:
-        annotation = "annotate it with `bayplan.dev/placement: required=LEVEL`"
-        return OtherFile(f"a Kubernetes {kind}", f"{annotation}, then run `{PLACE} < {name}`; or find its mistakes with {lint}")
+        annotate = "annotate it with `bayplan.dev/placement: required=LEVEL`"
+        hint = f"{annotate}, then run `{PLACE} < {name}`; or find its mistakes with {lint}"
+        return OtherFile(f"a Kubernetes {kind}", hint)
     return OtherFile(f"a Kubernetes {kind}", f"find its mistakes with {lint}")

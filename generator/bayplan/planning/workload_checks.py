@@ -209,7 +209,7 @@ KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 POOL = "make the nodes that it selects a pool of the topology, and set `pool` to it"
 SPREAD = "remove it, or set `ScheduleAnyway`: it spreads pods that must share a domain"
 
-SHARES = "request shares of one size, one card per pod, and set the `memory` of a card in the topology"
+SHARES = "request shares of one size, one device per pod, and set the `memory` of a device in the topology"
 
 
 def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
@@ -218,7 +218,7 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         accelerator = pods.spec.accelerator
         if accelerator and accelerator.name in irregular and not accelerator.whole:
-            message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide single cards'
+            message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide devices'
             yield warning("P518", (*pods.route, "accelerator"), message, hint=SHARES)
         for key in _narrowing(pods, plan.topology):
             message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts every usable'

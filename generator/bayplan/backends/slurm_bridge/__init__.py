@@ -135,8 +135,8 @@ SUPPORT = (
     not_yet_upstream(
         "counted-gpus",
         "slurm-bridge makes a gres only of nvidia.com/gpu, amd.com/gpu and, since 1.1, the device class gpu.nvidia.com;"
-        " Slurm would choose nodes without other cards",
-        "request whole cards by one of these resources",
+        " Slurm would choose nodes without other devices",
+        "request whole devices by one of these resources",
     ),
     not_yet_upstream("numa", "slurm-bridge passes no NUMA request to Slurm", "remove `numa`"),
     approximate(

@@ -235,10 +235,10 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
         match = MARK.fullmatch(first)
         if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
             return int(match[2].partition(".")[2])
-        message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
-        findings.error(
-            "W603", option.spot, message, "set the number of nodes with --nodes, and the first one with --relative"
-        )
+        if MARK.search(option.value):  # otherwise `check_options` reports it
+            message = "bayplan cannot translate --nodelist with several nodes, or with one of another section"
+            hint = "set the number of nodes with --nodes, and the first one with --relative"
+            findings.error("W603", option.spot, message, hint)
     return free
 
 

@@ -41,9 +41,8 @@ def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
     """A920: several paths are standard input."""
     if paths.count("-") < 2:
         return ()
-    return (
-        error("A920", ("argument", "-"), "several arguments are `-`, and a command reads standard input only once"),
-    )
+    message = "several arguments are `-`, and a command reads standard input only once"
+    return (error("A920", ("argument", "-"), message, hint="write all but one of them to files"),)
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:

@@ -126,10 +126,8 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, lambda pods: pods.ranks is not None)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
-            message = (
-                f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES is {ranked}, rank 0 may'
-            )
-            message += " be one of those that wait, and the gang succeeds only when all of its pods have"
+            message = f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but its program expects all:'
+            message += f" NNODES is {ranked}, rank 0 may be a pod that waits, and success needs all pods"
             command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
             hint = f"let the program find its peers by itself ({command}), or remove `minReplicas`"
             yield warning("P522", (*gang.route, "name"), message, hint=hint)

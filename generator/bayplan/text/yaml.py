@@ -209,7 +209,9 @@ def _json_token(token: str) -> Any:
         return words[token]
     number = float(token)
     if number - number != 0:
-        return InvalidScalar("R114", f"JSON cannot represent the number {shorten(token)}", "")
+        return InvalidScalar(
+            "R114", f"JSON cannot represent the number {shorten(token)}", "put it in quotes if it is a string"
+        )
     return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
 
 
@@ -405,9 +407,8 @@ class _Builder:
             value = self.rules.values[event.value]
             if type(value) in _TYPES[name]:
                 return value
-            self.errors.add(
-                "R113", event.start_mark, f'"{shorten(event.value)}" is not of type {name}', "remove the tag"
-            )
+            message = f'"{shorten(event.value)}" has the tag !!{name}, but is not of this type'
+            self.errors.add("R113", event.start_mark, message, "remove the tag")
         else:
             self.unknown_tag(event)
         return event.value

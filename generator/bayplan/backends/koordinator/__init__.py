@@ -82,7 +82,7 @@ SUPPORT = (
     ),
     not_yet_upstream(
         "koordinator-unlike-pods",
-        "Koordinator counts the free places of a node as if all pods of the gang were like the first",
+        "Koordinator counts the room of a node as if all pods of the gang had the requests of the first",
         "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
     ),
     not_yet_upstream(

@@ -138,7 +138,7 @@ def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
         message = f"the flavor has {counted[key]} {key}, but Kueue accepts at most {MOST_LABELS}"
-        yield error("M745", (*at, key), message)
+        yield error("M745", (*at, key), message, hint=f"remove {counted[key] - MOST_LABELS}")
     pools = _with_nodes(context.topology)
     if labels and pools and not any(_selects(labels, pool, strictly=False) for pool in pools):
         message = "these `nodeLabels` match no pool of the topology"
@@ -192,7 +192,7 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     groups = items(spec, "resourceGroups")
     if len(groups) > MOST_GROUPS:
         message = f"the ClusterQueue has {len(groups)} resource groups, but Kueue accepts at most {MOST_GROUPS}"
-        yield error("M746", (*at, "resourceGroups"), message)
+        yield error("M746", (*at, "resourceGroups"), message, hint="merge groups")
     for number, group in enumerate(groups):
         yield from _resource_group(
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec
@@ -204,7 +204,8 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
 def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnostic]:
     covered = [each for each in items(group, "coveredResources") if isinstance(each, str)]
     if not (1 <= len(covered) <= MOST and 1 <= len(items(group, "flavors")) <= MOST):
-        yield error("M746", at, f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors")
+        message = f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors"
+        yield error("M746", at, message, hint="add or remove some")
     for number, flavor in enumerate(items(group, "flavors")):
         route = (*at, "flavors", number, "resources")
         listed = [text(each, "name") for each in items(flavor, "resources")]
@@ -225,7 +226,8 @@ def _repeated(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
     resources = [each for group in groups for each in items(group, "coveredResources") if isinstance(each, str)]
     for what, names in (("flavor", flavors), ("resource", resources)):
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield error("M746", at, f'Kueue refuses the resource groups, because they list {what} "{name}" twice')
+            message = f'Kueue refuses the resource groups, because they list {what} "{name}" twice'
+            yield error("M746", at, message, hint="keep one of the two")
 
 
 def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> Iterator[Diagnostic]:
@@ -371,7 +373,7 @@ def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator
     if name.isdigit():
         yield f'the name of a podSet group must not be a number, but it is "{name}"'
     if len(members) != 2:
-        yield f'group "{name}" has {len(members)} podSets, but Kueue accepts only groups of 2'
+        yield f'group "{name}" has {count(len(members), "podSet")}, but Kueue accepts only groups of 2'
         return
     counts = [member.pods for member in members]
     if None not in counts and 1 not in counts:

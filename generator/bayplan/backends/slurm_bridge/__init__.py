@@ -154,7 +154,7 @@ SUPPORT = (
     not_yet_upstream("restarted-pods", ENDED, NEWER, component="jobset", until="0.12"),
     not_yet_upstream(
         "template-placement",
-        "slurm-bridge enables no plugin that reads it; if Slurm chooses other nodes, the kubelet refuses the pods",
+        "slurm-bridge ignores it; if Slurm chooses other nodes, the kubelet refuses the pods",
         "use a Slurm partition, or `backends: {slurm-bridge: {constraints: ...}}`",
     ),
     not_yet_upstream("template-claims", CLAIMS, "request devices by extended resources"),

@@ -192,7 +192,8 @@ def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
     numbers = [count(part, 0) for part in option.value.split(",")] if option else [0]
     valid = [each for each in numbers if each is not None and each < len(script.sections)]
     if option and len(valid) < len(numbers):
-        message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
+        sections = "1 section" if len(script.sections) == 1 else f"{len(script.sections)} sections"
+        message = f"--het-group={option.value}: the script has {sections}, numbered from 0"
         findings.error("W600", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
     return valid

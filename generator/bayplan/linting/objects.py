@@ -168,10 +168,12 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 def _incomplete(one: Object) -> Iterator[Diagnostic]:
     """M703: objects that no API server accepts."""
     if not text(one.data, "apiVersion"):
-        hint = "write `apiVersion:` instead of `version:`" if get(one.data, "version") is not None else ""
+        older = get(one.data, "version") is not None
+        hint = "write `apiVersion:` instead of `version:`" if older else "add `apiVersion:`"
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
-        yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
+        message = f"this object of {text(one.data, 'apiVersion')} has no `kind`"
+        yield error("M703", one.route, message, hint="add `kind:`")
     elif (
         group(one) in NAMED_API_GROUPS
         and kind(one) != "List"

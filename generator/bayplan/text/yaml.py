@@ -445,7 +445,8 @@ class _Builder:
         """The value of an alias."""
         anchored = self.anchors.get(event.anchor)
         if isinstance(anchored, CollectionStartEvent):
-            self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" contains itself')
+            message = f'alias "*{shorten(event.anchor)}" contains itself'
+            self.errors.stop("R116", event.start_mark, message, "remove the alias inside the value of its anchor")
         if anchored is None:
             hint = f'define "&{shorten(event.anchor)}" above, or put a string that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)

@@ -122,7 +122,8 @@ def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) 
             hint = f"list the levels from coarse to fine: {right}"
             yield error("M714", at, "the levels are not in the order of the topology", hint=hint)
         else:
-            yield error("M714", at, "Kueue ignores all nodes, because no pool has all of these levels")
+            message = "Kueue ignores all nodes, because no pool has all of these levels"
+            yield error("M714", at, message, hint="write one Topology for the levels of each pool")
 
 
 def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
@@ -407,7 +408,7 @@ def _pod_group(each: Object) -> Iterator[Diagnostic]:
     count = get(each.data, *ANNOTATIONS, POD_COUNT)
     if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and int(count) > 0):
         message = "the count of a pod group must be a positive integer in quotes"
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message)
+        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message, hint='write a value such as "8"')
 
 
 def _too_many_pod_sets(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
@@ -562,7 +563,7 @@ def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
     for key, label in named:
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
             message = f'"{label}" has {len(label)} characters, but a Workload accepts levels of at most {LEVEL_LENGTH}'
-            yield error("M744", context.at(key), message)
+            yield error("M744", context.at(key), message, hint="copy the node label to one with a shorter key")
         if known and label not in known:
             message = f'the workload stays pending, because no level has the node label "{label}"'
             yield error("M754", context.at(key), message, hint=suggest(label, sorted(known), "levels"))

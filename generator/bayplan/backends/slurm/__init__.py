@@ -166,7 +166,7 @@ CHANNELS = (
     Support("shared-channel", component="slurm", since="25.11", up_to=1),
     approximate(
         "shared-channel",
-        "all groups of a section share the IMEX channel of their job; NVLink works inside each group, by its placement",
+        "all groups of a section share the IMEX channel of their job; each group keeps NVLink by its placement",
         "target Slurm 25.11, and give each segment one ComputeDomain",
         report="warning",
     ),

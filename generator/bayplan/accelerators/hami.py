@@ -83,7 +83,7 @@ def faults(accelerator: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     lacking = f"devices that {own.cards} counts have no resource for a share of their"
     hint = "request whole devices, or name the resource under `accelerators` in the topology if there is one"
     if own.vendor == "metax":
-        hint = "request whole devices, or declare devices in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+        hint = "request whole devices, or declare GPUs in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
     if accelerator.memory and not (own.memory or (own.percentage and accelerator.memory.endswith("%"))):
         yield "W550", "memory", f"{lacking} memory", hint
     elif accelerator.memory:

@@ -129,7 +129,7 @@ SUPPORT = (
     ),
     never(
         "koordinator-mixed-names",
-        "Koordinator fills domains in the alphabetical order of pod names, and pods of another group come in between",
+        "Koordinator fills domains in the alphabetical order of pod names, which mixes the pods of several groups",
         "rename the group or the podSet, so that the pod names of each group follow one another",
     ),
     Support("rank-order", up_to=10),

@@ -78,7 +78,8 @@ SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload"
 def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     levels, at = levels_of(each), (*each.route, "spec", "levels")
     if fault := _refused_by_crd(levels):
-        yield error("M713", at, f"Kueue refuses this Topology, because {fault}")
+        hint = "list 1 to 16 different node labels, from coarse to fine"
+        yield error("M713", at, f"Kueue refuses this Topology, because {fault}", hint=hint)
         return
     for number, label in enumerate(levels):
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
@@ -193,7 +194,7 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     groups = items(spec, "resourceGroups")
     if len(groups) > MOST_GROUPS:
         message = f"the ClusterQueue has {len(groups)} resource groups, but Kueue accepts at most {MOST_GROUPS}"
-        yield error("M746", (*at, "resourceGroups"), message, hint="merge groups")
+        yield error("M746", (*at, "resourceGroups"), message, hint="merge some of them")
     for number, group in enumerate(groups):
         yield from _resource_group(
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec

@@ -94,7 +94,7 @@ def _switches(data: Any, at: Route, issues: list[Diagnostic]) -> Iterator[tuple[
         yield child, Switch(child, {}, {}, (), (*each.route, "switches", each.children.index(child)))
 
 
-SHAPE = "write switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]; see Topograph's docs/modeling.md"
+SHAPE = "write switches: {NAME: {switches: [...]}}, blocks: [{switch: NAME, nodes: [...]}]; see Topograph's modeling.md"
 
 
 def _parents(switches: Mapping[str, Switch], issues: list[Diagnostic]) -> dict[str, str]:

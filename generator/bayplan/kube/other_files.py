@@ -33,13 +33,11 @@ def not_a_manifest(document: Document) -> OtherFile | None:
     """The same, for documents that are not Kubernetes objects."""
     data, name = document.data, _shown(document.name)
     group, kind = api_group(data), text(data, "kind")
-    if kind and group not in ("bayplan.dev", "kustomize.config.k8s.io"):
-        return None
-    folder, base = os.path.split(name)
     if group == "bayplan.dev":
         return OtherFile(f"a {kind} of bayplan", _CHECKS.get(kind, "").format(name))
     if kind:
-        return in_folder("kustomization.yaml", folder)
+        return None
+    folder, base = os.path.split(name)
     if isinstance(data, str) and _NODES.match(data):
         hint = "run `kubectl get nodes -o json > nodes.json`, then `bayplan topology import nodes.json`"
         return OtherFile("a table of `kubectl get nodes`", hint)
@@ -87,6 +85,8 @@ def _manifest(data: Any, name: str) -> OtherFile | None:
     if not kind or not text(first, "apiVersion"):
         return None
     key = api_group(first), kind
+    if key == ("kustomize.config.k8s.io", "Kustomization"):
+        return in_folder("kustomization.yaml", os.path.dirname(name))
     if key == ("", "Node"):
         return OtherFile("a list of nodes", f"make a topology of it: `bayplan topology import {name}`")
     lint = f"`bayplan lint {name}`"

@@ -123,7 +123,7 @@ POINTED: Mapping[str, tuple[dict[str, Any], dict[str, Any], list[tuple[str, str,
     "a node for one card": (
         {"count": 1, "node": "spread"},
         {"vendor": "metax", "resources": {"count": "metax-tech.com/gpu"}},
-        [("W555", "node", "one card")],
+        [("W555", "node", "one GPU")],
     ),
 }
 

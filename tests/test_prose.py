@@ -6,12 +6,11 @@ from pathlib import Path
 
 from tools import prose
 from tools.clients import tool
-from tools.run import ROOT
 
 
 def test_pages_and_messages_follow_our_style() -> None:
     tool("vale")
-    found = prose.found([*prose.pages(), ROOT / "generator"])
+    found = prose.found(prose.everything())
     assert found == [], "\n".join(found)
 
 
@@ -34,6 +33,11 @@ def test_the_linter_finds_what_our_style_forbids(tmp_path: Path) -> None:
         ("0005", "What becomes of"),
         ("0005", "is told"),
         ("0006", "is no"),
+    ]
+    schema = tmp_path / "schema.json"
+    schema.write_text('{\n"description": "Pods alone fit here.", "type": "string"}')
+    assert prose.source_findings([schema], tmp_path) == [
+        "schema.json:0002: Write 'only (or: by itself)' instead of 'alone'."
     ]
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n" + "word " * 31 + ".\n\n`alone` is code.\n")

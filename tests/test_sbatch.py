@@ -139,6 +139,7 @@ def test_no_option_of_a_step_is_dropped_in_silence(name: str) -> None:
         ),
         ("mapfile -t n < <(scontrol show hostnames)\nA=${#n[@]}\n", "4"),
         ("read -r -a n <<< 'x y'\nA=${n[1]}\n", "y"),
+        ("B=x\nC=(${B[@]})\nA=${C[0]}\n", "x"),
         ("A=$((SLURM_NNODES * 4 - 1))\n", "15"),
         ("B=1\nA=${B:-2}${C:-3}\n", "13"),
         ("A=$(echo hi)\n", "hi"),

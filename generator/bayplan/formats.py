@@ -129,13 +129,26 @@ def _kind(document: Document, subject: str, wanted: str) -> Diagnostic | None:
         message = f"this file is a {kind}, not a {wanted}"
         hint = "pass the workflow as an argument, and the topology with -t"
         hint = "pass the policy with --policy" if "Policy" in (kind, wanted) else hint
+        hint = "run `bayplan generate`, which reads bayplan.yaml" if kind == "Project" else hint
         return error("A912", (subject, "kind"), message, hint=hint)
     return None
 
 
 def _unknown(document: Document, subject: str, wanted: str) -> Diagnostic:
-    kind = document.data.get("kind") if isinstance(document.data, Mapping) else None
-    found = f'its kind is "{kind}"' if kind else "it has no `kind`"
-    message = f"this file is not a {wanted}: {found}"
-    hint = f"begin it with `apiVersion: bayplan.dev/v1alpha1` and `kind: {wanted}`"
-    return error("A912", (subject,), message, hint=hint)
+    """A912: a document that no format recognizes."""
+    from bayplan.kube.other_files import recognize
+
+    begin = f"begin it with `apiVersion: bayplan.dev/v1alpha1` and `kind: {wanted}`"
+    if other := recognize(document):
+        return error("A912", (subject,), f"this file is {other.title}, not a {wanted}", hint=other.hint)
+    data = document.data if isinstance(document.data, Mapping) else {}
+    missing = "kind" if data.get("apiVersion") else "apiVersion"
+    message = f"this file has no `{missing}`, so it is not a {wanted}"
+    return error("A912", (subject,), message, hint=f"{begin}{_OTHERS.get(wanted, '')}")
+
+
+_OTHERS = {
+    "Workflow": "; bayplan also reads OSMO workflows, sbatch scripts and TorchX applications",
+    "ClusterTopology": ", or make a topology with `bayplan topology import`",
+}
+"""What a file may be instead."""

@@ -158,7 +158,7 @@ WRONG = [
     ),
     ("1: a\ntrue: b\n~: c\n? \n: d", [("R112", 1, 1), ("R112", 2, 1), ("R112", 3, 1), ("R112", 4, 2)]),
     ("{a: 1}: 2", [("R112", 1, 1)]),
-    ("a: {{ .Values.b }}", [("R112", 1, 5)]),
+    ("a: {{ .Values.b }}", [("R107", 1, 4)]),
     ("a: &x [1]\n*x : 2", [("R112", 2, 1)]),
     ("a: !b c\nd: !e [f]\ng: !!set {h}\ni: !!int j\nk: !!binary aGk=", [("R113", n, 4) for n in range(1, 6)]),
     (
@@ -217,7 +217,7 @@ def test_messages_and_hints_say_what_to_do() -> None:
     assert wrong("a: 12:30")[0].hint == 'write "12:30" in quotes for the string'
     (twice,) = wrong("a: 1\nb: 2\na: 3")
     assert twice.notes[0].route == ("workflow", AT, 1, 1)
-    assert "template" in wrong("a: {{ .Values.b }}")[0].hint
+    assert "template" in wrong("a: {{ .Values.b }}")[0].message
     assert "UTF-16" in wrong("a: 1".encode("utf-16-le"))[0].hint
     assert wrong('{"a": 1,', name="f.json")[0].code == "R107"
     assert "not JSON" in wrong('{"a": 1,')[0].notes[-1].message

@@ -135,7 +135,7 @@ def test_files_that_grow_past_the_limit_are_refused() -> None:
     big = {**CLIENT, "files": {"/opt/hosts": "@" * (2**20 // 2) + "@server@" * (2**20 // 16)}}
     result = support.run(support.workflow(gang(groups=[{"name": "part", "replicas": 2, "podSets": [SERVER, big]}])))
     assert "P515" in result.codes
-    assert "at most 1048576" in next(each.message for each in result.diagnostics if each.code == "P515")
+    assert "at most 1,048,576" in next(each.message for each in result.diagnostics if each.code == "P515")
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -75,7 +75,7 @@ def test_estimate(asked: Plan, version: str, codes: list[str]) -> None:
 def test_the_message_names_numbers() -> None:
     (found,) = estimate(MIXED, Target({"kai": "0.17"}))
     assert found.message == (
-        'gang "t" fits, but KAI never places it: KAI counts each of its 8 pods as large as the largest (8 gpu),'
+        'gang "t" fits, but KAI never places it: KAI gives each of its 8 pods the size of the largest (8 gpu),'
         ' so rack "r" has room for at most 2'
     )
     assert found.route == ("workflow", "spec", "gangs", 0, "placement", "required")

@@ -80,10 +80,10 @@ def resources(accelerator: Accelerator, kind: AcceleratorKind) -> dict[str, str]
 def faults(accelerator: Accelerator, kind: AcceleratorKind) -> Iterator[Fault]:
     """Shares for which the vendor has no resource, or no such amount."""
     own = names(kind)
-    lacking = f"cards that {own.cards} counts have no resource for a share of their"
-    hint = "request whole cards, or name the resource under `accelerators` in the topology if there is one"
+    lacking = f"devices that {own.cards} counts have no resource for a share of their"
+    hint = "request whole devices, or name the resource under `accelerators` in the topology if there is one"
     if own.vendor == "metax":
-        hint = "request whole cards, or declare cards in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
+        hint = "request whole devices, or declare GPUs in sGPU mode: `resources: {count: metax-tech.com/sgpu}`"
     if accelerator.memory and not (own.memory or (own.percentage and accelerator.memory.endswith("%"))):
         yield "W550", "memory", f"{lacking} memory", hint
     elif accelerator.memory:
@@ -107,19 +107,19 @@ def _memory(accelerator: Accelerator, kind: AcceleratorKind, own: Names) -> Iter
         message = f'"{accelerator.memory}" is not a multiple of {unit}'
         yield "W551", "memory", message, f"write it like {quantity.show(own.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
-        message = f'the pod requests {accelerator.memory} of each card, and a card of "{kind.name}" has {kind.memory}'
+        message = f'the pod requests {accelerator.memory} of each device; a device of "{kind.name}" has {kind.memory}'
         yield "W551", "memory", message, "request less"
 
 
 def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:
     value = _percent(accelerator.cores)
     if not 0 < value <= PERCENT:
-        message = f'"{accelerator.cores}" is not a percentage of a card'
-        yield "W551", "cores", message, "write an integer from 1 to 100; use `count` for more cards"
+        message = f'"{accelerator.cores}" is not a percentage of a device'
+        yield "W551", "cores", message, "write an integer from 1 to 100; use `count` for more devices"
     elif value * own.parts % PERCENT:
         steps = [str(part * PERCENT / own.parts) for part in range(1, own.parts + 1)]
         whole = [each.removesuffix(".0") for each in steps if each.endswith(".0")]
-        message = f"{value}% is not possible: {own.cores} counts {own.parts} parts of a card"
+        message = f"{value}% is not possible: {own.cores} counts {own.parts} parts of a device"
         yield "W551", "cores", message, f"write {listing(whole)}"
 
 

@@ -174,7 +174,7 @@ def check_admission(pod: HamiPod) -> Iterator[Fault]:
         return
     yield from _privileged(pod)
     if get(pod.spec, "nodeName") not in (None, ""):
-        message = "HAMi refuses pods with a `nodeName`, because it chooses the node together with the cards"
+        message = "HAMi refuses pods with a `nodeName`, because it chooses the node together with the devices"
         yield Fault("node", "error", ("spec", "nodeName"), message, "remove it; use a `nodeSelector`")
     if get(pod.data, "metadata", "labels", WEBHOOK) == "ignore":
         message = "with this label HAMi's webhook ignores the pods, and does not complete or check their requests"
@@ -190,9 +190,9 @@ def _privileged(pod: HamiPod) -> Iterator[Fault]:
                 path = ("spec", key, number, "securityContext", "privileged")
                 name = text(container, "name")
                 hint = "remove `privileged`; for locked memory, such as for RDMA, use the capability IPC_LOCK"
-                message = f'HAMi does not see the cards of the privileged container "{name}", so the pod waits'
+                message = f'HAMi does not see the devices of the privileged container "{name}", so the pod waits'
                 if refused:
-                    message = f'HAMi refuses a pod that has cards and a privileged container ("{name}")'
+                    message = f'HAMi refuses a pod that has devices and a privileged container ("{name}")'
                 yield Fault("privileged", "error" if refused else "warning", path, message, hint)
 
 
@@ -201,9 +201,9 @@ def _scheduler(pod: HamiPod) -> Iterator[Fault]:
     cards = [ask for ask in pod.asks if not ask.names.cards.startswith((VOLCANO, *own))]
     if pod.scheduler in SCHEDULERS or not cards:
         return
-    lost = "it does not enforce their shares" if any(ask.shared for ask in cards) else "it does not choose their cards"
+    lost = "it does not enforce their shares" if any(ask.shared for ask in cards) else "it does not choose devices"
     message = f'HAMi ignores pods of the scheduler "{pod.scheduler}": {lost}'
-    hint = "remove `schedulerName`, or request the cards with resources of that scheduler"
+    hint = "remove `schedulerName`, or request the devices with resources of that scheduler"
     refused = all(_refused(pod.scheduler, ask.names.vendor) for ask in cards)
     yield Fault("scheduler", "error" if refused else "warning", ("spec", "schedulerName"), message, hint)
 
@@ -258,12 +258,12 @@ def _cards(pod: HamiPod) -> Iterator[Fault]:
     wrong = value if len(words) > 1 and not late else next((each for each in words if each not in policies), "")
     if wrong or "" in words:
         message = (
-            f'"{wrong or value}" is not a card policy of HAMi {pod.target.version("hami")}, which uses its default'
+            f'"{wrong or value}" is not a device policy of HAMi {pod.target.version("hami")}, which uses its default'
         )
         yield Fault("policy", "error", note(CARDS), message, f"write {listing(policies)}")
     vendors = {ask.names.vendor for ask in pod.asks}
     if "topology-aware" in words and vendors and not vendors & set(LINKED):
-        message = f"HAMi knows only links between cards of NVIDIA and Ascend, not of {listing(sorted(vendors))}"
+        message = f"HAMi knows only links between devices of NVIDIA and Ascend, not of {listing(sorted(vendors))}"
         hint = "for MetaX, hami.io/node-scheduler-policy: spread takes the node with the best links"
         yield Fault("policy", "error", note(CARDS), message, hint if "metax" in vendors else "remove it")
 
@@ -296,10 +296,10 @@ def _idle(pod: HamiPod) -> Iterator[Fault]:
     if METAX in counts and SGPU not in counts:
         for key in UUIDS:
             if key in pod.annotations:
-                message = f"{key} has no effect for whole cards: MetaX's device plugin chooses them"
+                message = f"{key} has no effect for whole GPUs: MetaX's device plugin chooses them"
                 yield Fault("idle", "warning", note(key), message, "remove it")
         if pod.annotations.get(CARDS, "mutex") in CHAIN:
-            message = f"{CARDS} has no effect for whole cards of MetaX: MetaX's device plugin chooses them"
+            message = f"{CARDS} has no effect for whole GPUs of MetaX: MetaX's device plugin chooses them"
             yield Fault("idle", "warning", note(CARDS), message, f"remove it; {NODE} chooses the node")
     for key in (SGPU_CLASS, SGPU_QOS, SGPU_TOPOLOGY):
         if key in pod.annotations and SGPU not in counts:
@@ -366,10 +366,10 @@ def _countless(ask: Ask) -> Iterator[Fault]:
     if "cards" in ask.amounts:
         return
     if ask.names.vendor == "nvidia":
-        message = "the number of cards is missing: HAMi adds the number of its configuration, usually one"
+        message = "the number of devices is missing: HAMi adds the number of its configuration, usually one"
         yield Fault("amount", "warning", ask.place, message, f"add {ask.names.cards}")
     else:
-        message = "the pod requests a share of cards but no number of cards, so HAMi gives it none"
+        message = "the pod requests a share of devices but no number of devices, so HAMi gives it none"
         yield Fault("amount", "error", ask.place, message, f"add {ask.names.cards}")
 
 
@@ -387,7 +387,7 @@ def _unknown(pod: HamiPod) -> Iterator[Fault]:
                     version = pod.target.version("hami")
                     message = f'HAMi {version} does not know the resource "{resource}" of {row.vendor}'
                     named = " and ".join(filter(None, (row.memory, row.cores)))
-                    hint = f"use {named} for shares of {row.cards}" if named else f"use {row.cards} for whole cards"
+                    hint = f"use {named} for shares of {row.cards}" if named else f"use {row.cards} for whole devices"
                     yield Fault("unknown", "warning", ("spec", key, number, *place), message, hint)
 
 
@@ -403,12 +403,12 @@ def check_chips(pod: HamiPod) -> Iterator[Fault]:
         if ask.names.vendor == "mthreads":
             memory = ask.amounts.get("memory", "")
             if ask.cards > 1 and ask.shared:
-                message = "HAMi gives several cards of Moore Threads only as whole cards, not as shares"
+                message = "HAMi gives several GPUs of Moore Threads only as whole GPUs, not as shares"
                 place = ask.at.get("memory") or ask.at["cores"]
-                yield Fault("chip", "warning", place, message, "request one card, or remove the share")
+                yield Fault("chip", "warning", place, message, "request one GPU, or remove the share")
             elif memory and memory not in map(str, SIZES):
                 unit = quantity.show(ask.names.unit * 1000)
-                message = f"cards of Moore Threads have no share of {memory} times {unit}"
+                message = f"GPUs of Moore Threads have no share of {memory} times {unit}"
                 yield Fault("chip", "error", ask.at["memory"], message, f"use {listing(map(str, SIZES))} times {unit}")
         if ask.names.cards.startswith(ASCEND):
             yield from _ascend(ask, pod.annotations.get(VNPU_MODE) == SOFT)
@@ -424,7 +424,7 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
         yield Fault("chip", "error", ask.place, message, "request 1 or an even number")
     if "cores" in ask.amounts and not soft:
         message = (
-            f"{ask.names.cores} is only for cards that hami-core shares; otherwise the memory determines the cores"
+            f"{ask.names.cores} is only for devices that hami-core shares; otherwise the memory determines the cores"
         )
         yield Fault("chip", "error", ask.at["cores"], message, f"add the annotation {VNPU_MODE}: {SOFT}, or remove it")
     memory = ask.amounts.get("memory", "")
@@ -435,11 +435,11 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
 def _cut(ask: Ask, chip: str, memory: int) -> Iterator[Fault]:
     parts, whole = TEMPLATES[chip]
     if memory > whole:
-        message = f"the pod requests {memory} MiB, and a card of Ascend {chip} has {whole} MiB"
+        message = f"the pod requests {memory} MiB, and a device of Ascend {chip} has {whole} MiB"
         yield Fault("chip", "error", ask.at["memory"], message, f"write {listing(map(str, (*parts, whole)))}")
     elif ask.cards > 1 and memory <= parts[-1]:
-        message = f"the pod requests a share of each of {ask.cards} Ascend cards; only one card can be shared"
-        yield Fault("chip", "error", ask.at["memory"], message, f"request one card, or remove {ask.names.memory}")
+        message = f"the pod requests a share of each of {ask.cards} Ascend devices; only one device can be shared"
+        yield Fault("chip", "error", ask.at["memory"], message, f"request one device, or remove {ask.names.memory}")
 
 
 # Cards of MetaX: which kinds a pod can combine, and which node is best (2.10.0, pkg/device/metax/).
@@ -449,14 +449,14 @@ def check_metax(pod: HamiPod) -> Iterator[Fault]:
     """Whole cards and shared ones."""
     whole, shared = pod.of(METAX), pod.of(SGPU)
     if len(whole) > 1:
-        message = "HAMi gives whole cards of MetaX to only one container of a pod; a second one never gets any"
+        message = "HAMi gives whole GPUs of MetaX to only one container of a pod; a second one never gets any"
         yield Fault("twice", "error", whole[1].place, message, "request all of them in one container")
     if whole and shared:
-        message = f"a pod cannot have both {METAX} and {SGPU}: all cards of a node are in one mode"
+        message = f"a pod cannot have both {METAX} and {SGPU}: all GPUs of a node are in one mode"
         yield Fault("twice", "error", shared[0].place, message, "request only one of them")
     for ask in shared:
         if SGPU_CLASS in pod.annotations and ask.cards != 1:
-            message = f"a pod with {SGPU_CLASS} must request one card; this one requests {ask.cards}"
+            message = f"a pod with {SGPU_CLASS} must request one GPU; this one requests {ask.cards}"
             yield Fault("chip", "error", ask.place, message, f"request 1, or remove {SGPU_CLASS}")
     yield from _links(pod, shared)
     if whole and pod.scheduler in SCHEDULERS:
@@ -468,9 +468,9 @@ def _links(pod: HamiPod, shared: list[Ask]) -> Iterator[Fault]:
     for ask in shared:
         part = ask.amounts.get("cores", "100") != "100"
         if pod.annotations.get(SGPU_TOPOLOGY) == "true" and (part or ask.cards == 1):
-            has = "a share of each card" if part else "one card"
-            message = f"{SGPU_TOPOLOGY} is only for several whole cards, and the pod requests {has}"
-            yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or request several whole cards")
+            has = "a share of each GPU" if part else "one GPU"
+            message = f"{SGPU_TOPOLOGY} is only for several whole GPUs, and the pod requests {has}"
+            yield Fault("idle", "warning", note(SGPU_TOPOLOGY), message, "remove it, or request several whole GPUs")
 
 
 def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
@@ -479,13 +479,13 @@ def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
     place = note(NODE) if policy else ask.place
     if cards > 1 and policy in ("", "binpack"):
         word = "" if policy else ", the default,"
-        message = f"binpack{word} saves the best links of MetaX cards for other pods, and this pod has {cards} cards"
-        hint = f"set {NODE}: spread, which takes the node whose free cards have the best links"
+        message = f"binpack{word} saves the best links of MetaX GPUs for other pods, and this pod has {cards} GPUs"
+        hint = f"set {NODE}: spread, which takes the node whose free GPUs have the best links"
         yield Fault("choice", "warning" if pod.by_hami else "info", place, message, hint)
     if cards == 1 and policy == "spread":
-        message = "spread takes the node with the best links between cards, and this pod has only one card"
+        message = "spread takes the node with the best links between GPUs, and this pod has only one GPU"
         yield Fault(
-            "choice", "info", place, message, "use binpack, which leaves well-linked cards to pods that need them"
+            "choice", "info", place, message, "use binpack, which leaves well-linked GPUs to pods that need them"
         )
     silent = [kind for kind in pod.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
     if policy == "spread" and silent:

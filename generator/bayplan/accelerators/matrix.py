@@ -37,7 +37,7 @@ class Row(NamedTuple):
 
 
 OTHERS = "run it with `-s kueue` or `-s none`, where hami-scheduler places the pods"
-WHOLE = "request whole cards from a device plugin: `allocator: device-plugin`"
+WHOLE = "request whole devices from a device plugin: `allocator: device-plugin`"
 BATCH = ("slurm", "slurm-bridge", "sunk")
 
 TABLE: tuple[Row, ...] = (
@@ -71,7 +71,7 @@ TABLE: tuple[Row, ...] = (
             vendor,
             "hami",
             "no",
-            "Volcano's plugin deviceshare chooses cards by its own configuration and ignores policies of pods",
+            "Volcano's plugin deviceshare chooses devices by its own configuration and ignores policies of pods",
             "set `deviceshare.SchedulePolicy` in volcano-scheduler.conf, and remove `node`, `cards` and `links`",
             "policy",
         )
@@ -84,7 +84,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "Volcano shares only cards of NVIDIA and Ascend, and HAMi's webhook ignores its pods",
+        "Volcano shares only devices of NVIDIA and Ascend, and HAMi's webhook ignores its pods",
         f"{OTHERS}; or {WHOLE}",
     ),
     *(
@@ -104,10 +104,10 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "partly",
-        "Kueue counts memory and cores once per pod, not once per card, and expects them in the capacity of nodes,"
+        "Kueue counts memory and cores once per pod, not once per device, and expects them in the capacity of nodes,"
         " where HAMi does not list them",
         "exclude them in Kueue (`resources.excludeResourcePrefixes`); or, if Kueue does not place the pods, multiply"
-        " them by the cards (`resources.transformations` with `multiplyBy`)",
+        " them by the devices (`resources.transformations` with `multiplyBy`)",
         "share",
     ),
     Row(
@@ -115,9 +115,9 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "partly",
-        "HAMi offers each card several times (NVIDIA cards 10 times by default), and Kueue counts each offer as a card,"
+        "HAMi offers each device several times (NVIDIA GPUs 10 times by default), and Kueue counts each offer,"
         " so it admits too many pods",
-        f"{WHOLE}; or let HAMi offer each card once (`devicePlugin.deviceSplitCount: 1` for NVIDIA), and set"
+        f"{WHOLE}; or let HAMi offer each device once (`devicePlugin.deviceSplitCount: 1` for NVIDIA), and set"
         " `maxPods: 1` on the accelerator",
         "split",
     ),
@@ -128,8 +128,8 @@ TABLE: tuple[Row, ...] = (
         "partly",
         "Kueue's Topology ends at kubernetes.io/hostname, so Kueue chooses each pod's node before HAMi, and a policy"
         " for nodes has no effect",
-        "use `-s none`, or a Topology of your own whose levels end above nodes; otherwise remove `node`, and for cards"
-        " of MetaX also `links`",
+        "use `-s none`, or a Topology of your own whose levels end above nodes; otherwise remove `node`, and for MetaX"
+        " also `links`",
         "node",
     ),
     Row("kueue", ANY, "hami", "yes"),
@@ -139,7 +139,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "KAI binds pods itself, and HAMi's webhook ignores them, so nothing chooses the cards",
+        "KAI binds pods itself, and HAMi's webhook ignores them, so nothing chooses the devices",
         f"{OTHERS}; or {WHOLE}",
     ),
     Row(
@@ -147,7 +147,7 @@ TABLE: tuple[Row, ...] = (
         ANY,
         "hami",
         "no",
-        "Koordinator shares cards with its own plugin DeviceShare, under its own resource names",
+        "Koordinator shares devices with its own plugin DeviceShare, under its own resource names",
         f"{OTHERS}; or {WHOLE}",
     ),
     Row(
@@ -158,7 +158,7 @@ TABLE: tuple[Row, ...] = (
         "kube-scheduler starts gangs of Kubernetes, but HAMi has a scheduler of its own, with which gangs are untested",
         f"{OTHERS}; or {WHOLE}",
     ),
-    *(Row(name, ANY, "hami", "no", "Slurm allocates the cards of its nodes itself", WHOLE) for name in BATCH),
+    *(Row(name, ANY, "hami", "no", "Slurm allocates the devices of its nodes itself", WHOLE) for name in BATCH),
 )
 
 UNTRIED = Row(ANY, ANY, "hami", "no", "this combination is untested", WHOLE)

@@ -33,8 +33,8 @@ CODES: Mapping[str, str] = {
 """Family of rules (`accelerators/hami_rules.py`) -> code."""
 
 HINTS = {
-    "warning": "set `node: spread`, which takes the node whose free cards have the best links",
-    "info": "set `node: binpack`, which leaves well-linked cards to pods that need them",
+    "warning": "set `node: spread`, which takes the node whose free GPUs have the best links",
+    "info": "set `node: binpack`, which leaves well-linked GPUs to pods that need them",
 }
 """Severity of a finding about MetaX's node policy -> the hint, in the words of a workflow."""
 
@@ -73,8 +73,8 @@ def _shares(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> It
     way = allocator(accelerator, kind)
     for key in ("memory", "cores"):
         if getattr(accelerator, key) and way != HAMI:
-            message = f'allocator "{way}" gives only whole cards, and `{key}` requests a share of each; only HAMi can'
-            yield error("W550", (*route, key), message, hint=_other(kind, "request whole cards"))
+            message = f'allocator "{way}" gives only whole devices, and `{key}` requests a share of each; only HAMi can'
+            yield error("W550", (*route, key), message, hint=_other(kind, "request whole devices"))
     if way == HAMI and (accelerator.memory or accelerator.cores):
         from bayplan.accelerators import hami as shares
 
@@ -94,13 +94,13 @@ def _profile(accelerator: Accelerator, kind: AcceleratorKind, route: Route) -> I
         message = "`profile` cannot be combined with `memory` or `cores`: a MIG slice has its own"
         yield error("W553", at, message, hint="remove `profile`, or remove `memory` and `cores`")
     elif kind.vendor != "nvidia":
-        yield error("W553", at, f"cards of {kind.vendor} have no MIG profiles", hint="remove it: request whole cards")
+        yield error("W553", at, f"devices of {kind.vendor} have no MIG profiles", hint="remove `profile`")
     elif way == HAMI:
         message = "HAMi does not take a `profile`: it chooses the profile by the requested memory"
         hint = "set `memory`, and add the annotation nvidia.com/vgpu-mode: mig to the podSet's `template`"
         yield error("W553", at, message, hint=hint)
     elif kind.profile and kind.profile != accelerator.profile:
-        message = f'the podSet requests {accelerator.profile}, and the cards of "{kind.name}" have only {kind.profile}'
+        message = f'the podSet requests {accelerator.profile}; the devices of "{kind.name}" have only {kind.profile}'
         yield error("W553", at, message, hint=f"set {kind.profile}, or name another accelerator")
 
 
@@ -126,22 +126,22 @@ def _policy(field: str, value: str, accelerator: Accelerator, kind: AcceleratorK
     from bayplan.kube.vendors import SGPU, names
 
     if field in ("app_class", "qos") and names(kind).cards != SGPU:
-        message = f"`{at[-1]}` is only for shared cards of MetaX ({SGPU})"
+        message = f"`{at[-1]}` is only for shared GPUs of MetaX ({SGPU})"
         yield error("W550", at, message, hint="remove it")
     elif field == "links" and value in ("guaranteed", "restricted") and accelerator.per_pod > 1:
-        message = f"`links: {value}` cannot be guaranteed: HAMi prefers linked cards, and uses others otherwise"
+        message = f"`links: {value}` cannot be guaranteed: HAMi prefers linked devices, and uses others otherwise"
         yield error("W550", at, message, hint="set `links: best`")
     elif field == "links" and kind.vendor not in (*policies.LINKED, "metax"):
-        message = f"HAMi does not know the links between cards of {kind.vendor}"
+        message = f"HAMi does not know the links between devices of {kind.vendor}"
         yield error("W550", at, message, hint="remove it")
     elif field == "links" and accelerator.node == "binpack" and policies.linked_by_node(kind):
         message = "`links` and `node: binpack` contradict each other: binpack leaves the best links to other pods"
         yield error("W550", at, message, hint="set `node: spread`, or remove `links`")
     elif field == "links" and accelerator.cards and kind.vendor in policies.LINKED:
-        message = f"`links` and `cards: {accelerator.cards}` both choose the cards of a node"
+        message = f"`links` and `cards: {accelerator.cards}` both choose the devices of a node"
         yield error("W550", at, message, hint="remove one of them")
     elif field == "cards" and policies.linked_by_node(kind) and value != "mutex":
-        message = f"`cards: {value}` has no effect: MetaX's device plugin chooses whole cards, and HAMi only the node"
+        message = f"`cards: {value}` has no effect: MetaX's device plugin chooses whole GPUs, and HAMi only the node"
         yield error("W550", at, message, hint="remove it; `node` chooses the node")
 
 
@@ -154,13 +154,13 @@ def _on_nodes(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnos
             continue
         if (accelerator.memory or accelerator.cores) and accelerator.per_pod > pool.node.accelerators > 0:
             has = pool.node.accelerators
-            message = f"a pod requests a share of each of {accelerator.per_pod} cards; a node of the pool has {has}"
-            hint = "request larger shares of fewer cards: the shares of one pod are on different cards"
+            message = f"a pod requests a share of each of {accelerator.per_pod} devices; a node of the pool has {has}"
+            hint = "request larger shares of fewer devices: the shares of one pod are on different devices"
             yield error("P552", (*route, "count"), message, hint=hint)
         yield from _slices(accelerator, kind, pool, route)
         largest = max(map(len, kind.link_zones), default=0)
         if accelerator.links and 0 < largest < accelerator.per_pod < pool.node.accelerators:
-            message = f"a pod requests {accelerator.per_pod} cards, and at most {largest} cards of a node are linked"
+            message = f"a pod requests {accelerator.per_pod} devices; at most {largest} devices of a node are linked"
             yield info("W563", (*route, "count"), message, hint=f"request {largest} or fewer, so that all are linked")
 
 

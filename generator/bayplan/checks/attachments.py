@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import KEY, Diagnostic, Route, error, warning
-from bayplan.core.phrases import count, suggest
+from bayplan.core.phrases import suggest
 from bayplan.fabrics import MOVING, amounts, fabric_of, on_host
 from bayplan.kube import quantity
 from bayplan.kube.objects import items, mapping
@@ -134,8 +134,9 @@ def check_devices(
     for resource, networks in needed.items():
         devices = requested.get(resource, 0)
         if devices < networks:
-            message = f'{count(networks, "network")} of the annotation each need a device of "{resource}"'
-            message = f"{message}, and a pod requests {devices}"
+            message = (
+                f'the annotation needs {networks} of "{resource}", one for each network, but a pod requests {devices}'
+            )
             hint = f"attach them with `fabric:`, which requests the devices, or add the limit {resource}: {networks}"
             yield error("W522", route, message, hint=hint)
 

@@ -90,7 +90,7 @@ def _claimed_twice(attached: FabricPods) -> Iterator[Diagnostic]:
             message = f"{attached.title} claims the cards of {attached.fabric}, and requests {resource}"
             message = f"{message}, by which {other} allocates the same cards"
             at = (*attached.place.route, "resources", resource)
-            yield error("W538", at, message, hint="remove it: request a card in one way only")
+            yield error("W538", at, message, hint=f"remove {resource} from `resources`: the claim is enough")
 
 
 def _others(attached: FabricPods) -> Iterator[tuple[str, str]]:

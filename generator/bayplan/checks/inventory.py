@@ -71,11 +71,11 @@ def _counted(topology: ClusterTopology) -> Iterator[Diagnostic]:
     for name, kind in topology.accelerators.items():
         counted = {"device-plugin", "hami"} & set(kind.allocators)
         if kind.vendor != "nvidia" and counted and "count" not in kind.resources:
-            message = f'accelerator "{name}" of {kind.vendor} needs the name of the resource that counts its cards'
+            message = f'accelerator "{name}" of {kind.vendor} needs the name of the resource that counts its devices'
             hint = "add `resources: {count: NAME}` with the extended resource of its device plugin"
             yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
         if kind.vendor != "nvidia" and "dra" in kind.allocators and not kind.device_class:
-            message = f'accelerator "{name}" of {kind.vendor} needs a device class, because DRA claims its cards'
+            message = f'accelerator "{name}" of {kind.vendor} needs a device class, because DRA claims its devices'
             hint = "add `deviceClass: NAME` with the DeviceClass of its DRA driver"
             yield error("T429", ("topology", "spec", "accelerators", name), message, hint=hint)
 
@@ -85,7 +85,7 @@ def _nvlink_vendor(topology: ClusterTopology, pool: Pool, route: Route) -> Itera
     kind = topology.accelerators.get(pool.node.accelerator)
     for index, level in enumerate(pool.levels):
         if level.nvlink and (not pool.node.accelerator or (kind and kind.vendor != "nvidia")):
-            whose = f"cards of {kind.vendor}" if kind else "no accelerator"
+            whose = f"devices of {kind.vendor}" if kind else "no accelerator"
             message = f'level "{level.name}" has `nvlink`, but the nodes of pool "{pool.name}" have {whose}'
             here = (*route, "levels", index, "nvlink")
             if not pool.node.described:  # an import of a network does not describe the nodes
@@ -162,13 +162,13 @@ def check_cards(topology: ClusterTopology) -> Iterator[Diagnostic]:
 def _vendor_settings(kind: AcceleratorKind, route: Route) -> Iterator[Diagnostic]:
     """Settings that only one vendor's cards have."""
     if kind.profile and kind.vendor != "nvidia":
-        message = f'accelerator "{kind.name}" has a `profile`, but cards of {kind.vendor} have no MIG'
+        message = f'accelerator "{kind.name}" has a `profile`, but devices of {kind.vendor} have no MIG'
         yield error("T432", (*route, "profile"), message, hint="remove it")
     elif kind.profile and set(kind.allocators) != {"device-plugin"}:
-        message = "`profile` is only for a device plugin that offers MIG slices; DRA and HAMi divide cards themselves"
+        message = "`profile` is only for a device plugin that offers MIG slices; DRA and HAMi divide GPUs themselves"
         yield error("T432", (*route, "profile"), message, hint="set `allocator: device-plugin`, or remove `profile`")
     if kind.topology_annotated is not None and kind.vendor != "metax":
-        message = f'`topologyAnnotated` is only for cards of MetaX; accelerator "{kind.name}" is of {kind.vendor}'
+        message = f'`topologyAnnotated` is only for GPUs of MetaX; accelerator "{kind.name}" is of {kind.vendor}'
         yield error("T432", (*route, "topologyAnnotated"), message, hint="remove it")
 
 
@@ -181,9 +181,9 @@ def _zones(topology: ClusterTopology, kind: AcceleratorKind, route: Route) -> It
         for place, card in enumerate(zone):
             at = (*route, number, place)
             if card in seen:
-                yield error("T630", at, f"card {card} appears twice in `linkZones`", hint="list each card once")
+                yield error("T630", at, f"device {card} appears twice in `linkZones`", hint="list each device once")
             elif most and card >= most:
-                message = f"card {card} does not exist: a node has {most} cards, and they count from 0"
+                message = f"device {card} does not exist: a node has {most} devices, and they count from 0"
                 yield error("T630", at, message, hint=f"use numbers from 0 to {most - 1}")
             seen.add(card)
 

@@ -141,8 +141,8 @@ def _block(topology: ClusterTopology, fabric: Fabric) -> Iterator[Diagnostic]:
         gateway = bool(rail.gateway) and fabric.kind != "spectrumx"  # its gateway is not in the node's block
         needed = at_once * _beside(fabric, rail) + gateway
         if own.per_node < needed:
-            message = f"a node gets {own.per_node} addresses of a subnet, and its pods may need {needed}"
-            message += ", because one node's addresses include the gateway" if gateway else ""
+            message = f"`perNode` is {own.per_node}, but the pods of a node may need {needed} addresses of a subnet"
+            message += ": the addresses of one node include the gateway" if gateway else ""
             hint = f"set `perNode: {needed}` or more"
             yield error("T606", (*FABRICS, fabric.name, "ipam", "perNode"), message, hint=hint)
             return
@@ -191,7 +191,7 @@ def check_address_room(workflow: Workflow, topology: ClusterTopology) -> Iterato
         route, rail = first[name, subnet]
         free, where = room(topology, topology.fabrics[name], rail)
         if needed > free:
-            message = f"the workflow's pods need {needed} addresses of {subnet}, which has {free} for pods{where}"
+            message = f"the pods of the workflow need {needed} addresses; {subnet} has {free} for pods{where}"
             hint = "use a larger range, exclude less, or attach fewer pods"
             yield error("T606", route, message, hint="use a larger `perNode`, or attach fewer pods" if where else hint)
 

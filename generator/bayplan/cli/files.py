@@ -41,9 +41,8 @@ def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
     """A920: several paths are standard input."""
     if paths.count("-") < 2:
         return ()
-    return (
-        error("A920", ("argument", "-"), "several arguments are `-`, and a command reads standard input only once"),
-    )
+    message = "several arguments are `-`, and a command reads standard input only once"
+    return (error("A920", ("argument", "-"), message, hint="write all but one of them to files"),)
 
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:
@@ -89,8 +88,18 @@ def irregular(path: str, route: Route) -> Diagnostic | None:
     """R101: the path is not a regular file, so that reading it might block or never end."""
     mode = os.stat(path).st_mode
     kind = next((word for test, word in _KINDS if test(mode)), "")
-    hint = "name the files in the folder" if kind == "a folder" else "pass - and pipe the text into standard input"
-    return error("R101", route, f"this is {kind}, not a regular file", hint=hint) if kind else None
+    if not kind:
+        return None
+    hint = _of_folder(path) if kind == "a folder" else "pass - and pipe the text into standard input"
+    return error("R101", route, f"this is {kind}, not a regular file", hint=hint)
+
+
+def _of_folder(path: str) -> str:
+    """The hint for a folder, such as a Helm chart."""
+    from bayplan.kube.other_files import FOLDERS, in_folder
+
+    found = (in_folder(base, path) for base in FOLDERS if os.path.isfile(os.path.join(path, base)))
+    return next((f"it is {each.title}: {each.hint}" for each in found), "name the files in the folder")
 
 
 def too_large(route: Route) -> Diagnostic:

@@ -11,6 +11,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, warning
 from bayplan.core.values import NamedTuple
+from bayplan.kube.other_files import in_folder
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -65,10 +66,11 @@ def load_manifests(words: Sequence[str]) -> Manifests:
     batches: list[Batch] = []
     unnamed: set[str] = set()
     for word in dict.fromkeys(words):
+        before = len(batches)
         is_folder = word != "-" and os.path.isdir(word)
         paths = sorted(_below(word, batches)) if is_folder else [word]
         unnamed |= set(paths) if is_folder else set()
-        if not paths:
+        if not paths and len(batches) == before:
             message = f"the folder has no {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]} file"
             batches.append(Batch((warning("M702", (SUBJECT,), message),), {SUBJECT: Document(word, "", 0, None)}))
         for path in paths:
@@ -82,7 +84,7 @@ def load_manifests(words: Sequence[str]) -> Manifests:
 
 
 def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
-    """Its YAML and JSON files, without hidden files. It does not follow links to folders."""
+    """Its YAML and JSON files, without hidden files and those of Helm charts. It does not follow links to folders."""
 
     def complain(problem: OSError) -> None:
         message = f"cannot read the folder: {problem.strerror}"
@@ -90,6 +92,13 @@ def _below(folder: str, batches: list[Batch]) -> Iterator[str]:
         batches.append(Batch((error("R101", (SUBJECT,), message),), {SUBJECT: source}))
 
     for place, folders, names in os.walk(folder, onerror=complain):
+        if "Chart.yaml" in names:
+            chart = in_folder("Chart.yaml", place)
+            message = f"this folder is {chart.title}, whose templates are not manifests"
+            source = Document(place, "", 0, None)
+            batches.append(Batch((error("A912", (SUBJECT,), message, hint=chart.hint),), {SUBJECT: source}))
+            folders.clear()
+            continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in names:
             if name.endswith(ENDINGS) and not name.startswith("."):

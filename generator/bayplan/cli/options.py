@@ -142,7 +142,8 @@ def variables(args: Arguments) -> Outcome[Mapping[str, int | float | str]]:
             name, equals, value = word.partition("=")
             if not (name and equals):
                 message = f'--{option} takes NAME=VALUE, not "{word}"'
-                return Outcome(None, (error("A920", ("argument", f"--{option}"), message),))
+                hint = f"write --{option} {name or 'NAME'}=VALUE"
+                return Outcome(None, (error("A920", ("argument", f"--{option}"), message, hint=hint),))
             found[name] = make(value)
     return Outcome(found)
 

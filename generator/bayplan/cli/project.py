@@ -77,7 +77,8 @@ def _wrong(documents: tuple[Document, ...]) -> tuple[Diagnostic, ...]:
     """The errors of a project file."""
     data: Any = documents[0].data
     if len(documents) > 1:
-        return (error("A929", (SUBJECT,), f"the project file has {len(documents)} documents instead of one"),)
+        message = f"the project file has {len(documents)} documents instead of one"
+        return (error("A929", (SUBJECT,), message, hint="list all outputs under one `spec`"),)
     if not isinstance(data, dict) or data.get("apiVersion") != API_VERSION or data.get("kind") != "Project":
         return (error("A929", (SUBJECT, "kind"), f"this file is not a Project of {API_VERSION}", hint=HINT),)
     return schemas.validate("Project", data, SUBJECT)

@@ -14,6 +14,7 @@ from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
+from bayplan.kube.other_files import recognize
 from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
 from bayplan.report import Batch
@@ -235,4 +236,7 @@ def _unrecognised(file: OpenedFile) -> Diagnostic:
     ours = any(isinstance(each.data, dict) and each.data.get("kind") == "ClusterTopology" for each in file.documents)
     hint = f"name its format with --from: {', '.join(FROM)}"
     hint = "this is a ClusterTopology: pass it with --update, and pass what adds to it as SOURCE" if ours else hint
+    other = next(filter(None, map(recognize, file.documents)), None)
+    if other and not ours:
+        return error("A912", (SUBJECT,), f"this file is {other.title}; it does not describe a cluster", hint=other.hint)
     return error("A912", (SUBJECT,), "no format recognizes this source", hint=hint)

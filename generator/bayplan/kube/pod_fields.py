@@ -77,8 +77,12 @@ def _value(fields: Fields, kind: Any, value: Any, route: Route) -> Iterator[Diag
         yield _wrong(f"{article} {kind}", value, route)  # Python's True is an int; Kubernetes' is not
 
 
+_BARE = ("an integer", "a number", "a boolean")
+
+
 def _wrong(expected: str, value: Any, route: Route) -> Diagnostic:
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "an integer"}
     actual = names.get(type(value), "a number" if isinstance(value, float) else "null")
     hint = "put it in quotes" if expected == "a string" and actual not in ("an object", "a list") else ""
+    hint = "write it without quotes" if actual == "a string" and expected in _BARE else hint
     return error("W381", route, f"expected {expected}, found {actual}", hint=hint)

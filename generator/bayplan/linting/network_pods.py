@@ -229,7 +229,9 @@ def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: 
             yield error("M844", route, message, hint=hint)
         elif devices > attached:
             message = f'the pod requests {devices} of "{device}", but only {count(attached, "network")} for them'
-            yield error("M844", route, message, hint="request a network for each device: the others stay idle")
+            yield error(
+                "M844", route, message, hint="request a network for each device: a device without one stays idle"
+            )
     if get(template.spec, "hostNetwork") is not True:  # they have the interfaces of the cards, and M853
         yield from _without_network(template, requested, exclusive, described)
     yield from _rdma_shares(template, requested, networks, route)

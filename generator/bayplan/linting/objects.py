@@ -8,6 +8,7 @@ from typing import TypeVar
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, group, identity, kind, mapping, name, named, namespace, text, title
+from bayplan.kube.other_files import not_a_manifest
 from bayplan.kube.templates import PodTemplate, templates_in
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
@@ -99,8 +100,6 @@ def in_namespace(found: Iterable[Object], where: str) -> Iterator[Object]:
 
 # Objects without kind, version or name, and duplicate objects.
 
-BAYPLAN_API = "bayplan.dev/"
-
 NAMED_API_GROUPS = frozenset(
     {
         *("", "apps", "batch", "jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "trainer.kubeflow.org", "kubeflow.org"),
@@ -128,7 +127,7 @@ def collect(documents: Sequence[Document]) -> Collected:
     diagnostics: list[Diagnostic] = []
     for number, document in enumerate(documents):
         for each in flattened(Object((f"manifest:{number}",), document.data)):
-            diagnostic = not_an_object(each)
+            diagnostic = not_an_object(each, document)
             if diagnostic:
                 diagnostics.append(diagnostic)
             else:
@@ -136,13 +135,11 @@ def collect(documents: Sequence[Document]) -> Collected:
     return Collected(tuple(objects), tuple(diagnostics))
 
 
-def not_an_object(one: Object) -> Diagnostic | None:
-    """M702 if the document is not a Kubernetes object."""
-    if text(one.data, "apiVersion").startswith(BAYPLAN_API):
-        message = f"this is a {kind(one) or 'file'} of bayplan, not a manifest"
-        command = {"Workflow": "check", "ClusterTopology": "topology check"}.get(kind(one))
-        hint = f"check it with `bayplan {command}`" if command else ""
-        return warning("M702", one.route, message, hint=hint)
+def not_an_object(one: Object, document: Document) -> Diagnostic | None:
+    """M702 if an object of the document is not a Kubernetes object."""
+    if other := not_a_manifest(document._replace(data=one.data)):
+        message = f"this is {other.title}, not a manifest; bayplan skips it"
+        return warning("M702", one.route, message, hint=other.hint)
     if get(one.data, "apiVersion") is None and get(one.data, "kind") is None:
         contents = "a mapping without `apiVersion` and `kind`" if mapping(one.data) else f"a {_shape(one.data)}"
         return warning("M702", one.route, f"this is not a Kubernetes object but {contents}; bayplan skips it")
@@ -171,10 +168,12 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 def _incomplete(one: Object) -> Iterator[Diagnostic]:
     """M703: objects that no API server accepts."""
     if not text(one.data, "apiVersion"):
-        hint = "write `apiVersion:` instead of `version:`" if get(one.data, "version") is not None else ""
+        older = get(one.data, "version") is not None
+        hint = "write `apiVersion:` instead of `version:`" if older else "add `apiVersion:`"
         yield error("M703", one.route, f"this {kind(one) or 'object'} has no `apiVersion`", hint=hint)
     elif not kind(one):
-        yield error("M703", one.route, f"this object of {text(one.data, 'apiVersion')} has no `kind`")
+        message = f"this object of {text(one.data, 'apiVersion')} has no `kind`"
+        yield error("M703", one.route, message, hint="add `kind:`")
     elif (
         group(one) in NAMED_API_GROUPS
         and kind(one) != "List"

@@ -107,15 +107,17 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
     for document in documents:
         own = head(document)
         if own["kind"] == "ConfigMap" and (size := _held(own)) > CONFIG_MAP_LIMIT:
-            message = f'ConfigMap "{own["metadata"]["name"]}" would have {size} bytes with the DNS names of pods in it'
+            message = (
+                f'ConfigMap "{own["metadata"]["name"]}" would have {size:,} bytes with the DNS names of pods in it'
+            )
             hint = "put large files into the image or a volume"
-            yield error("P515", GANGS, f"{message}; it can have at most {CONFIG_MAP_LIMIT}", hint=hint)
+            yield error("P515", GANGS, f"{message}; it can have at most {CONFIG_MAP_LIMIT:,}", hint=hint)
         spec = own.get("spec", {})
         parts = spec.get("replicatedJobs") or spec.get("subGroups") or spec.get("tasks") or ()
         if parts and len(parts) * len(str(parts[0])) > LARGE // 2 and (size := _size(own)) > LARGE:
             what = f'{own["kind"]} "{own["metadata"]["name"]}" with its {len(parts)} parts'
             hint = "use `workload: job` or `workload: pods`, fewer and larger groups, or several gangs"
-            yield error("P515", GANGS, f"{what} would have {size} bytes; etcd stores at most {LARGE}", hint=hint)
+            yield error("P515", GANGS, f"{what} would have {size:,} bytes; etcd stores at most {LARGE:,}", hint=hint)
 
 
 def _held(config_map: Manifest) -> int:

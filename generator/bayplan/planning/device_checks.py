@@ -62,7 +62,7 @@ def _gap(
     about = parts(accelerator, kind)
     row = matrix.verdict(scheduler, kind.vendor, way, about)
     at: Route = (*pods.route, "accelerator") if pods.spec.accelerator else (*pods.route, "wholeNode")
-    what = f'podSet "{pods.spec.name}" requests cards of {kind.vendor} from {way}'
+    what = f'podSet "{pods.spec.name}" requests devices of {kind.vendor} from {way}'
     if row.verdict == "no":
         message = f"{what}, which {title} does not support: {row.reason}"
         yield error("F761" if row.part else "F760", at, message, hint=row.hint)
@@ -105,14 +105,14 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
     if linked_by_node(kind) and not target.since("metax", ANNOTATED):
         have = target.version("metax")
         message = (
-            f"HAMi reads the links of MetaX cards from MetaX's extensions {ANNOTATED} or later, and the cluster has"
+            f"HAMi reads the links of MetaX GPUs from MetaX's extensions {ANNOTATED} or later, and the cluster has"
         )
         message = f"{message} {have}"
         hint = "upgrade them, or remove `node` and `links`: HAMi then chooses nodes by their usage"
         if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
-            yield warning("F764", at, message, hint="upgrade them; otherwise pods may get cards with slow links")
+            yield warning("F764", at, message, hint="upgrade them; otherwise pods may get GPUs with slow links")
 
 
 SWITCHES = {

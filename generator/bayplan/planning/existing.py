@@ -86,10 +86,8 @@ def _uneven(gang: GangPlan, templates: WorkloadTemplates) -> Iterator[Diagnostic
     for slot in templates.slots:
         same = [pods for pods in all_pods(gang.root) if pods.spec.name == slot.name]
         if len(same) > 1:
-            sizes = ", ".join(str(pods.replicas) for pods in same)
-            message = (
-                f'the {slot.total} pods of "{slot.name}" have one pod template and cannot form groups of {sizes} pods'
-            )
+            sizes = " and ".join(str(pods.replicas) for pods in same)
+            message = f'the {slot.total} pods of "{slot.name}" share a pod template, so groups cannot have {sizes} pods'
             yield error("P523", same[-1].route, message, hint="choose a size that divides the number of pods")
 
 

@@ -73,10 +73,12 @@ def _version(component: str, version: str) -> Iterator[Diagnostic]:
         shown = version if len(version) <= LONGEST_VERSION else f"{version[:LONGEST_VERSION]}..."
         yield error("A904", route, f'"{shown}" is not a version of {component}', hint=f"write it like {versions[-1]}")
     elif order(component, version) < order(component, versions[0]):
-        yield error("A906", route, f"{what} is older than {versions[0]}, the oldest that bayplan knows")
+        message = f"{what} is older than {versions[0]}, the oldest that bayplan knows"
+        yield error("A906", route, message, hint=f"upgrade to {versions[0]} or later")
     elif _beyond(component, version):
-        message = f"{what} is newer than {versions[-1]}, the newest that bayplan knows; bayplan uses the rules of"
-        yield warning("A907", route, f"{message} {versions[-1]}")
+        newest = versions[-1]
+        message = f"{what} is newer than {newest}, the newest that bayplan knows; bayplan uses the rules of {newest}"
+        yield warning("A907", route, message, hint=f"read what changed since {newest}, or upgrade bayplan")
     elif order(component, minor(version)) not in [order(component, each) for each in versions]:
         message = f"bayplan does not know {what} and uses the rules of the release before it"
         yield warning("A907", route, message, hint=f"known releases: {', '.join(versions)}")

@@ -126,10 +126,8 @@ def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
         ranked = sum(pods.replicas for pods in meeting)
         least = minimum(gang.root, lambda pods: pods.ranks is not None)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
-            message = (
-                f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but NNODES is {ranked}, rank 0 may'
-            )
-            message += " be one of those that wait, and the gang succeeds only when all of its pods have"
+            message = f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but its program expects all:'
+            message += f" NNODES is {ranked}, rank 0 may be a pod that waits, and success needs all pods"
             command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
             hint = f"let the program find its peers by itself ({command}), or remove `minReplicas`"
             yield warning("P522", (*gang.route, "name"), message, hint=hint)
@@ -209,7 +207,7 @@ KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 POOL = "make the nodes that it selects a pool of the topology, and set `pool` to it"
 SPREAD = "remove it, or set `ScheduleAnyway`: it spreads pods that must share a domain"
 
-SHARES = "request shares of one size, one card per pod, and set the `memory` of a card in the topology"
+SHARES = "request shares of one size, one device per pod, and set the `memory` of a device in the topology"
 
 
 def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
@@ -218,7 +216,7 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         accelerator = pods.spec.accelerator
         if accelerator and accelerator.name in irregular and not accelerator.whole:
-            message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide single cards'
+            message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide devices'
             yield warning("P518", (*pods.route, "accelerator"), message, hint=SHARES)
         for key in _narrowing(pods, plan.topology):
             message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts every usable'

@@ -6,7 +6,7 @@ bayplan loads this module and jsonschema only for an invalid document, or in a c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import gt, lt
 from typing import Any
@@ -172,8 +172,39 @@ def _additional_properties(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     for key in each.instance:
         if key not in known:
             free = [name for name in known if name not in each.instance]
-            hint = did_you_mean(key, known) or suggest("", free, "allowed keys") or "remove it"
+            hint = (
+                _elsewhere(key, known) or did_you_mean(key, known) or suggest("", free, "allowed keys") or "remove it"
+            )
             yield error("S201", (*route, key, KEY), f'unknown key "{shorten(key)}"', hint=hint)
+
+
+_OF_PODS = """
+    affinity automountServiceAccountToken dnsConfig dnsPolicy enableServiceLinks hostAliases hostIPC hostNetwork hostPID
+    imagePullSecrets initContainers nodeSelector resourceClaims runtimeClassName securityContext serviceAccount
+    serviceAccountName shareProcessNamespace terminationGracePeriodSeconds tolerations topologySpreadConstraints volumes
+"""
+_OF_CONTAINERS = """
+    envFrom imagePullPolicy lifecycle livenessProbe readinessProbe startupProbe stdin tty volumeDevices volumeMounts
+    workingDir
+"""
+_ELSEWHERE: Mapping[str, str] = {
+    **dict.fromkeys(_OF_PODS.split(), "template: {{spec: {{{0}: ...}}}}"),
+    **dict.fromkeys(_OF_CONTAINERS.split(), "template: {{spec: {{containers: [{{name: PODSET, {0}: ...}}]}}}}"),
+    "containers": "image: ..., command: [...], args: [...]",
+    **dict.fromkeys(("annotations", "labels"), "template: {{metadata: {{{0}: ...}}}}"),
+    **dict.fromkeys(("gpu", "gpus", "nvidia.com/gpu"), "accelerator: {{count: ...}}"),
+    **dict.fromkeys(("cpu", "memory", "limits", "requests"), "resources: {{cpu: ..., memory: ...}}"),
+    **dict.fromkeys(("completions", "count", "nodes", "parallelism"), "replicas: ..."),
+}
+"""Keys that a user may expect in a podSet, and what to write instead; {0} is the key. Kubernetes' own come first."""
+
+
+def _elsewhere(key: str, known: Iterable[str]) -> str:
+    """The hint for a key of a pod, in a podSet of a Workflow or above one."""
+    if key not in _ELSEWHERE or not {"wholeNode", "podSets", "gangs"} & set(known):
+        return ""
+    where = "" if "wholeNode" in known else " in the podSet"
+    return f"write{where}: `{_ELSEWHERE[key].format(key)}`"
 
 
 def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
@@ -182,7 +213,10 @@ def _type(each: Refusal, route: Route) -> Iterator[Diagnostic]:
     wanted = " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
     message = f"found {describe(each.instance)}, expected {wanted}"
     yield error(
-        "S202", route, message, hint=_quoted(each, expected) or _cast(each.instance, expected) or _example(each)
+        "S202",
+        route,
+        message,
+        hint=_quoted(each, expected) or _cast(each.instance, expected, str(route[-1])) or _example(each),
     )
 
 
@@ -210,16 +244,47 @@ def _example(each: Refusal) -> str:
     return f"for example: {shown}" if 0 < len(shown) <= 80 else ""
 
 
-def _cast(value: Any, expected: list[str]) -> str:
+def _cast(value: Any, expected: list[str], key: str) -> str:
     if "integer" in expected and isinstance(value, str) and value.isdecimal():
         return "remove the quotes"
     if expected == ["array"] and isinstance(value, str):
-        return f'write a list: ["{shorten(value)}"]'
+        return _list_of_words(value, key)
     if expected == ["array"] and isinstance(value, dict):
         return "write a list: begin each entry with a dash"
+    if expected == ["object"] and isinstance(value, list) and all(_is_variable(each) for each in value):
+        names = ", ".join(f"{each['name']}: ..." for each in value[:3])
+        return f"write a mapping: {{{names}}}"
+    if isinstance(value, dict) and key in ("limits", "requests"):
+        return f"write the amounts without `{key}:`; they are both requests and limits"
     if expected == ["object"] and value is None:
         return "write {} for an empty mapping"
     return ""
+
+
+def _is_variable(value: Any) -> bool:
+    """Whether the value is an environment variable as Kubernetes has it."""
+    return isinstance(value, dict) and isinstance(value.get("name"), str)
+
+
+def _list_of_words(value: str, key: str) -> str:
+    """The hint for a string instead of a list. A command line becomes words, or the argument of a shell."""
+    from json import dumps
+    from shlex import split
+
+    words = [shorten(value)]
+    if key in ("command", "args") and len(value) <= _LONGEST_COMMAND:
+        try:
+            words = split(value)
+        except ValueError:
+            return "close the open quote, and write a list of words"
+        if not words or re.search(r"[|&;<>()$`*?~\[\n]|^\w+=|(^|\s)#", value):
+            if key == "args":
+                return 'only a shell reads this: write the whole command line as command: ["sh", "-c", "..."]'
+            words = ["sh", "-c", value]
+    return f"write a list: {dumps(words, ensure_ascii=False)}"
+
+
+_LONGEST_COMMAND = 300
 
 
 def _enum(each: Refusal, route: Route) -> Iterator[Diagnostic]:

@@ -19,6 +19,7 @@ from bayplan.text.source import (
     check_characters,
     check_surrogates,
     decode,
+    template_start,
 )
 
 _LONG = 10_000
@@ -76,6 +77,10 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
         trees = _trees(name, errors, own)
     except StopReadingError:
         pass
+    if any(each.code in ("R107", "R112") for each in errors.found) and (start := template_start(text)) >= 0:
+        errors.found.clear()
+        hint = "render it first: `helm template CHART | bayplan lint -` for Helm, `bayplan check FILE` for OSMO"
+        errors.add("R107", Mark(start), "this file is a template, not YAML", hint)
     documents = tuple(Document(name, text, index, data) for index, data in enumerate(trees) if data is not None)
     if not documents and not errors.found:
         errors.add("R106", Mark(0), f'"{name}" has no document', "check that this is the right file")

@@ -116,6 +116,9 @@ def decode(raw: bytes) -> str:
     try:
         return raw[len(mark) :].decode(encoding)
     except UnicodeDecodeError as problem:
+        if b"\0" in raw and encoding == "utf-8":
+            hint = "unpack it first" if raw.startswith(b"\x1f\x8b") else "check that this is the right file"
+            raise EncodingError("R104", "the file is binary, not text", hint=hint) from problem
         before = problem.object[: problem.start].decode(encoding, "replace")
         broken = problem.object[problem.start : problem.end].hex(" ")
         message = f"the file is not {encoding.upper()}: {broken} is not a character"
@@ -130,6 +133,12 @@ def text_of(raw: bytes) -> str:
 
 def _encoding(raw: bytes) -> tuple[bytes, str]:
     return next(each for each in _BYTE_ORDER_MARKS if raw.startswith(each[0]))
+
+
+def template_start(text: str) -> int:
+    """The index of the first expression of a template outside of quotes, as Go and Jinja write it; -1 without one."""
+    match = re.search(r"""^[^"'#\n]*?(\{\{-?\s*[\w.$/(])""", text, re.MULTILINE)
+    return match.start(1) if match else -1
 
 
 def check_surrogates(errors: Errors) -> None:

@@ -209,7 +209,9 @@ def _json_token(token: str) -> Any:
         return words[token]
     number = float(token)
     if number - number != 0:
-        return InvalidScalar("R114", f"JSON cannot represent the number {shorten(token)}", "")
+        return InvalidScalar(
+            "R114", f"JSON cannot represent the number {shorten(token)}", "put it in quotes if it is a string"
+        )
     return scalars.narrow(number) if re.search("[.eE]", token) or abs(number) >= 2**64 else int(token)
 
 
@@ -245,7 +247,6 @@ def json_events(text: str) -> Iterator[Any]:
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
 _BROUGHT = object()  # in the marks of a mapping: the keys of its `<<` so far
-_UNRENDERED = ("this looks like a template: render it first", "put a value that begins with {{ in quotes")
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
@@ -406,9 +407,8 @@ class _Builder:
             value = self.rules.values[event.value]
             if type(value) in _TYPES[name]:
                 return value
-            self.errors.add(
-                "R113", event.start_mark, f'"{shorten(event.value)}" is not of type {name}', "remove the tag"
-            )
+            message = f'"{shorten(event.value)}" has the tag !!{name}, but is not of this type'
+            self.errors.add("R113", event.start_mark, message, "remove the tag")
         else:
             self.unknown_tag(event)
         return event.value
@@ -433,8 +433,8 @@ class _Builder:
             self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
         if as_key:
             index = event.start_mark.index
-            template = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
-            hint = _UNRENDERED[self.rules.tagged is not None] if template else "write the key as a string"
+            braces = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
+            hint = "put a value that begins with {{ in quotes" if braces else "write the key as a string"
             self.errors.stop("R112", event.start_mark, "a key must be a string, not a mapping or a list", hint)
         if event.tag is not None and event.tag not in (_CORE + "map", _CORE + "seq"):
             self.unknown_tag(event)
@@ -445,7 +445,8 @@ class _Builder:
         """The value of an alias."""
         anchored = self.anchors.get(event.anchor)
         if isinstance(anchored, CollectionStartEvent):
-            self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" contains itself')
+            message = f'alias "*{shorten(event.anchor)}" contains itself'
+            self.errors.stop("R116", event.start_mark, message, "remove the alias inside the value of its anchor")
         if anchored is None:
             hint = f'define "&{shorten(event.anchor)}" above, or put a string that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)

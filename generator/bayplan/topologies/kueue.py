@@ -238,7 +238,8 @@ def _flavor_faults(flavor: Object) -> Iterator[Diagnostic]:
     for key in ("nodeTaints", "tolerations"):
         for number, each in enumerate(items(flavor.data, "spec", key)):
             if not _of_texts(each):
-                yield error("T461", (*flavor.route, "spec", key, number), f"{wrong}: an entry of {key} is not valid")
+                message = f"{wrong}: an entry of {key} is not valid"
+                yield error("T461", (*flavor.route, "spec", key, number), message, hint="write strings in quotes")
     if not _of_texts(get(flavor.data, "spec", "nodeLabels") or {}):
         yield error("T461", (*flavor.route, "spec", "nodeLabels"), f"{wrong}: nodeLabels must be a mapping of strings")
 

@@ -20,7 +20,7 @@ from bayplan.topologies.alignment import Path, Units
 from bayplan.topologies.comparing import Comparison, Group, Pair, Place, Renamed, compare
 
 POOLS: Route = ("topology", "spec", "pools")
-FATAL = "before slurmctld restarts, make sure that no saved node has an old name: it does not start otherwise"
+FATAL = "before slurmctld restarts, make sure that its saved state has no old name: otherwise it does not start"
 MOST = 50
 """Lines of a table in a diagnostic; `bayplan topology diff` shows all."""
 
@@ -149,12 +149,12 @@ def _report_shape(pool: Pool, actual: NodeShape, route: Route) -> Iterator[Diagn
     """T575: the file promises more than nodes have. A smaller amount is the user's decision."""
     own = pool.node
     if own.described and actual.accelerators and own.accelerators != actual.accelerators:
-        message = f'pool "{pool.name}" has {own.accelerators} GPUs per node, and the sources {actual.accelerators}'
+        message = f'pool "{pool.name}" has {own.accelerators} GPUs per node, but {actual.accelerators} in the sources'
         yield warning("T575", (*route, "count"), message, hint=KEPT)
     for name, amount in own.resources.items():
         there = actual.resources.get(name)
         if there is not None and there < amount:
-            have = f"{quantity.show(amount)} of {name} per node, and the sources {quantity.show(there)}"
+            have = f"{quantity.show(amount)} of {name} per node, but {quantity.show(there)} in the sources"
             place = (*route, name) if name in ("cpu", "memory", "pods") else (*route, "resources", name)
             yield warning("T575", place, f'pool "{pool.name}" has {have}', hint=KEPT)
 

@@ -128,9 +128,8 @@ def _unused_groups(
     names = listing([slot.name for slot in templates.slots], "and")
     for number, each in enumerate(request.groups):
         if number not in owners:
-            message = (
-                f'group "{each.fields["name"].value}" gets none of the podSets of {title(templates.placed)}: {names}'
-            )
+            own = each.fields["name"].value
+            message = f'no podSet of {title(templates.placed)} belongs to group "{own}"; its podSets are {names}'
             hint = "correct `podSets`: a podSet belongs to the first group that matches its name"
             yield error("A942", (*each.route, "podSets"), message, hint=hint)
 

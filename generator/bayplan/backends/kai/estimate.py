@@ -78,7 +78,7 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) ->
         sizes = ", ".join(f"{quantity.show(n)} {name}" for name, n in sorted(tasks.largest.items()) if name != SLOTS)
         where = f'{unit.required} "{domain.name}"' if unit.required else "the cluster"
         message = (
-            f"{_title(gang, unit)} fits, but KAI never places it: KAI counts each of its {tasks.pods} pods as large as"
+            f"{_title(gang, unit)} fits, but KAI never places it: KAI gives each of its {tasks.pods} pods the size of"
             f" the largest ({sizes}), so {where} has room for at most {best}"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)

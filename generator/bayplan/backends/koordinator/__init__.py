@@ -82,7 +82,7 @@ SUPPORT = (
     ),
     not_yet_upstream(
         "koordinator-unlike-pods",
-        "Koordinator counts the free places of a node as if all pods of the gang were like the first",
+        "Koordinator counts the room of a node as if all pods of the gang had the requests of the first",
         "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
     ),
     not_yet_upstream(
@@ -129,7 +129,7 @@ SUPPORT = (
     ),
     never(
         "koordinator-mixed-names",
-        "Koordinator fills domains in the alphabetical order of pod names, and pods of another group come in between",
+        "Koordinator fills domains in the alphabetical order of pod names, which mixes the pods of several groups",
         "rename the group or the podSet, so that the pod names of each group follow one another",
     ),
     Support("rank-order", up_to=10),

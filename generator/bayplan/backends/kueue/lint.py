@@ -78,7 +78,8 @@ SERVED = ("Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue", "Workload"
 def _topology(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     levels, at = levels_of(each), (*each.route, "spec", "levels")
     if fault := _refused_by_crd(levels):
-        yield error("M713", at, f"Kueue refuses this Topology, because {fault}")
+        hint = "list 1 to 16 different node labels, from coarse to fine"
+        yield error("M713", at, f"Kueue refuses this Topology, because {fault}", hint=hint)
         return
     for number, label in enumerate(levels):
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
@@ -122,7 +123,8 @@ def _against_pools(levels: Sequence[str], at: Route, topology: ClusterTopology) 
             hint = f"list the levels from coarse to fine: {right}"
             yield error("M714", at, "the levels are not in the order of the topology", hint=hint)
         else:
-            yield error("M714", at, "Kueue ignores all nodes, because no pool has all of these levels")
+            message = "Kueue ignores all nodes, because no pool has all of these levels"
+            yield error("M714", at, message, hint="write one Topology for the levels of each pool")
 
 
 def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
@@ -138,7 +140,7 @@ def _flavor(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     }
     for key in (key for key, number in counted.items() if number > MOST_LABELS):
         message = f"the flavor has {counted[key]} {key}, but Kueue accepts at most {MOST_LABELS}"
-        yield error("M745", (*at, key), message)
+        yield error("M745", (*at, key), message, hint=f"remove {counted[key] - MOST_LABELS}")
     pools = _with_nodes(context.topology)
     if labels and pools and not any(_selects(labels, pool, strictly=False) for pool in pools):
         message = "these `nodeLabels` match no pool of the topology"
@@ -192,7 +194,7 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
     groups = items(spec, "resourceGroups")
     if len(groups) > MOST_GROUPS:
         message = f"the ClusterQueue has {len(groups)} resource groups, but Kueue accepts at most {MOST_GROUPS}"
-        yield error("M746", (*at, "resourceGroups"), message)
+        yield error("M746", (*at, "resourceGroups"), message, hint="merge some of them")
     for number, group in enumerate(groups):
         yield from _resource_group(
             group, (*at, "resourceGroups", number), borrows="cohort" in spec or "cohortName" in spec
@@ -204,7 +206,8 @@ def _cluster_queue(each: Object, context: LintContext) -> Iterator[Diagnostic]:
 def _resource_group(group: Any, at: Route, *, borrows: bool) -> Iterator[Diagnostic]:
     covered = [each for each in items(group, "coveredResources") if isinstance(each, str)]
     if not (1 <= len(covered) <= MOST and 1 <= len(items(group, "flavors")) <= MOST):
-        yield error("M746", at, f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors")
+        message = f"a resource group must have 1 to {MOST} resources and 1 to {MOST} flavors"
+        yield error("M746", at, message, hint="add or remove some")
     for number, flavor in enumerate(items(group, "flavors")):
         route = (*at, "flavors", number, "resources")
         listed = [text(each, "name") for each in items(flavor, "resources")]
@@ -225,7 +228,8 @@ def _repeated(groups: Sequence[Any], at: Route) -> Iterator[Diagnostic]:
     resources = [each for group in groups for each in items(group, "coveredResources") if isinstance(each, str)]
     for what, names in (("flavor", flavors), ("resource", resources)):
         for name in sorted({name for name in names if names.count(name) > 1}):
-            yield error("M746", at, f'Kueue refuses the resource groups, because they list {what} "{name}" twice')
+            message = f'Kueue refuses the resource groups, because they list {what} "{name}" twice'
+            yield error("M746", at, message, hint="keep one of the two")
 
 
 def _unknown_flavors(groups: Sequence[Any], at: Route, context: LintContext) -> Iterator[Diagnostic]:
@@ -371,7 +375,7 @@ def _group_faults(name: str, members: Sequence[Template], kind: Any) -> Iterator
     if name.isdigit():
         yield f'the name of a podSet group must not be a number, but it is "{name}"'
     if len(members) != 2:
-        yield f'group "{name}" has {len(members)} podSets, but Kueue accepts only groups of 2'
+        yield f'group "{name}" has {count(len(members), "podSet")}, but Kueue accepts only groups of 2'
         return
     counts = [member.pods for member in members]
     if None not in counts and 1 not in counts:
@@ -405,7 +409,7 @@ def _pod_group(each: Object) -> Iterator[Diagnostic]:
     count = get(each.data, *ANNOTATIONS, POD_COUNT)
     if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and int(count) > 0):
         message = "the count of a pod group must be a positive integer in quotes"
-        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message)
+        yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message, hint='write a value such as "8"')
 
 
 def _too_many_pod_sets(each: Object, pod_sets: Sequence[Template], target: Target) -> Iterator[Diagnostic]:
@@ -560,7 +564,7 @@ def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
     for key, label in named:
         if len(label) > LEVEL_LENGTH and context.target.since("kueue", "0.15"):
             message = f'"{label}" has {len(label)} characters, but a Workload accepts levels of at most {LEVEL_LENGTH}'
-            yield error("M744", context.at(key), message)
+            yield error("M744", context.at(key), message, hint="copy the node label to one with a shorter key")
         if known and label not in known:
             message = f'the workload stays pending, because no level has the node label "{label}"'
             yield error("M754", context.at(key), message, hint=suggest(label, sorted(known), "levels"))

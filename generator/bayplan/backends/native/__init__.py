@@ -125,7 +125,7 @@ SUPPORT = (
     Support("group-objects", up_to=4),
     never(
         "group-objects",
-        "kube-scheduler accepts at most 4, and groups with their own minimum need objects too",
+        "kube-scheduler accepts at most 4, and each group with `minReplicas` needs one",
         "nest fewer groups, or remove `minReplicas`",
     ),
     Support("templates", up_to=8),

@@ -136,7 +136,7 @@ PLACED = (
     ),
     never(
         "separate-above-block",
-        "Slurm spreads segments over base blocks, which may share the domains above (--spread-segments)",
+        "Slurm only separates groups by base block (--spread-segments), and a coarser domain has several blocks",
         "set `separate` to the finest level",
     ),
     Support("scattered-names", component="slurm", until="25.05"),
@@ -166,7 +166,7 @@ CHANNELS = (
     Support("shared-channel", component="slurm", since="25.11", up_to=1),
     approximate(
         "shared-channel",
-        "Slurm gives all groups of a section the one IMEX channel of their job; their placement keeps NVLink whole",
+        "all groups of a section share the IMEX channel of their job; each group keeps NVLink by its placement",
         "target Slurm 25.11, and give each segment one ComputeDomain",
         report="warning",
     ),

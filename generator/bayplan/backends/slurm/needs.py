@@ -144,7 +144,7 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     pool = plan.topology.pool(pods.pool)
     share = per_node(pods, pool) if pool else 1
     if share > 1:
-        each = f"{subject}, of which a node has room for {share} pods"
+        each = f"up to {share} pods of {subject} fit on a node"
         yield Need("shared-nodes", share, (*pods.route, "replicas"), subject=each)
 
 

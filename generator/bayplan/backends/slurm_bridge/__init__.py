@@ -135,8 +135,8 @@ SUPPORT = (
     not_yet_upstream(
         "counted-gpus",
         "slurm-bridge makes a gres only of nvidia.com/gpu, amd.com/gpu and, since 1.1, the device class gpu.nvidia.com;"
-        " Slurm would choose nodes without other cards",
-        "request whole cards by one of these resources",
+        " Slurm would choose nodes without other devices",
+        "request whole devices by one of these resources",
     ),
     not_yet_upstream("numa", "slurm-bridge passes no NUMA request to Slurm", "remove `numa`"),
     approximate(
@@ -154,7 +154,7 @@ SUPPORT = (
     not_yet_upstream("restarted-pods", ENDED, NEWER, component="jobset", until="0.12"),
     not_yet_upstream(
         "template-placement",
-        "slurm-bridge enables no plugin that reads it; if Slurm chooses other nodes, the kubelet refuses the pods",
+        "slurm-bridge ignores it; if Slurm chooses other nodes, the kubelet refuses the pods",
         "use a Slurm partition, or `backends: {slurm-bridge: {constraints: ...}}`",
     ),
     not_yet_upstream("template-claims", CLAIMS, "request devices by extended resources"),

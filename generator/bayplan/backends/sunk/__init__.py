@@ -76,7 +76,7 @@ SUPPORT = (
     ),
     not_yet_upstream("network-claim", DEVICES, "use a device plugin"),
     not_yet_upstream("gpu-claim", GPUS, "use `allocator: device-plugin`"),
-    not_yet_upstream("sunk-gpus", GPUS, "use cards that their device plugin offers as nvidia.com/gpu"),
+    not_yet_upstream("sunk-gpus", GPUS, "use devices that their plugin offers as nvidia.com/gpu"),
     not_yet_upstream(
         "sunk-placement",
         "the SUNK Pod Scheduler does not read it, so it assigns pods to nodes on which they cannot run",

@@ -13,7 +13,7 @@ from bayplan.model.plan import GangPlan, Pods
 TITLE = "Job"
 SERVICE = True
 INDEX = INDEX_FIELD
-SEPARATE = "Jobs are independent of each other; only a JobSet connects them"
+SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`"),
     never("lead", SEPARATE, "use `workload: jobset`"),

@@ -15,7 +15,7 @@ from bayplan.model.plan import GangPlan, Pods
 TITLE = "set of bare pods"
 SERVICE = True
 INDEX = ""
-NO_CONTROLLER = "bare pods have no controller"
+NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
     never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`"),
     never("lead", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),

@@ -163,7 +163,7 @@ def _deep(rows: Sequence[Row], naming: LevelNames, at: Route, issues: list[Diagn
     if shallow:
         leaves = list(dict.fromkeys(row.switches[-1] for row in shallow))
         message = f"leaf switches have fewer switches above them than others: {some(leaves)}"
-        hint = "bayplan repeats the leaf's name for the missing levels; check that the source is complete"
+        hint = "check that the source is complete: bayplan repeats the leaf's name for the missing levels"
         issues.append(warning("T534", shallow[0].route or at, message, hint=hint))
     for row, lacks in zip(rows, missing, strict=True):
         if lacks and row.switches[-1] in inner:

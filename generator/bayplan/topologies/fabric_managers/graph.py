@@ -261,7 +261,8 @@ def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: R
     for tier, stage in enumerate(stages[1:], 2):
         if len(stage.members) not in (1, len(stage.group)):
             message = f"merged {len(stage.group)} switches of tier {tier} into {len(stage.members)} domains"
-            yield info("T539", at, message, hint="no action needed: a domain below has links to all switches of one")
+            hint = "no action needed: each domain below them has links to all switches that became one domain"
+            yield info("T539", at, message, hint=hint)
 
 
 def _uneven_hosts(fabric: Fabric, leaves: Stage, hosts: Mapping[str, Sequence[str]], at: Route) -> Iterator[Diagnostic]:

@@ -67,7 +67,7 @@ def report_states(
     for taint, held in sorted(extra.items()):
         names, (key, value, effect) = nodes_of(held), taint
         whole = f"{key}{f'={value}' if value else ''}:{effect}"
-        message = f"{has(names)} the taint {whole}, which most of the pool lack; bayplan counts them as reserved"
+        message = f"{has(names)} the taint {whole}, which most nodes of the pool lack; bayplan counts them as reserved"
         report.info("T524", names, message, hint="remove the taint if any pod of the pool may run there")
 
 

@@ -353,7 +353,7 @@ def _missing(lacking: Sequence[str], sides: Sides) -> Diagnostic:
     verb = "is" if len(lacking) == 1 else "are"
     message = f"{count(len(lacking), 'node')} ({listing(lacking, 'and', most=3)}) {verb} not in {sides.other.source}"
     them = "it" if len(lacking) == 1 else "them"
-    hint = f"bayplan applies the levels and plans of {sides.other.source} to {them} too; check that this is right"
+    hint = f"check that the levels and plans of {sides.other.source} are right for {them}: bayplan applies them"
     return warning("T446", sides.one.places.get(lacking[0], ()), message, hint=hint)
 
 

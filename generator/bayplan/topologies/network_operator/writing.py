@@ -232,9 +232,8 @@ def _prefixes(topology: ClusterTopology) -> Iterator[Diagnostic]:
         prefixes = sorted({rail.resource.rpartition("/")[0] for rail in fabric.rails})
         usual = "openshift.io" if topology.platform == "openshift" else "nvidia.com"
         if fabric.kind == "sriov" and prefixes != [usual]:
-            message = (
-                f'resources of the SR-IOV operator start with "{usual}", and in the file {listing(prefixes, "and")}'
-            )
+            found = listing(prefixes, "and")
+            message = f'resources of the SR-IOV operator have the prefix "{usual}", but the file has {found}'
             hint = f"set `resourcePrefix` of the operator to {prefixes[0]}, or correct `resource` of the rails"
             yield warning("T615", (*FABRICS, fabric.name, "rails", 0, "resource"), message, hint=hint)
 

@@ -331,7 +331,7 @@ def _unknown(listed: Sequence[Listed], start: Route) -> Iterator[Diagnostic]:
     for word, nodes in list(words.items())[:MOST_REPORTED]:
         some = f"{count(len(nodes), 'node')}, such as {nodes[0].node.name}"
         message = f'bayplan does not know the state "{word[:40]}" of {some}'
-        hint = "bayplan treats them as usable; list the others under `unusable`"
+        hint = "if pods cannot run there, list the nodes under `unusable`: bayplan treats them as usable"
         yield warning("T555", nodes[0].node.route or start, message, hint=hint)
 
 

@@ -172,7 +172,7 @@ def renamed(
     pools = tuple(pool.renamed(names) for pool in part.topology.pools)
     result = rules({**{node: node for node in (*nodes, *held) if node not in names}, **pairs})
     if result is None:
-        message = f"no rule leads from the names of {len(pairs)} nodes in Kubernetes to their names in Slurm"
+        message = f"no rule turns the Kubernetes names of {len(pairs)} nodes into their Slurm names"
         hint = "write `schedulers.slurm.names` by hand before you export to Slurm"
         issues.append(warning("T554", (*at, AT, 1, 1), message, hint=hint))
     slurm = {**part.topology.schedulers.get("slurm", {}), **({"names": result} if result else {})}

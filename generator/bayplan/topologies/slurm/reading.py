@@ -194,7 +194,7 @@ def _tree(network: Network, comments: Comments, issues: list[Diagnostic]) -> Tre
     shallow = [name for name, path in paths.items() if len(path) < depth]
     if shallow:
         message = f"leaf switches have fewer switches above them than others: {listing(shallow, 'and', 3)}"
-        hint = "bayplan repeats the leaf's name for the missing levels; a separate pool for such nodes is better"
+        hint = "give such nodes a pool of their own: bayplan repeats the leaf's name for the missing levels"
         issues.append(warning("T534", network.route, message, hint=hint))
     levels = comments.levels.get(network.name, ())
     tops = {path[0] for path in paths.values()}

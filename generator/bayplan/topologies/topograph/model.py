@@ -57,7 +57,9 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         return Outcome(None, tuple(issues))
     if len(source.documents) > 1:
         hint = "put the switches and blocks of both into one document, or import one of them"
-        issues.append(error("T530", source.at(1), "the file has a second document; a model is one", hint=hint))
+        issues.append(
+            error("T530", source.at(1), "the file has a second document, but a model has only one", hint=hint)
+        )
     switches = dict(_switches(data, at, issues))
     parent = _parents(switches, issues)
     nodes = Nodes()
@@ -92,7 +94,7 @@ def _switches(data: Any, at: Route, issues: list[Diagnostic]) -> Iterator[tuple[
         yield child, Switch(child, {}, {}, (), (*each.route, "switches", each.children.index(child)))
 
 
-SHAPE = "write switches{NAME: {switches: [...]}}, blocks: [{switch, nodes: [...]}]; see Topograph's docs/modeling.md"
+SHAPE = "write switches: {NAME: {switches: [...]}}, blocks: [{switch: NAME, nodes: [...]}]; see Topograph's modeling.md"
 
 
 def _parents(switches: Mapping[str, Switch], issues: list[Diagnostic]) -> dict[str, str]:

@@ -243,7 +243,7 @@ def findings(group: TaskGroup, levels: Levels) -> Iterator[Diagnostic]:
     if top_domains and tasks:
         names = ", ".join(f'"{task.name}"' for task in tasks[:3]) + (" and more" if len(tasks) > 3 else "")
         message = f'tasks without topology in group "{group.name}" may run anywhere, unlike the others: {names}'
-        hint = "to use OSMO 6.4 too, give them a topology: it may never schedule them, or place them with the others"
+        hint = "if you also submit it to OSMO 6.4, give them a topology: OSMO may otherwise never schedule them"
         yield info("W464", (*tasks[0].route, "name"), message, hint=hint)
 
 

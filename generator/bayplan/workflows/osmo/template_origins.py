@@ -246,7 +246,7 @@ def explain_undefined(
                 hint = f"for the runtime token write {{{{{name}}}}}, without spaces; otherwise {hint}"
             yield error("R126", route, f'the variable "{name}" has no value', hint=hint, notes=own)
         else:
-            hint = did_you_mean(_quoted(message), each["near"])
+            hint = did_you_mean(_quoted(message), each["near"]) or "correct the name, or add the value"
             yield error(
                 "R126", route, f"the template uses a value that does not exist: {message}", hint=hint, notes=own
             )

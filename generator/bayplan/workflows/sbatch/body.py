@@ -57,7 +57,7 @@ def check_options(sections: Iterable[Options], findings: Findings) -> None:
                         findings.warning("W604", option.spot, message, "attach networks of the cluster with `fabric`")
             case "nodelist" if not MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
-                findings.error("W603", option.spot, message, "use levels, `placement` and pools")
+                findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
             case "mpi" if option.value != "none":
                 message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
                 findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")

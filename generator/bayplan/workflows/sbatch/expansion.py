@@ -142,7 +142,8 @@ def split(word: Word, scope: Scope) -> list[str] | Unknown:
     """The words that a word expands to: values of unquoted variables are split at whitespace."""
     for piece in word.pieces:
         if piece.kind == shell.BRACE and (match := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
-            entries = scope.lists.get(match[1])
+            one = scope.texts.get(match[1])
+            entries = (one,) if isinstance(one, str) else scope.lists.get(match[1])
             return list(entries) if entries is not None else _no_list(match[1], piece.text, scope)
     if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
         value = text(word, scope)

@@ -192,7 +192,8 @@ def _sections(script: Script, step: Step, findings: Findings) -> list[int]:
     numbers = [count(part, 0) for part in option.value.split(",")] if option else [0]
     valid = [each for each in numbers if each is not None and each < len(script.sections)]
     if option and len(valid) < len(numbers):
-        message = f"--het-group={option.value}: the script has {len(script.sections)} sections, numbered from 0"
+        sections = "1 section" if len(script.sections) == 1 else f"{len(script.sections)} sections"
+        message = f"--het-group={option.value}: the script has {sections}, numbered from 0"
         findings.error("W600", option.spot, message, "separate sections with `#SBATCH hetjob`")
         return [0]
     return valid
@@ -235,10 +236,10 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
         match = MARK.fullmatch(first)
         if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
             return int(match[2].partition(".")[2])
-        message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
-        findings.error(
-            "W603", option.spot, message, "set the number of nodes with --nodes, and the first one with --relative"
-        )
+        if MARK.search(option.value):  # otherwise `check_options` reports it
+            message = "bayplan cannot translate --nodelist with several nodes, or with one of another section"
+            hint = "set the number of nodes with --nodes, and the first one with --relative"
+            findings.error("W603", option.spot, message, hint)
     return free
 
 

@@ -141,8 +141,8 @@ def _mismatch(
 def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) -> Iterator[Diagnostic]:
     for name, amount in own.items():
         if fabric.shared and amount > 1:
-            message = f'the role requests {amount} of "{name}"; bayplan requests 1, which gives all cards of the pool'
-            hint = "request 1: shares do not count cards"
+            message = f'the role requests {amount} of "{name}"; bayplan requests 1, which gives all devices of the pool'
+            hint = "request 1: shares do not count devices"
             yield warning("W595", (*requested.device_route, name), message, hint=hint)
 
 

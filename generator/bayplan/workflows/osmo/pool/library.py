@@ -192,7 +192,7 @@ def group_template_findings(config: PoolConfig) -> Iterator[Diagnostic]:
     for each in config.group_templates:
         if each.kind == COMPUTE_DOMAIN:
             message = f'bayplan ignores the ComputeDomain "{each.name}" of the group template and makes its own'
-            hint = "nothing to do: gangs that need a ComputeDomain get one, single pods and pods without GPUs do not"
+            hint = "no action needed: gangs that need a ComputeDomain get one, single pods and pods without GPUs do not"
             yield info("W490", each.route, message, hint=hint)
         else:
             message = f'bayplan does not make the {each.kind} "{each.name}", which OSMO makes for every task group'

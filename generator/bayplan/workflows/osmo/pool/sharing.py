@@ -344,7 +344,7 @@ def _template_findings(
         yield _claimed(platform, parts.claims, domains, orphans)
     if parts.unequal:
         message = f"the pod template has different requests and limits for {listing(parts.unequal, 'and')}"
-        hint = "nothing to do: bayplan keeps both, and the proof counts the requests, as Kubernetes does"
+        hint = "no action needed: bayplan keeps both, and the proof counts the requests, as Kubernetes does"
         yield info("W496", where(platform, "requests"), message, hint=hint)
 
 
@@ -357,7 +357,7 @@ def _claimed(platform: Platform, claims: tuple[str, ...], domains: bool, orphans
         hint = "add the group template or remove the claim: pods wait forever in OSMO, but not with bayplan"
         return warning("W490", route, message, hint=hint)
     message = f"bayplan drops the claim {listing(claims, 'and')} on a ComputeDomain's channel and makes its own"
-    hint = "nothing to do: gangs that need NVLink between nodes get a ComputeDomain"
+    hint = "no action needed: gangs that need NVLink between nodes get a ComputeDomain"
     return info("W490", route, message, hint=hint)
 
 

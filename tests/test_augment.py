@@ -453,7 +453,7 @@ def test_a_second_group_finds_the_marks_of_a_pod_group_in_the_way() -> None:
     assert "A950" in Outcome(fewer).codes
 
 
-def test_a_level_that_only_some_of_the_pools_have_names_who_runs_in_the_others() -> None:
+def test_pods_without_accelerators_follow_their_gang_into_the_pool_that_has_its_level() -> None:
     topology = json.loads(json.dumps(support.TOPOLOGY))
     level = {"name": "row", "label": "example.com/row"}
     cpus = {"name": "cpu", "node": {"cpu": "64", "memory": "256Gi"}, "levels": [level]}
@@ -462,8 +462,8 @@ def test_a_level_that_only_some_of_the_pools_have_names_who_runs_in_the_others()
     workers = [{"groupName": "w", "replicas": 3, "template": pod()}]
     spec = {"headGroupSpec": {"template": head}, "workerGroupSpecs": workers}
     made = Outcome(workload("RayCluster", "ray.io/v1", spec, placement="required=rack"), topology=topology)
-    (found,) = (each for each in made.found if each.severity == "error")
-    assert (found.code, 'podSet "head"' in found.hint) == ("W324", True)
+    assert made.codes == ["T433"]
+    assert made.new("PodGroup")["spec"]["topologyConstraint"]["requiredTopologyLevel"] == "nvidia.com/gpu.clique"
 
 
 def test_a_compute_domain_that_is_there_is_not_one_for_each_group() -> None:

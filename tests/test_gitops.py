@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,8 @@ SPEC = {
 def blocks(page: str, language: str = "yaml") -> list[str]:
     """The code blocks of a how-to page."""
     text = (ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    found = re.findall(rf"^ *```{language}\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    return [textwrap.dedent(each) for each in found]
 
 
 def fits(value: Any, shape: Any) -> bool:

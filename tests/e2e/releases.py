@@ -25,7 +25,8 @@ class Release(NamedTuple):
     @property
     def target(self) -> dict[str, str]:
         """What to render for."""
-        return {self.scheduler: self.version, "kubernetes": KUBERNETES.get(self.scheduler, "1.34")}
+        own = {} if self.scheduler == "native" else {self.scheduler: self.version}
+        return {**own, "kubernetes": KUBERNETES.get(self.scheduler, "1.34")}
 
     @property
     def tool(self) -> Path:

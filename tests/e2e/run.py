@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from e2e import kueue, volcano
+from e2e import kueue, native, volcano
 from e2e.compare import Verdict, compare
 from e2e.kai import replay
 from e2e.parts import by_order
@@ -38,6 +38,8 @@ def bindings(made: Scene, chosen: Sequence[Member], documents: Documents, releas
     """Pod -> node, as the scheduler's own code decides."""
     if release.scheduler == "volcano":
         return volcano.bind(made, chosen, documents, release)
+    if release.scheduler == "native":
+        return native.bind(made, chosen, documents, release)
     if release.scheduler == "kueue":
         return kueue.bind(made, chosen, documents, release)
     return replay(release, snapshot(made.plan.topology, documents, chosen, release)).bindings

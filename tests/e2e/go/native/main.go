@@ -11,7 +11,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -109,7 +108,7 @@ func run(objects []runtime.Object, pods []*corev1.Pod, limit time.Duration) (ans
 		return true, binding, client.Tracker().Update(resource, bound, action.GetNamespace())
 	})
 	factory := informers.NewSharedInformerFactory(client, 0)
-	recorder := profile.RecorderFactory(func(string) events.EventRecorder { return discarded{} })
+	recorder := profile.RecorderFactory(func(string) events.EventRecorderLogger { return discarded{} })
 	chosen, err := scheduler.New(ctx, client, factory, nil, recorder,
 		scheduler.WithPodInitialBackoffSeconds(0), scheduler.WithPodMaxBackoffSeconds(0))
 	if err != nil {
@@ -146,7 +145,8 @@ func await(chosen *scheduler.Scheduler, client *fake.Clientset, wanted int, limi
 			time.Sleep(10 * time.Millisecond)
 			return
 		}
-		if now := fmt.Sprint(queue, len(client.Actions())); now != before || strings.Contains(queue, "activeQ:1") {
+		busy := len(chosen.SchedulingQueue.InFlightPods()) + len(chosen.SchedulingQueue.PodsInActiveQ())
+		if now := fmt.Sprint(queue, len(client.Actions())); now != before || busy > 0 {
 			changed, before = time.Now(), now
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -185,7 +185,9 @@ func read(ctx context.Context, client *fake.Clientset) (answer, error) {
 
 type discarded struct{}
 
-func (discarded) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...interface{}) {}
+func (discarded) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
+
+func (d discarded) WithLogger(klog.Logger) events.EventRecorderLogger { return d }
 
 func decode(raws []json.RawMessage) (objects []runtime.Object, pods []*corev1.Pod, err error) {
 	kinds := map[string]func() runtime.Object{

@@ -15,6 +15,9 @@ Object = dict[str, Any]
 SESSIONS = 20
 """Volcano opens a session every second; a gang that needs more than this many is not started."""
 
+WITH_CLAIMS = 300
+"""Of pods with claims, which Volcano starts only after many sessions, if several domains have room (F645)."""
+
 CONFIGURATION = """
 actions: "enqueue, allocate, backfill"
 tiers:
@@ -36,7 +39,9 @@ tiers:
 """The default of Volcano's Helm chart, with the plugin for which bayplan asks (F689)."""
 
 
-def bind(made: Scene, chosen: Iterable[Member], documents: Sequence[Mapping[str, Any]], release: Release) -> dict[str, str]:
+def bind(
+    made: Scene, chosen: Iterable[Member], documents: Sequence[Mapping[str, Any]], release: Release
+) -> dict[str, str]:
     """Pod -> node."""
     members = list(chosen)
     names = {(each.body["metadata"].get("annotations") or {}).get("scheduling.k8s.io/group-name") for each in members}
@@ -57,7 +62,8 @@ def bind(made: Scene, chosen: Iterable[Member], documents: Sequence[Mapping[str,
         *(claim for _, claims in pairs for claim in claims),
         *(pod for pod, _ in pairs),
     ]
-    case = {"configuration": CONFIGURATION, "sessions": SESSIONS, "objects": objects}
+    claiming = any(claims for _, claims in pairs)
+    case = {"configuration": CONFIGURATION, "sessions": WITH_CLAIMS if claiming else SESSIONS, "objects": objects}
     found: dict[str, str] = ask(release.tool, case)["bindings"]
     return found
 

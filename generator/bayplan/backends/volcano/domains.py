@@ -14,8 +14,8 @@ from math import prod
 from bayplan.backends.volcano.pod_group import subgroups
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, uses_dra
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
+from bayplan.planning.fit import problem
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, accelerator, capacity, demand, per_node, room
-from bayplan.planning.fit.problem import usable as usable_nodes
 
 Domain = list[tuple[Pool, int]]
 """The pools of a domain, each with the number of its usable nodes."""
@@ -28,7 +28,7 @@ def placed_units(gang: GangPlan) -> Iterator[Unit]:
 
 
 def own_pods(gang: GangPlan, unit: Unit) -> list[Pods]:
-    """The pods that Volcano counts for the unit: those of the gang that are in no subgroup, or those of the subgroup."""
+    """The pods that Volcano counts for the unit: of the gang, those in no subgroup."""
     inner = {pods.name for each in subgroups(gang.root) if each.unit is not unit for pods in all_pods(each.unit)}
     return [pods for pods in all_pods(unit) if unit.name or pods.name not in inner]
 
@@ -38,7 +38,9 @@ def requests(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
     claimed = pods.spec.accelerator and uses_dra(pods, topology)
     card = accelerator(pods.spec.accelerator.name) if pods.spec.accelerator and claimed else ""
     amounts = demand(pods, topology).items()
-    return {name: n for name, n in amounts if name not in (CHANNEL, WHOLE, SLOTS, card) and not name.startswith(BOUNDED)}
+    return {
+        name: n for name, n in amounts if name not in (CHANNEL, WHOLE, SLOTS, card) and not name.startswith(BOUNDED)
+    }
 
 
 def choices(plan: Plan, gang: GangPlan, claiming: frozenset[str]) -> int:
@@ -52,7 +54,9 @@ def _candidates(plan: Plan, root: Unit, unit: Unit) -> int:
     wanted = _total((demand(pods, plan.topology), pods.minimum * pods.copies) for pods in all_pods(unit))
     pool = plan.topology.pool(next(all_pods(unit)).pool)
     around = pool.depth(root.required) + 1 if pool and root.required and unit is not root else 0
-    tiers = (Counter(path[:around] for path, d in domains.items() if _holds(d, wanted)) for domains in _tiers(plan, unit))
+    tiers = (
+        Counter(path[:around] for path, d in domains.items() if _holds(d, wanted)) for domains in _tiers(plan, unit)
+    )
     return next((max(numbers.values()) for numbers in tiers if numbers), 1)
 
 
@@ -75,7 +79,7 @@ def may_scatter(plan: Plan, unit: Unit) -> bool:
     for large, small in permutations(once(sets), 2):
         first, second = asked[large.name], asked[small.name]
         alone, rest = per_node(first, offered)[0], {name: n - second.get(name, 0) for name, n in offered.items()}
-        if first != second and 0 < alone and per_node(first, rest)[0] == 0:
+        if first != second and alone > 0 and per_node(first, rest)[0] == 0:
             others = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == second)
             needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
             if others + -(-needed // alone) > most:
@@ -94,7 +98,7 @@ def _tiers(plan: Plan, unit: Unit) -> Iterator[dict[tuple[str, ...], Domain]]:
         domains: dict[tuple[str, ...], Domain] = {}
         for each in plan.topology.pools:
             if [level.label for level in each.levels[:depth]] == labels:
-                for path, nodes in usable_nodes(each, policy=False).items():
+                for path, nodes in problem.usable(each, policy=False).items():
                     domains.setdefault(path[:depth], []).append((each, len(nodes)))
         yield domains
 

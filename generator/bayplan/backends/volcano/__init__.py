@@ -48,7 +48,7 @@ FEATURES: Mapping[str, Feature] = {
     "weightless-claims": Feature("a gang of pods with claims but without requests", code="F643"),
     "claims-by-domain": Feature("a placement of pods with claims", "combinations of domains to try", "F645"),
     "waiting-pods": Feature("`minReplicas` where no domain has room for all pods", code="F680"),
-    "scattered-pods": Feature("pods of different size under one level", code="F690"),
+    "scattered-pods": Feature("pods of different size in little room", code="F690"),
     "optional-roles": Feature("a minimum of each podSet in an optional group", code="F680"),
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "whole-cpus": Feature("`numa` for pods without whole CPUs", code="F648"),
@@ -263,8 +263,10 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     for unit in once(placed_units(gang)):
         if any(pods.elastic for pods in own_pods(gang, unit)) and lacks_room_for_all(plan, gang, unit):
             yield Need("waiting-pods", 1, (*unit.route, "placement"), subject=title(gang, unit))
-        if may_scatter(plan, unit):
-            yield Need("scattered-pods", 1, (*unit.route, "placement"), subject=title(gang, unit))
+    for unit in once((gang.root, *placed_units(gang))):
+        if unit.required != HOST_LEVEL and may_scatter(plan, unit):
+            yield Need("scattered-pods", 1, unit.route, subject=title(gang, unit))
+            break
     for unit in once(walk(gang.root)):
         if unit.required or unit.preferred:
             yield from _unit_needs(plan, gang, unit)

@@ -68,21 +68,23 @@ def lacks_room_for_all(plan: Plan, gang: GangPlan, unit: Unit) -> bool:
 
 
 def may_scatter(plan: Plan, unit: Unit) -> bool:
-    """Whether small pods, one on each node, could leave too few nodes for larger ones in every domain."""
+    """Whether small pods, one on each node, could leave too few nodes for larger ones in a domain with room for all."""
     sets = list(all_pods(unit))
-    pool = plan.topology.pool(sets[0].pool)
-    if pool is None or any(pods.pool != pool.name for pods in sets):
-        return False
-    offered, asked = capacity(pool), {pods.name: demand(pods, plan.topology) for pods in sets}
-    sizes = (sum(count for _, count in domain) for domains in _tiers(plan, unit) for domain in domains.values())
-    most = max(sizes, default=0)
+    *_, domains = {}, *_tiers(plan, unit)
+    asked = {pods.name: demand(pods, plan.topology) for pods in sets}
+    wanted = _total((asked[pods.name], pods.minimum * pods.copies) for pods in sets)
+    fitting = [domain for domain in domains.values() if _holds(domain, wanted)]
     for large, small in permutations(once(sets), 2):
-        first, second = asked[large.name], asked[small.name]
+        first, second, pool = asked[large.name], asked[small.name], plan.topology.pool(large.pool)
+        if pool is None or small.pool != pool.name or first == second:
+            continue
+        offered = capacity(pool)
         alone, rest = per_node(first, offered)[0], {name: n - second.get(name, 0) for name, n in offered.items()}
-        if first != second and alone > 0 and per_node(first, rest)[0] == 0:
+        if alone > 0 and per_node(first, rest)[0] == 0:
             others = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == second)
             needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
-            if others + -(-needed // alone) > most:
+            nodes = min((n for domain in fitting for each, n in domain if each is pool), default=others + needed)
+            if others + -(-needed // alone) > nodes:
                 return True
     return False
 

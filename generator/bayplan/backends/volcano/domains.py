@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import permutations
 from math import prod
 
 from bayplan.backends.volcano.pod_group import subgroups
@@ -74,19 +73,24 @@ def may_scatter(plan: Plan, unit: Unit) -> bool:
     asked = {pods.name: demand(pods, plan.topology) for pods in sets}
     wanted = _total((asked[pods.name], pods.minimum * pods.copies) for pods in sets)
     fitting = [domain for domain in domains.values() if _holds(domain, wanted)]
-    for large, small in permutations(once(sets), 2):
-        first, second, pool = asked[large.name], asked[small.name], plan.topology.pool(large.pool)
-        if pool is None or small.pool != pool.name or first == second:
+    for large in once(sets):
+        first, pool = asked[large.name], plan.topology.pool(large.pool)
+        if pool is None or (alone := per_node(first, capacity(pool))[0]) == 0:
             continue
-        offered = capacity(pool)
-        alone, rest = per_node(first, offered)[0], {name: n - second.get(name, 0) for name, n in offered.items()}
-        if alone > 0 and per_node(first, rest)[0] == 0:
-            others = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == second)
-            needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
-            nodes = min((n for domain in fitting for each, n in domain if each is pool), default=others + needed)
-            if others + -(-needed // alone) > nodes:
-                return True
+        others = [pods for pods in sets if pods.pool == pool.name and asked[pods.name] != first]
+        blocking = sum(
+            pods.minimum * pods.copies for pods in others if _blocks(asked[pods.name], first, capacity(pool))
+        )
+        needed = sum(pods.minimum * pods.copies for pods in sets if asked[pods.name] == first)
+        nodes = [count for domain in fitting for each, count in domain if each is pool]
+        if blocking and nodes and blocking + -(-needed // alone) > min(nodes):
+            return True
     return False
+
+
+def _blocks(small: Mapping[str, int], large: Mapping[str, int], offered: Mapping[str, int]) -> bool:
+    """Whether a node with the one pod has no room for the other."""
+    return per_node(large, {name: amount - small.get(name, 0) for name, amount in offered.items()})[0] <= 0
 
 
 def _tiers(plan: Plan, unit: Unit) -> Iterator[dict[tuple[str, ...], Domain]]:

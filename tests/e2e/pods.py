@@ -14,12 +14,17 @@ Object = dict[str, Any]
 Fields = Mapping[str, Any]
 
 
+Folded = Mapping[tuple[str, str], Mapping[int, str]]
+"""Gang and podSet in the manifests -> number of a pod -> podSet instance of the plan."""
+
+
 class Member(NamedTuple):
     """One pod, and the podSet instance that it belongs to."""
 
     gang: str
     pods: str
     body: Object
+    template: str  # the podSet's name in the manifests, which share one template between folded instances
 
     @property
     def name(self) -> str:
@@ -27,8 +32,8 @@ class Member(NamedTuple):
         return str(self.body["metadata"]["name"])
 
 
-def members(documents: Sequence[Fields]) -> Iterator[Member]:
-    """Every pod of the manifests, pending. A name tells of the podSet instance, so it is no controller's."""
+def members(documents: Sequence[Fields], folded: Folded | None = None) -> Iterator[Member]:
+    """Every pod of the manifests, pending, in the order of their ranks. Its name is built from its podSet instance."""
     seen: dict[tuple[str, str], int] = {}
     for document in documents:
         for found in (each for read in READERS for each in read(document)):
@@ -37,7 +42,9 @@ def members(documents: Sequence[Fields]) -> Iterator[Member]:
             for _ in range(found.replicas):
                 number = seen.setdefault((gang, found.name), 0)
                 seen[gang, found.name] += 1
-                yield Member(gang, found.name, _pod(f"{gang}-{found.name}-{number}", found.owner, found.template))
+                instance = ((folded or {}).get((gang, found.name)) or {}).get(number, found.name)
+                body = _pod(f"{gang}-{found.name}-{number}", found.owner, found.template)
+                yield Member(gang, instance, body, found.name)
 
 
 def _pod(name: str, owner: Fields, template: Fields) -> Object:

@@ -18,22 +18,29 @@ class Release(NamedTuple):
     """
 
     version: str
-    claims: bool
-    parents: bool
+    claims: bool = True
+    parents: bool = False
+    scheduler: str = "kai"
 
     @property
     def target(self) -> dict[str, str]:
         """What to render for."""
-        return {"kai": self.version, "kubernetes": "1.34"}
+        own = {} if self.scheduler == "native" else {self.scheduler: self.version}
+        return {**own, "kubernetes": KUBERNETES.get(self.scheduler, "1.34")}
 
     @property
     def tool(self) -> Path:
         """Where `prepare` puts the built tool."""
-        return ROOT / ".ci" / "bin" / f"snapshot-tool@v{self.version}"
+        name = f"replay-{self.scheduler}@{self.version}"
+        return ROOT / ".ci" / "bin" / name
 
     def missing(self) -> str:
         """Why the release cannot be run here; empty when it can."""
         return "" if os.access(self.tool, os.X_OK) else f"no {self.tool.name}: run tests/e2e/prepare, which takes Go"
 
 
+KUBERNETES = {"native": "1.37"}
+
+VOLCANO = Release("1.15.1", scheduler="volcano")
+KUEUE = Release("0.19.2", scheduler="kueue")
 RELEASES = (Release("0.12.0", claims=False, parents=True), Release("0.13.1", claims=True, parents=False))

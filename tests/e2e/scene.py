@@ -10,13 +10,18 @@ import yaml
 from bayplan import pipeline
 from bayplan.backends.kai.estimate import estimate
 from bayplan.core.diagnostics import Diagnostic, Route
-from bayplan.model.plan import GangPlan, Plan, Unit
+from bayplan.model.manifest import Shape
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
 from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed
 from bayplan.report.codes import sections
 from bayplan.text import document
 from bayplan.text.emit import emit
+from e2e.pods import Folded
 from e2e.releases import Release
+
+UNFIT = frozenset(code for code in sections() if code.startswith("P55"))
+"""What reports that a gang does not fit: the replay asks the scheduler the same."""
 
 PARENT = "everyone"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -48,6 +53,7 @@ class Scene(NamedTuple):
     plan: Plan
     stages: tuple[Stage, ...]
     documents: Sequence[Mapping[str, Any]]
+    folded: Folded
 
 
 class RefusedError(Exception):
@@ -58,16 +64,28 @@ def scene(case: Case, release: Release) -> Scene:
     """Render and judge. What the release's tool cannot replay is left out of the plan too."""
     flow = document.Document("workflow.yaml", "", 0, case.workflow if release.claims else _counted(case.workflow))
     topology = document.Document("topology.yaml", "", 0, _fitted(case.topology, release))
-    request = pipeline.Request(flow, topology, target=release.target, cluster_objects=True, accept=ACCEPTED)
+    accepted = ACCEPTED if release.scheduler == "kai" else UNFIT
+    request = pipeline.Request(flow, topology, target=release.target, cluster_objects=True, accept=accepted)
     outcome, _ = pipeline.compile(request)
     if outcome.value is None:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = planned.plan if release.claims else _without_channels(planned.plan)
-    found = estimate(plan, planned.target)
+    found = estimate(plan, planned.target) if release.scheduler == "kai" else ()
     stages = tuple(_stage(gangs, answer, found) for gangs, answer in answers(plan))
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
-    return Scene(plan, stages, documents)
+    return Scene(plan, stages, documents, _folded(planned.shape))
+
+
+def _folded(shape: Shape) -> Folded:
+    """The instances of podSets that share one template, which take its pods in the order of their ranks."""
+    found: dict[tuple[str, str], dict[int, str]] = {}
+    for workload in shape.workloads:
+        for gang in workload.gangs:
+            for pods in all_pods(gang.root):
+                numbers = enumerate(name for name in pods.instances for _ in range(pods.replicas))
+                found.setdefault((gang.name, pods.name), {}).update(numbers)
+    return found
 
 
 def _is_error(found: Diagnostic) -> bool:
@@ -88,6 +106,7 @@ def _inside(route: Route, outer: Route) -> bool:
 def _fitted(topology: Mapping[str, Any], release: Release) -> dict[str, Any]:
     """Without `plan`, of which a scheduler knows nothing, and with what the release takes."""
     spec = dict(topology["spec"])
+    spec["defaults"] = {**spec.get("defaults", {}), "scheduler": release.scheduler}
     spec["pools"] = [{**pool, "levels": _unplanned(pool)} if "levels" in pool else pool for pool in spec["pools"]]
     if release.parents:
         own = spec.get("schedulers", {})

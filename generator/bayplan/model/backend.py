@@ -66,9 +66,10 @@ def approximate(
     component: str = "",
     since: str = "",
     until: str = "",
+    up_to: int | None = None,
 ) -> Support:
     """A row of a feature that loses something: what, and what to do."""
-    return Support(feature, "approximate", None, component, since, until, reason, "", hint, report)
+    return Support(feature, "approximate", up_to, component, since, until, reason, "", hint, report)
 
 
 def _absent(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from bayplan.backends.volcano.domains import choices, lacks_room_for_all, may_scatter, own_pods, placed_units, requests
 from bayplan.backends.volcano.pod_group import (
     VOLCANO_JOB,
     GroupInstance,
@@ -37,7 +38,6 @@ from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
-from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
 from bayplan.topologies.hypernodes import writing
 
 FEATURES: Mapping[str, Feature] = {
@@ -45,6 +45,10 @@ FEATURES: Mapping[str, Feature] = {
     "nested-subgroups": Feature("groups with a placement or `minReplicas` inside others", "nested subgroups", "F638"),
     "host-tier": Feature("a placement on one node", code="F642"),
     "weightless-pods": Feature("a placement of pods without requests", code="F643"),
+    "weightless-claims": Feature("a gang of pods with claims but without requests", code="F643"),
+    "claims-by-domain": Feature("a placement of pods with claims", "combinations of domains to try", "F645"),
+    "waiting-pods": Feature("`minReplicas` where no domain has room for all pods", code="F680"),
+    "scattered-pods": Feature("pods of different size in little room", code="F690"),
     "optional-roles": Feature("a minimum of each podSet in an optional group", code="F680"),
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "whole-cpus": Feature("`numa` for pods without whole CPUs", code="F648"),
@@ -57,6 +61,15 @@ RELEASE = (
     "Volcano below 1.14.3, and 1.15.0, may never start a subgroup or may remove a task with partitions from its gang"
 )
 USE_JOBSET = "use `workload: jobset`"
+CLAIMS = (
+    "Volcano tries each domain, but keeps claims only for the domain that it tried last; it starts the pods once it"
+    " chooses this one"
+)
+WITHOUT_CLAIMS = (
+    "use `computeDomain: never` and GPUs of the device plugin, remove the placement, or choose another scheduler"
+)
+FEW = 144
+"""With so many combinations, replays of Volcano 1.15.1 mostly started within 300 sessions; with 256 few did."""
 SUPPORT = (
     *exact(
         "gang uneven-groups mixed-pod-sets required-level group-preferred rank-order optional-pods optional-groups",
@@ -103,8 +116,8 @@ SUPPORT = (
     ),
     approximate(
         "optional-pods-placed",
-        "Volcano chooses a domain for the pods that must start; the other pods wait if it has no room for them",
-        "remove `minReplicas` if every pod matters",
+        "Volcano starts the pods only in a domain with room for all of them, also for those above `minReplicas`",
+        "lower `replicas` if the gang must start in less room",
     ),
     approximate(
         "optional-roles",
@@ -133,6 +146,36 @@ SUPPORT = (
         "Volcano treats a pod without requests as best effort and places it without HyperNodes; claims do not count as"
         " requests",
         "set `resources` of the podSet, such as cpu",
+    ),
+    not_yet_upstream(
+        "weightless-claims",
+        "Volcano counts waiting pods without requests as started, so only a part of the gang may start; claims do not"
+        " count as requests",
+        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
+    ),
+    Support("claims-by-domain", up_to=1),
+    approximate(
+        "claims-by-domain",
+        f"{CLAIMS}, so it may wait for minutes",
+        WITHOUT_CLAIMS,
+        report="warning",
+        up_to=FEW,
+    ),
+    not_yet_upstream("claims-by-domain", f"{CLAIMS}, which with so many domains hardly ever happens", WITHOUT_CLAIMS),
+    not_yet_upstream(
+        "waiting-pods",
+        "Volcano starts the pods only in a domain with room for all of them, also for those above `minReplicas`, and no"
+        " domain has it",
+        "lower `replicas` to what one domain holds, remove the level or require a coarser one, or make the"
+        " optional pods a group with `minReplicas`",
+    ),
+    approximate(
+        "scattered-pods",
+        "Volcano places pods one after the other, by default on the emptiest nodes, so small pods may take the nodes"
+        " that larger ones need",
+        "configure volcano-scheduler.conf to fill nodes first: `nodeorder` with `leastrequested.weight: 0` and"
+        " `mostrequested.weight: 1`, and `binpack` with `binpack.weight: 10`",
+        report="info",
     ),
     Support("gpu-claim", component="volcano", since="1.15"),
     approximate(
@@ -213,9 +256,25 @@ def _repeated(topology: ClusterTopology) -> Iterator[Need]:
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     yield from _subgroup_needs(gang)
+    claiming = frozenset(pods.name for pods in all_pods(gang.root) if _claims(plan, pods))
+    subject = f'gang "{gang.gang.name}"'
+    if amount := choices(plan, gang, claiming):
+        yield Need("claims-by-domain", amount, gang.route, subject=subject)
+    for unit in once(placed_units(gang)):
+        if any(pods.elastic for pods in own_pods(gang, unit)) and lacks_room_for_all(plan, gang, unit):
+            yield Need("waiting-pods", 1, (*unit.route, "placement"), subject=title(gang, unit))
+    for unit in once((gang.root, *placed_units(gang))):
+        if unit.required != HOST_LEVEL and may_scatter(plan, unit):
+            yield Need("scattered-pods", 1, unit.route, subject=title(gang, unit))
+            break
     for unit in once(walk(gang.root)):
         if unit.required or unit.preferred:
             yield from _unit_needs(plan, gang, unit)
+    several = sum(pods.total for pods in all_pods(gang.root)) > 1
+    required = {pods.route for unit in walk(gang.root) if unit.required for pods in all_pods(unit)}
+    for pods in once(all_pods(gang.root)):
+        if pods.name in claiming and pods.route not in required and not requests(pods, plan.topology) and several:
+            yield Need("weightless-claims", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
     for pods in once(all_pods(gang.root)):
         if pods.spec.numa and not _whole_cpus(pods):
             yield Need("whole-cpus", 1, (*pods.route, "numa"), subject=f'podSet "{pods.spec.name}"')
@@ -255,10 +314,7 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
     if level == HOST_LEVEL:
         yield Need("host-tier", 1, at, preferred, subject)
     for pods in once(all_pods(unit)):
-        requested = {name for name in demand(pods, plan.topology) if not name.startswith(BOUNDED)}
-        if pods.spec.accelerator and uses_dra(pods, plan.topology):
-            requested -= {f"accelerator:{pods.spec.accelerator.name}"}
-        if not requested - {CHANNEL, WHOLE, SLOTS}:
+        if not requests(pods, plan.topology) and (unit.required or not _claims(plan, pods)):
             yield Need("weightless-pods", 1, pods.route, preferred, f'podSet "{pods.spec.name}"')
 
 
@@ -345,13 +401,14 @@ def _needed_switches(plan: Plan, target: Target) -> Iterator[Switch]:
 
 
 def _has_claims(plan: Plan) -> bool:
-    if any(gang.compute_domains for gang in plan.gangs):
-        return True
-    networks = plan.topology.fabrics
-    pod_sets = [pods for gang in plan.gangs for pods in once(all_pods(gang.root))]
-    requests = [pods.spec.fabric for pods in pod_sets]
-    attached = [networks[each.name].kind for each in requests if each and each.name in networks]
-    return "dranet" in attached or any(uses_dra(pods, plan.topology) for pods in pod_sets)
+    return any(_claims(plan, pods) for gang in plan.gangs for pods in once(all_pods(gang.root)))
+
+
+def _claims(plan: Plan, pods: Pods) -> bool:
+    """Whether the pods claim a channel of a ComputeDomain, GPUs or network cards."""
+    network = plan.topology.fabrics.get(pods.spec.fabric.name) if pods.spec.fabric else None
+    dranet = network is not None and network.kind == "dranet"
+    return bool(pods.compute_domain) or dranet or uses_dra(pods, plan.topology)
 
 
 def _notice(switch: Switch, state: bool | None) -> Iterator[Diagnostic]:

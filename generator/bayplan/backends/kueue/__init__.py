@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.backends.kueue.lower import LAYER_GATE, PodSets, is_pair, levels, lower, pod_sets_of, prefers_below, requests
+from bayplan.backends.kueue.lower import (
+    LAYER_GATE,
+    PodSets,
+    is_pair,
+    levels,
+    lower,
+    pod_sets_of,
+    prefers_below,
+    requests,
+)
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.model.backend import (
     Backend,

@@ -457,7 +457,9 @@ def _coarser_level(index: Index, group: Group) -> Iterator[Diagnostic]:
     if outer and group.label in levels and levels[group.label] < levels.get(outer.label, -1):
         here = (*group.route, "schedulingConstraints", "topology", 0, "key")
         there = (*outer.route, "schedulingConstraints", "topology", 0, "key")
-        message = f'the level "{group.label}" of {group.title} adds nothing to the finer "{outer.label}" of {outer.title}'
+        message = (
+            f'the level "{group.label}" of {group.title} adds nothing to the finer "{outer.label}" of {outer.title}'
+        )
         hint = "use a finer level for the inner group, or remove its level"
         yield warning("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
 

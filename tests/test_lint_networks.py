@@ -376,6 +376,13 @@ def test_the_topology_knows_networks_too(asking: dict[str, Any], found: list[str
     assert sorted(lint([asking], topology=ON)) == found
 
 
+def test_rails_may_share_a_network() -> None:
+    shared = [{**each, "network": "fabric/all", "resource": "nvidia.com/rail_0"} for each in FABRIC["rails"]]
+    topology = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "fabrics": {"ew": {**FABRIC, "rails": shared}}}}
+    asking = pod("fabric/all,fabric/all", {"nvidia.com/rail_0": 2}, env={"NCCL_IB_HCA": "=mlx5_0,mlx5_1"})
+    assert lint([asking], topology=topology) == []
+
+
 BOTH = "fabric/rail-0,fabric/rail-1"
 AT = json.dumps([{"name": "rail-0", "namespace": "fabric", "ips": ["10.0.0.5/24"]}])
 ROUTED = {**FABRIC, "rails": [{**each, "subnet": f"10.0.{n}.0/24"} for n, each in enumerate(FABRIC["rails"])]}

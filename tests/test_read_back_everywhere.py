@@ -13,11 +13,14 @@ from hypothesis import strategies as st
 
 import all_backends
 import support
+from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.model.backend import FEATURES
+from bayplan.text.document import Document
 from oracle import ORACLES
 from oracle.intent import GangIntent, PodsIntent, UnitIntent, gang_intent
 from tools.effort import examples
+from tools.golden import SCRIPTS
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
@@ -35,6 +38,8 @@ def test_manifests_read_back_as_the_plans_intent(backend: str) -> None:
             reads_back(at, result)
             tells_what_it_drops(at, result)
             reads_in_any_order(at, result, Random(seed))
+            if at.backend not in SCRIPTS:
+                passes_lint(at, result)
 
     check()
     assert tally.enough(), tally
@@ -76,6 +81,19 @@ def reads_in_any_order(at: all_backends.At, result: support.Result, random: Rand
     before = sorted(oracle.read(documents).value or (), key=_order)
     random.shuffle(documents)
     assert sorted(oracle.read(documents).value or (), key=_order) == before
+
+
+AS_REQUESTED = {"M717", "M817"}
+"""Lint also warns of what the random workflows request: a Topology of another name, and pods above `minReplicas`."""
+
+
+def passes_lint(at: all_backends.At, result: support.Result) -> None:
+    """bayplan finds no mistake in its own manifests."""
+    documents = tuple(Document("m.yaml", "", 0, each) for each in result.documents)
+    topology = Document("topology.yaml", "", 0, all_backends.TOPOLOGY)
+    outcome, _ = pipeline.lint(pipeline.LintRequest(documents, topology, target=at.target))
+    found = [each for each in outcome.diagnostics if each.code.startswith("M") and each.code not in AS_REQUESTED]
+    assert [each for each in found if each.severity != "info"] == [], (str(at), found)
 
 
 PREFERRED = ("preferred-level", "group-preferred", "required-and-preferred", "mixed-pod-sets", "mixed-pools")

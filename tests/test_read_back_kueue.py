@@ -123,6 +123,7 @@ def _hoisted(unit: UnitIntent, outer: bool = False) -> tuple[int, list[Shape]]:
 
 
 GROUP = {"name": "replica", "replicas": 4, "placement": {"required": "rack"}, "podSets": [support.WORKER]}
+NESTED = {"name": "half", "replicas": 2, "placement": {"required": "rack"}, "groups": [{**GROUP, "replicas": 2}]}
 ROLES = [{**support.WORKER, "name": "lead", "replicas": 1}, {**support.WORKER, "replicas": 3}]
 
 
@@ -151,6 +152,15 @@ def annotations(flow: dict[str, Any], version: str = "0.19", **request: Any) -> 
         (
             {"placement": {"preferred": "spine"}, "groups": [GROUP]},
             [{"preferred-topology": SPINE, "slice-required-topology": RACK, "slice-size": "16"}],
+        ),
+        (  # a slice at or above the level of the podSet
+            {"placement": {"preferred": "rack"}, "groups": [{**GROUP, "placement": {"required": "spine"}}]},
+            [{"slice-required-topology": SPINE, "slice-size": "16"}],
+        ),
+        ({"placement": {"required": "rack"}, "groups": [GROUP]}, [{"required-topology": RACK}]),
+        (  # a group in a group on one level
+            {"placement": {"required": "spine"}, "groups": [NESTED]},
+            [{"required-topology": SPINE, "slice-required-topology": RACK, "slice-size": "32"}],
         ),
         (
             {"placement": {"required": "rack"}, "podSets": ROLES},

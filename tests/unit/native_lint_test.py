@@ -116,6 +116,10 @@ def test_what_is_right_is_left_alone() -> None:
     assert lint(OLD, kubernetes="1.35") == []
 
 
+def test_a_group_may_require_the_level_of_the_group_around_it() -> None:
+    assert lint(TREE.replace("example.com/spine", "nvidia.com/gpu.clique")) == []
+
+
 def test_objects_of_others_are_left_alone() -> None:
     assert lint("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: []}}") == []
     assert (

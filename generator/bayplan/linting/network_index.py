@@ -5,7 +5,8 @@ No other tool checks them before the pod starts: the Network Operator's webhook 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Route
@@ -35,6 +36,7 @@ class DescribedNetwork(NamedTuple):
     network: Network | None = None
     rail: Rail | None = None
     fabric: Fabric | None = None
+    rails: tuple[Rail, ...] = ()  # all rails of the network; `rail` is the first, or that of the selection
 
     @property
     def title(self) -> str:
@@ -80,7 +82,9 @@ def _rail_networks(context: LintContext) -> Iterator[DescribedNetwork]:
     for fabric in context.topology.fabrics.values():
         for rail in fabric.rails if fabric.kind in NETWORKED else ():
             space, _, name = rail.network.rpartition("/")
-            yield DescribedNetwork(name, space, fabric.kind, rail.resource, fabric.link_type, None, rail, fabric)
+            yield DescribedNetwork(
+                name, space, fabric.kind, rail.resource, fabric.link_type, None, rail, fabric, (rail,)
+            )
 
 
 def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
@@ -95,6 +99,7 @@ def _merge_into(listed: list[DescribedNetwork], one: DescribedNetwork) -> None:
                 network=each.network or one.network,
                 rail=each.rail or one.rail,
                 fabric=each.fabric or one.fabric,
+                rails=(*each.rails, *one.rails),
             )
             return
     listed.append(one)
@@ -111,8 +116,19 @@ def _attached_pods(template: PodTemplate, described: Mapping[str, Sequence[Descr
         return next((one for one in described.get(name, ()) if same_namespace(one.namespace, where)), None)
 
     own = namespace(template.object)
-    networks = tuple(selected(each.name, each.namespace or own) for each in annotation.selections)
-    return AttachedPods(template, route, annotation, networks)
+    networks = (selected(each.name, each.namespace or own) for each in annotation.selections)
+    return AttachedPods(template, route, annotation, tuple(_rail_by_rail(networks)))
+
+
+def _rail_by_rail(networks: Iterable[DescribedNetwork | None]) -> Iterator[DescribedNetwork | None]:
+    """Each selection of a network that several rails share, with the next of these rails."""
+    taken: Counter[str] = Counter()
+    for one in networks:
+        if one and taken[one.title] < len(one.rails):
+            yield one._replace(rail=one.rails[taken[one.title]])
+            taken[one.title] += 1
+        else:
+            yield one
 
 
 def is_extended(name: str) -> bool:

@@ -29,7 +29,7 @@ def check_rails(context: LintContext, described: NetworkIndex) -> Iterator[Diagn
         attached = [one for one in pods.networks if one and one.rail and one.fabric]
         for name in dict.fromkeys(one.fabric.name for one in attached if one.fabric):
             fabric = context.topology.fabrics[name]
-            left = len(fabric.rails) - len({one.name for one in attached if one.fabric == fabric})
+            left = len(fabric.rails) - len({one.rail for one in attached if one.fabric == fabric})
             cards = _all_gpus(pods, fabric, context)
             if left > 0 and cards:
                 message = (

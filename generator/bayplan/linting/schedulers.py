@@ -18,6 +18,7 @@ NAMES = (
     "volcano",
     "koord-scheduler",
     "slurm-bridge-scheduler",
+    "tenant-slurm-slurm-scheduler",
     "hami-scheduler",
     "scheduler-plugins-scheduler",
 )

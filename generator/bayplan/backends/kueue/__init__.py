@@ -7,8 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bayplan.backends.kueue.lower import LAYER_GATE, PodSet, PodSets, is_pair, lower, pod_sets_of, requests
-from bayplan.core.diagnostics import Diagnostic, error, info
+from bayplan.backends.kueue.lower import (
+    LAYER_GATE,
+    PodSets,
+    is_pair,
+    levels,
+    lower,
+    pod_sets_of,
+    prefers_below,
+    requests,
+)
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -36,6 +45,7 @@ FEATURES: Mapping[str, Feature] = {
     "slice-layers": Feature("nested groups with a level each", "layers of slices", "F638"),
     "gated-slice-layers": Feature("nested groups, with TASMultiLayerTopology on", "layers of slices", "F638"),
     "slice-preferred": Feature("a preferred level of groups", code="F632"),
+    "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
@@ -82,6 +92,11 @@ PLACEMENT = (
         "slice-preferred",
         "Kueue has only required levels for slices of a podSet",
         "require the level, or set `preferred` on the whole gang",
+    ),
+    not_yet_upstream(
+        "finer-preferred",
+        "Kueue admits no podSet that prefers a finer level than its slices require",
+        "prefer the level of the groups or a coarser one",
     ),
     not_yet_upstream(
         "required-and-preferred",
@@ -269,7 +284,7 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             if unit.route not in seen:
                 seen.add(unit.route)
                 yield from _unit_needs(gang, unit, count, pod_sets)
-    yield from _layer_needs(plan, gang, pod_sets)
+    yield from _level_needs(plan, gang, pod_sets)
     several = len(pod_sets.pod_sets)
     if several > 1 and gang.gang.workload == "pods":
         yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=title(gang, gang.root))
@@ -293,22 +308,24 @@ def _optional(root: Unit) -> bool:
     return any(units.optional for unit in walk(root) for units in unit.groups)
 
 
-def _layer_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need]:
-    gated = plan.topology.gates("kueue").get(LAYER_GATE)
-    depths = ((_layers(pod_set, pod_sets), pod_set.pods.route) for pod_set in pod_sets.pod_sets)
-    deepest, route = max(depths, key=lambda depth: depth[0])
+def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need]:
+    """Layers of slices, and preferred levels that Kueue does not accept above them."""
+    deepest, route = 0, gang.route
+    preferring: dict[Route, Need] = {}
+    for pod_set in pod_sets.pod_sets:
+        placements = list(pod_sets.expressible(pod_set))
+        if placements and prefers_below(plan, pod_set, placements):
+            unit = placements[0][0]
+            at = (*unit.route, "placement", "preferred")
+            preferring[at] = Need("finer-preferred", 1, at, True, title(gang, unit))
+        if placements and len(pod_sets.within(placements[-1][0])) == 1:  # a pair has one level
+            layers = len(levels(plan, pod_set, placements)[1])
+            deepest, route = max((deepest, route), (layers, pod_set.pods.route[:-2]), key=lambda depth: depth[0])
+    yield from preferring.values()
     if deepest:
+        gated = plan.topology.gates("kueue").get(LAYER_GATE)
         feature = "gated-slice-layers" if gated else "slice-layers"
-        yield Need(feature, deepest, route[:-2], subject=title(gang, gang.root))
-
-
-def _layers(pod_set: PodSet, pod_sets: PodSets) -> int:
-    """The required levels below that of the podSet. A pair has one level, no matter what is around it."""
-    placements = list(pod_sets.expressible(pod_set))
-    if not placements or len(pod_sets.within(placements[-1][0])) > 1:
-        return 0
-    slices = placements[1:] if placements[0][1] == 1 else placements
-    return sum(bool(unit.required) for unit, _ in slices)
+        yield Need(feature, deepest, route, subject=title(gang, gang.root))
 
 
 def _dependent_gangs(plan: Plan) -> Iterator[Need]:

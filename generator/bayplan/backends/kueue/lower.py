@@ -201,11 +201,40 @@ def _pod_set_request(plan: Plan, gang: GangPlan, pod_set: PodSet, pod_sets: PodS
     if len(members) == PAIR:  # the innermost placement implies the outer ones
         unit = next((unit for unit, _ in reversed(placements) if unit.required), placements[-1][0])
         return _top_level(plan, pod_set, unit)._replace(pod_set_group=f"{gang.name}-{members[0].pods.name}")
-    outer = placements[0][0] if placements[0][1] == 1 else None
+    outer, inner = levels(plan, pod_set, placements)
     top = _top_level(plan, pod_set, outer) if outer else Request()
     total = pod_set.pods.total
-    inner = [(unit, count) for unit, count in placements if unit is not outer and unit.required]
     return top._replace(layers=tuple(Layer(_label(plan, pod_set, unit.required), total // n) for unit, n in inner))
+
+
+Placed = tuple[Unit, int]
+
+
+def levels(plan: Plan, pod_set: PodSet, placements: Sequence[Placed]) -> tuple[Unit | None, tuple[Placed, ...]]:
+    """The unit whose level the podSet requests, and the units that become layers of slices.
+
+    Kueue refuses a level that is not finer than the one around it (`tas_flavor_snapshot.go`, buildSliceSizeAtLevel).
+    Inside a unit that requires the same level it adds nothing.
+    """
+    outer = placements[0][0] if placements[0][1] == 1 else None
+    if outer and prefers_below(plan, pod_set, placements):
+        outer = None
+    nearest, layers = outer.required if outer else "", []
+    for unit, count in placements:
+        if unit is not outer and unit.required and unit.required != nearest:
+            nearest = unit.required
+            layers.append((unit, count))
+    return outer, tuple(layers)
+
+
+def prefers_below(plan: Plan, pod_set: PodSet, placements: Sequence[Placed]) -> bool:
+    """Whether the outermost unit prefers a finer level than its groups require, which Kueue never admits.
+
+    The slices must not be above the level of the podSet (`tas_flavor_snapshot.go`, findTopologyAssignment).
+    """
+    pool, outer = plan.topology.pool(pod_set.pods.pool), placements[0][0]
+    required = next((unit.required for unit, _ in placements if unit.required), "")
+    return bool(pool and required and not outer.required and pool.depth(outer.preferred) > pool.depth(required))
 
 
 def _top_level(plan: Plan, pod_set: PodSet, unit: Unit) -> Request:

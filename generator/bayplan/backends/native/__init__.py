@@ -42,6 +42,7 @@ from bayplan.model.manifest import Shape
 from bayplan.model.plan import (
     GangPlan,
     Plan,
+    Pods,
     Unit,
     all_pods,
     has_placed_groups,
@@ -53,6 +54,7 @@ from bayplan.model.plan import (
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand
+from bayplan.planning.fit.search import stages
 
 KUBERNETES = "kubernetes"
 GREEDY = (
@@ -69,7 +71,8 @@ FEATURES: Mapping[str, Feature] = {
     "never-preempted": Feature("`preemptible: false`", "", "F684"),
     "several-minimums": Feature("a minimum for each of several podSets", "podSets", "F680"),
     "repeated-domains": Feature("a level whose values repeat under several parents", "", "F628"),
-    "unequal-pods": Feature("pods of different size under one level", "podSets", "F690"),
+    "unequal-pods": Feature("pods of different size in one PodGroup", "podSets", "F690"),
+    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
     "levels-as-objects": Feature("objects for levels", code="F678"),
 }
 
@@ -151,7 +154,14 @@ SUPPORT = (
         "unequal-pods",
         "kube-scheduler places the pods of a group one after another and never moves them, so if room is scarce, it may"
         " not place them although they fit",
-        "put podSets of different size into groups of their own",
+        "write the podSet with the largest pods first",
+        report="info",
+    ),
+    approximate(
+        "concurrent-gangs",
+        "kube-scheduler places gangs one after another and spreads their pods over the nodes, so if room is scarce, it"
+        " may not place all gangs although they fit",
+        "apply the gang that needs the most room first: `--gang NAME`",
         report="info",
     ),
     approximate(
@@ -256,8 +266,26 @@ NEWEST = Target({"kubernetes": SINCE_TREES})
 
 
 def needs(plan: Plan) -> tuple[Need, ...]:
-    """What groups, templates, labels and preemption need."""
-    return tuple(need for gang in plan.gangs if gang.copy == 0 for need in _gang_needs(plan, gang))
+    """What groups, templates, labels and preemption need, and gangs that compete for nodes."""
+    firsts = [gang for gang in plan.gangs if gang.copy == 0]
+    return (*(need for gang in firsts for need in _gang_needs(plan, gang)), *_concurrent_gangs(plan))
+
+
+def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
+    """Different gangs in one pool. kube-scheduler takes them in any order (schedule_one_podgroup.go)."""
+    for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)):
+        by_pool: dict[str, list[tuple[GangPlan, Pods]]] = {}
+        for gang in gangs:
+            for pods in once(all_pods(gang.root)):
+                by_pool.setdefault(pods.pool, []).append((gang, pods))
+        for users in by_pool.values():
+            names, last = {gang.name for gang, _ in users}, users[-1][0]
+            requests = [demand(pods, plan.topology) for _, pods in users]
+            placed = any(unit.required for gang, _ in users for unit in once(walk(gang.root)))
+            if len(names) > 1 and (placed or any(each != requests[0] for each in requests)):
+                at = (*last.route, "name")
+                yield Need("concurrent-gangs", len(names), at, subject=title(last, last.root))
+                return
 
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
@@ -284,15 +312,16 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
         not unit.name and has_several_minimums(unit) and not has_placed_groups(unit)
     ):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)
-    if unit.required and not has_placed_groups(unit) and _has_unequal_pods(plan, unit):
-        yield Need("unequal-pods", len(once(all_pods(unit))), at, subject=subject)
+    if (unit.required or unit is gang.root) and not has_placed_groups(unit) and _has_unequal_pods(plan, unit):
+        place = at if unit.required else unit.route
+        yield Need("unequal-pods", len(once(all_pods(unit))), place, subject=subject)
     around = _enclosing_level(gang.root, unit)
     if any(has_repeated_values(pool, level, around) for pool, level in levels(plan, unit)):
         yield Need("repeated-domains", 1, at, subject=subject)
 
 
 def _has_unequal_pods(plan: Plan, unit: Unit) -> bool:
-    """Whether podSets under one level request different amounts of a node."""
+    """Whether podSets of one PodGroup request different amounts of a node."""
     requests = [demand(pods, plan.topology) for pods in once(all_pods(unit))]
     return any(each != requests[0] for each in requests)
 

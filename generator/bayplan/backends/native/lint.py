@@ -386,7 +386,7 @@ def _groups(index: Index, context: LintContext) -> Iterator[Diagnostic]:
     for group in index.groups:
         if group.kind != WORKLOAD:
             yield from _parent(index, group)
-            yield from _finer_level(index, group)
+            yield from _coarser_level(index, group)
         yield from _minimums(index, group)
         yield from _known_labels(index, group)
         yield from _shared_channels(context, group)
@@ -450,16 +450,18 @@ def _known_labels(index: Index, group: Group) -> Iterator[Diagnostic]:
                 yield error("M785", at, message, hint=f"use one of {known}")
 
 
-def _finer_level(index: Index, group: Group) -> Iterator[Diagnostic]:
-    """M785: kube-scheduler resolves levels from the root down, so an inner level must be finer than the outer one."""
+def _coarser_level(index: Index, group: Group) -> Iterator[Diagnostic]:
+    """M785: kube-scheduler takes an inner domain from the nodes of the outer one (topology_placement.go)."""
     levels = index.levels
     outer = next((each for each in index.above(group) if each.label), None)
-    if outer and group.label in levels and levels[group.label] <= levels.get(outer.label, -1):
+    if outer and group.label in levels and levels[group.label] < levels.get(outer.label, -1):
         here = (*group.route, "schedulingConstraints", "topology", 0, "key")
         there = (*outer.route, "schedulingConstraints", "topology", 0, "key")
-        message = f'the level "{group.label}" of {group.title} is not finer than "{outer.label}" of {outer.title}'
+        message = (
+            f'the level "{group.label}" of {group.title} adds nothing to the finer "{outer.label}" of {outer.title}'
+        )
         hint = "use a finer level for the inner group, or remove its level"
-        yield error("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
+        yield warning("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
 
 
 def _shared_channels(context: LintContext, group: Group) -> Iterator[Diagnostic]:

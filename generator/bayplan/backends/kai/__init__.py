@@ -25,6 +25,7 @@ from bayplan.model.backend import (
 FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "timings": Feature("`preemptionDelay` and `stalenessGracePeriod`", code="F634"),
+    "optional-groups-together": Feature("a required level around a group with `minReplicas`", code="F604"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
 }
@@ -58,6 +59,16 @@ SUPPORT = (
         "KAI below 0.15 has no minimum of groups (minSubGroup)",
         "target KAI 0.15 or later, or remove the group's `minReplicas`",
     ),
+    # `subtreePodSetsContainingTasks` (pkg/scheduler/actions/common/allocate.go) since KAI 0.15.0
+    approximate(
+        "optional-groups-together",
+        "KAI since 0.15 ignores the instances that already run when it chooses a domain for the others, so it may place"
+        " them in another domain",
+        "remove `minReplicas`, or require a level only on the group itself",
+        component="kai",
+        since="0.15",
+    ),
+    Support("optional-groups-together"),
     not_yet_upstream(
         "separate",
         "KAI packs sibling groups and cannot keep them apart",

@@ -40,7 +40,17 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
     longest = Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
-    return (longest, *timings, *_uncounted(plan), *_parentless(plan))
+    return (longest, *timings, *_together(plan), *_uncounted(plan), *_parentless(plan))
+
+
+def _together(plan: Plan) -> Iterator[Need]:
+    """Optional groups inside a required level."""
+    for gang in plan.gangs:
+        for around in walk(gang.root) if gang.copy == 0 else ():
+            inside = (units for each in walk(around) for units in each.groups if around.required and units.optional)
+            for units in once(inside):
+                subject = f'group "{units.name}" in one {around.required}'
+                yield Need("optional-groups-together", 1, (*units.route, "minReplicas"), subject=subject)
 
 
 def _parentless(plan: Plan) -> Iterator[Need]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from bayplan.backends.kai.pod_group import new_names
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
@@ -42,12 +43,24 @@ class Tasks(NamedTuple):
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which the fit proves) but for which KAI finds no domain. One error for each group."""
     diagnostics: dict[tuple[str, Route], Diagnostic] = {}
-    requests = _Requests(plan.topology, target)
+    requests = Requests(plan.topology, target)
     for gang in plan.gangs:
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
                 diagnostics.setdefault((each.code, each.route), each)
+        known = any(route[: len(gang.route)] == gang.route for _, route in diagnostics)
+        if not known and new_names(plan, gang, target) is None:
+            diagnostics["F690", gang.route] = error(
+                "F690", (*gang.route, "name"), _NEVER.format(gang.gang.name), hint=_SEARCH
+            )
     return tuple(diagnostics.values())
+
+
+_NEVER = (
+    'gang "{}" fits, but KAI never finds the placement: it places the groups one after another, each in the fullest'
+    " domain that has room, and moves none of them for the next one"
+)
+_SEARCH = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 
 
 def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:
@@ -61,16 +74,16 @@ def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tu
 
 
 def _unplaceable(
-    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests, target: Target
+    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: Requests, target: Target
 ) -> Iterator[Diagnostic]:
-    tasks = requests.tasks(unit)
+    tasks = requests.tasks(_first_step(unit))
     if tasks.by_largest and not tasks.alike:
         yield from _too_large(gang, unit, tasks, requests)
     if target.between("kai", "0.10.4", "0.13") and not (unit.preferred and target.since("kai", "0.12.9")):
         yield from _overlooked(gang, unit, outer, requests)
 
 
-def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) -> Iterator[Diagnostic]:
+def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> Iterator[Diagnostic]:
     """`calcNodeAccommodation`: if all pods request GPUs or none does, KAI counts each pod as large as the largest."""
     pool, tree = requests.tree(unit)
     first = _depth(pool, unit.required) if unit.required else 0
@@ -92,7 +105,7 @@ _APART = (
 )
 
 
-def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests) -> Iterator[Diagnostic]:
+def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: Requests) -> Iterator[Diagnostic]:
     """`lowestCommonDomainID`: KAI starts below the required level if all nodes share the next level too."""
     pool, tree = requests.tree(unit)
     finest = _depth(pool, unit.preferred or unit.required)
@@ -144,7 +157,7 @@ def _common_depth(domain: Domain) -> int:
     return domain.depth + 1 if alone else domain.depth
 
 
-class _Requests:
+class Requests:
     """What pods request and what domains offer, each computed once."""
 
     def __init__(self, topology: ClusterTopology, target: Target) -> None:
@@ -154,11 +167,11 @@ class _Requests:
         self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
         self.trees: dict[tuple[str, ...], Domain] = {}
 
-    def tasks(self, unit: Unit) -> Tasks:
+    def tasks(self, pod_sets: Iterable[Pods]) -> Tasks:
         """`useRepresentorPodsAccounting`: all pods or none request GPUs, and the extended resources are equal."""
         kinds: dict[int, tuple[Amounts, bool]] = {}
         count = 0
-        for pods in _first_step(unit):
+        for pods in pod_sets:
             count += pods.minimum
             kinds[id(pods.spec)] = self.requested(pods)
         largest: dict[str, int] = {}

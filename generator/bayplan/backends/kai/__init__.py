@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.backends.kai.estimate import estimate
-from bayplan.backends.kai.pod_group import cluster_objects, lower, needs
+from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -21,6 +22,14 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+NEVER = (
+    'gang "{}" fits, but KAI never finds the placement: it places the groups one after another, each in the fullest'
+    " domain that has room, and moves none of them for the next one"
+)
+WAYS_OUT = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 
 FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
@@ -152,10 +161,20 @@ SUPPORT = (
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
 
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """F690 and F691: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
+    found = estimate(plan, target)
+    refused = {each.route[:4] for each in found}
+    unfound = (gang for gang in plan.gangs if gang.route not in refused and new_names(plan, gang, target) is None)
+    errors = (error("F690", (*gang.route, "name"), NEVER.format(gang.gang.name), hint=WAYS_OUT) for gang in unfound)
+    return (*found, *errors)
+
+
 BACKEND = Backend(
     Declaration("kai", component="kai", support=SUPPORT, features=FEATURES),
     lower,
     needs=needs,
-    prove=estimate,
+    prove=prove,
     cluster=Cluster(cluster_objects),
 )

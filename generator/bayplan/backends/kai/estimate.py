@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.backends.kai.pod_group import new_names
 from bayplan.core.diagnostics import Diagnostic, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
@@ -48,19 +47,7 @@ def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
                 diagnostics.setdefault((each.code, each.route), each)
-        known = any(route[: len(gang.route)] == gang.route for _, route in diagnostics)
-        if not known and new_names(plan, gang, target) is None:
-            diagnostics["F690", gang.route] = error(
-                "F690", (*gang.route, "name"), _NEVER.format(gang.gang.name), hint=_SEARCH
-            )
     return tuple(diagnostics.values())
-
-
-_NEVER = (
-    'gang "{}" fits, but KAI never finds the placement: it places the groups one after another, each in the fullest'
-    " domain that has room, and moves none of them for the next one"
-)
-_SEARCH = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 
 
 def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tuple[Unit, ...]]]:

@@ -92,7 +92,7 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 def new_names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] | None:
     """Subgroup names to use instead of those of the plan, so that KAI finds nodes; None if no order of names does.
 
-    Only for a gang with unlike parts that runs alone: KAI finds nodes for equal parts, and what other gangs leave
+    Only for a gang with unlike parts that runs by itself: KAI finds nodes for equal parts, and what other gangs leave
     depends on their order.
     """
     unlike = any(
@@ -104,7 +104,7 @@ def new_names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] |
         return {}
     from bayplan.backends.kai.search import names
 
-    return names(plan, gang, target)
+    return names(plan, gang, target, leaf_units(gang.root, target))
 
 
 def _pod_group(plan: Plan, gang: GangPlan, target: Target, names: Mapping[str, str]) -> Manifest:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import floor
 
 from bayplan.backends.kai.estimate import GPU, RESERVED, Requests
-from bayplan.backends.kai.pod_group import leaf_units, topology_name
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, uses_dra, walk
 from bayplan.model.target import Target
@@ -71,17 +70,17 @@ class Node(NamedTuple):
     usable: bool
 
 
-def names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] | None:
-    """New names of subgroups in whose order KAI finds nodes for the gang if nothing else runs.
+def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) -> Mapping[str, str] | None:
+    """New names of subgroups in whose order KAI finds nodes for the gang if no other one runs.
 
-    Empty if KAI finds them anyway, or if bayplan cannot follow the search. None if KAI finds them in no order that
+    `leaves`: the units that are leaf subgroups. Empty if KAI finds nodes anyway, or if bayplan cannot follow the search. None if KAI finds them in no order that
     bayplan tries.
     """
     pools = plan.topology.pools
     known = target.since("kai", "0.13") and not any(pool.template or RESERVED in pool.unusable for pool in pools)
     if not (known and _apart(pools) and all(_is_plain(pods, plan, target) for pods in all_pods(gang.root))):
         return {}
-    search = _Search(plan, gang, target)
+    search = _Search(plan, leaves, target)
     fixed = any(units.optional for unit in walk(gang.root) for units in unit.groups)
     root = search.member(gang.root)
     try:
@@ -141,9 +140,9 @@ def _vector(amounts: dict[str, int], cards: int, missing: int) -> Amounts:
 class _Search:
     """What KAI knows of the cluster, and the budget of the search."""
 
-    def __init__(self, plan: Plan, gang: GangPlan, target: Target) -> None:
+    def __init__(self, plan: Plan, leaves: frozenset[str], target: Target) -> None:
         self.plan, self.target = plan, target
-        self.leaves = leaf_units(gang.root, target)
+        self.leaves = leaves
         self.mixed = target.since("kai", "0.15")
         self.requests = Requests(plan.topology, target)
         self.meter = Meter(BUDGET)
@@ -178,7 +177,7 @@ class _Search:
         """The subgroup with the levels of its constraint, if it has one."""
         topology = self.plan.topology
         pools = [topology.pool(name) for name in dict.fromkeys(leaf.pods.pool for leaf in member.leaves)]
-        several = len({topology_name(topology, pool.name) for pool in pools if pool}) > 1
+        several = len({tuple(level.label for level in pool.levels) for pool in pools if pool}) > 1
         if several or not (pools[0] and (unit.required or unit.preferred)):
             return member
         finest = unit.preferred or unit.required

@@ -26,8 +26,8 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
 NEVER = (
-    'gang "{}" fits, but KAI never finds the placement: it places the groups one after another, each in the fullest'
-    " domain that has room, and moves none of them for the next one"
+    'gang "{}" fits, but KAI never finds the placement, because it places groups one after another and moves none of'
+    " them for the next one"
 )
 WAYS_OUT = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 

@@ -73,8 +73,8 @@ class Node(NamedTuple):
 def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) -> Mapping[str, str] | None:
     """New names of subgroups in whose order KAI finds nodes for the gang if no other one runs.
 
-    `leaves`: the units that are leaf subgroups. Empty if KAI finds nodes anyway, or if bayplan cannot follow the search. None if KAI finds them in no order that
-    bayplan tries.
+    `leaves`: the units that are leaf subgroups. The result is empty if KAI finds nodes anyway, or if bayplan cannot
+    follow the search. It is None if KAI finds them in no order that bayplan tries.
     """
     pools = plan.topology.pools
     known = target.since("kai", "0.13") and not any(pool.template or RESERVED in pool.unusable for pool in pools)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from bayplan import pipeline
-from bayplan.backends.kai.estimate import estimate
+from bayplan.backends.kai import prove
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
@@ -71,7 +71,7 @@ def scene(case: Case, release: Release) -> Scene:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = planned.plan if release.claims else _without_channels(planned.plan)
-    found = estimate(plan, planned.target) if release.scheduler == "kai" else ()
+    found = prove(plan, planned.target) if release.scheduler == "kai" else ()
     stages = tuple(_stage(gangs, answer, found) for gangs, answer in answers(plan))
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
     return Scene(plan, stages, documents, _folded(planned.shape))

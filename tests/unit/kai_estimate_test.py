@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from fit_scene import GPU, cluster, gang, plan, pods, pool, racks, replicas
 
+from bayplan.backends.kai import prove as prove_kai
 from bayplan.backends.kai.estimate import estimate
+from bayplan.backends.kai.pod_group import lower, new_names
+from bayplan.model.manifest import Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.planning.fit import Fits, prove
@@ -42,7 +45,22 @@ ELASTIC = plan(
     gang("t", pods("a", 1, gpus=8), pods("b", 7, gpus=1, minimum=1), required="rack"),
 )
 
+TWO_FREE = plan(
+    cluster(pool({"z/s/r": 3}, gpus=8, unusable={"reserved": ("gb200-z-s-r-2",)})),
+    gang("t", pods("a", 1, gpus=8), pods("b", 2, gpus=1), required="rack"),
+)
+TWO_RACKS = cluster(pool({"z/s/q": 5, "z/s/r": 6}))
+SMALL_FIRST = plan(
+    TWO_RACKS,
+    gang(
+        "t",
+        replicas("a", 2, pods("w", 3), required="rack"),
+        replicas("b", 1, pods("v", 5), required="rack"),
+    ),
+)
+
 CASES = {
+    "nodes that others use are not free": (TWO_FREE, "0.17", ["F690"]),
     "pods of 8 and 1 cards": (MIXED, "0.17", ["F690"]),
     "so since 0.10": (MIXED, "0.10", ["F690"]),
     "pods without cards beside: the sum": (BESIDE, "0.17", []),
@@ -70,6 +88,16 @@ CASES = {
 def test_estimate(asked: Plan, version: str, codes: list[str]) -> None:
     assert isinstance(prove(asked), Fits)
     assert [each.code for each in estimate(asked, Target({"kai": version}))] == codes
+
+
+@pytest.mark.parametrize("version", ["0.13", "0.17"])
+def test_subgroups_are_named_in_an_order_in_which_kai_finds_nodes(version: str) -> None:
+    """By its own name, the group of five pods would be last, when no rack has room for it."""
+    target = Target({"kai": version})
+    assert new_names(SMALL_FIRST, SMALL_FIRST.gangs[0], target) == {"b-0": "0-b-0", "a-0": "1-a-0", "a-1": "2-a-1"}
+    group, *_ = lower(SMALL_FIRST, Shape(()), target).documents
+    assert [each["name"] for each in group["spec"]["subGroups"]] == ["1-a-0", "2-a-1", "0-b-0"]
+    assert prove_kai(SMALL_FIRST, target) == ()
 
 
 def test_the_message_names_numbers() -> None:

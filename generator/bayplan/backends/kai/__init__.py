@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.backends.kai.estimate import estimate
-from bayplan.backends.kai.pod_group import cluster_objects, lower, needs
+from bayplan.backends.kai.pod_group import cluster_objects, lower, needs, new_names
+from bayplan.core.diagnostics import Diagnostic, error
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -21,10 +22,19 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+from bayplan.model.plan import Plan
+from bayplan.model.target import Target
+
+NEVER = (
+    'gang "{}" fits, but KAI never finds the placement, because it places groups one after another and moves none of'
+    " them for the next one"
+)
+WAYS_OUT = "require coarser levels, give the groups and their pods one size, or make each group a gang"
 
 FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "timings": Feature("`preemptionDelay` and `stalenessGracePeriod`", code="F634"),
+    "optional-groups-together": Feature("a required level around a group with `minReplicas`", code="F604"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
 }
@@ -58,6 +68,16 @@ SUPPORT = (
         "KAI below 0.15 has no minimum of groups (minSubGroup)",
         "target KAI 0.15 or later, or remove the group's `minReplicas`",
     ),
+    # `subtreePodSetsContainingTasks` (pkg/scheduler/actions/common/allocate.go) since KAI 0.15.0
+    approximate(
+        "optional-groups-together",
+        "KAI since 0.15 ignores the instances that already run when it chooses a domain for the others, so it may place"
+        " them in another domain",
+        "remove `minReplicas`, or require a level only on the group itself",
+        component="kai",
+        since="0.15",
+    ),
+    Support("optional-groups-together"),
     not_yet_upstream(
         "separate",
         "KAI packs sibling groups and cannot keep them apart",
@@ -141,10 +161,20 @@ SUPPORT = (
     never("workload-volcano-job", hint="use `workload: jobset`"),
 )
 
+
+def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
+    """F690 and F691: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
+    found = estimate(plan, target)
+    refused = {each.route[:4] for each in found}
+    unfound = (gang for gang in plan.gangs if gang.route not in refused and new_names(plan, gang, target) is None)
+    errors = (error("F690", (*gang.route, "name"), NEVER.format(gang.gang.name), hint=WAYS_OUT) for gang in unfound)
+    return (*found, *errors)
+
+
 BACKEND = Backend(
     Declaration("kai", component="kai", support=SUPPORT, features=FEATURES),
     lower,
     needs=needs,
-    prove=estimate,
+    prove=prove,
     cluster=Cluster(cluster_objects),
 )

@@ -16,16 +16,18 @@ from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, ONE, SLOTS, WHOLE, capacity, demand, room
 
 GPU = "gpu"
+RESERVED = "reserved"
+"""The unusable nodes whose room others use. KAI counts cordoned, broken and spare nodes as free."""
 Amounts = Mapping[str, int]
 
 
 class Domain(NamedTuple):
-    """A domain as KAI sees it: all nodes count, even cordoned or unusable ones (cluster_info.go)."""
+    """A domain as KAI sees it: all nodes count, even cordoned or broken ones (cluster_info.go)."""
 
     depth: int
     name: str
     children: tuple[Domain, ...]
-    nodes: tuple[tuple[Pool, int], ...]  # below it: pool, how many
+    nodes: tuple[tuple[Pool, int, int], ...]  # below it: pool, how many, how many of them are reserved for others
 
 
 class Tasks(NamedTuple):
@@ -40,7 +42,7 @@ class Tasks(NamedTuple):
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """Errors for units that fit (which the fit proves) but for which KAI finds no domain. One error for each group."""
     diagnostics: dict[tuple[str, Route], Diagnostic] = {}
-    requests = _Requests(plan.topology, target)
+    requests = Requests(plan.topology, target)
     for gang in plan.gangs:
         for unit, outer in _constrained(gang.root, ()):
             for each in _unplaceable(gang, unit, outer, requests, target):
@@ -59,16 +61,16 @@ def _constrained(unit: Unit, outer: tuple[Unit, ...]) -> Iterator[tuple[Unit, tu
 
 
 def _unplaceable(
-    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests, target: Target
+    gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: Requests, target: Target
 ) -> Iterator[Diagnostic]:
-    tasks = requests.tasks(unit)
+    tasks = requests.tasks(_first_step(unit))
     if tasks.by_largest and not tasks.alike:
         yield from _too_large(gang, unit, tasks, requests)
     if target.between("kai", "0.10.4", "0.13") and not (unit.preferred and target.since("kai", "0.12.9")):
         yield from _overlooked(gang, unit, outer, requests)
 
 
-def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: _Requests) -> Iterator[Diagnostic]:
+def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> Iterator[Diagnostic]:
     """`calcNodeAccommodation`: if all pods request GPUs or none does, KAI counts each pod as large as the largest."""
     pool, tree = requests.tree(unit)
     first = _depth(pool, unit.required) if unit.required else 0
@@ -90,7 +92,7 @@ _APART = (
 )
 
 
-def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: _Requests) -> Iterator[Diagnostic]:
+def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: Requests) -> Iterator[Diagnostic]:
     """`lowestCommonDomainID`: KAI starts below the required level if all nodes share the next level too."""
     pool, tree = requests.tree(unit)
     finest = _depth(pool, unit.preferred or unit.required)
@@ -129,7 +131,8 @@ def _domains_at(domain: Domain, depth: int) -> Iterator[Domain]:
         for child in domain.children:
             yield from _domains_at(child, depth)
     else:
-        yield from (Domain(depth, domain.name, (), ((pool, 1),)) for pool, count in domain.nodes if count)
+        for pool, count, taken in domain.nodes:
+            yield from (Domain(depth, domain.name, (), ((pool, 1, n),)) for n in {int(taken > 0), int(taken >= count)})
 
 
 def _common_depth(domain: Domain) -> int:
@@ -137,11 +140,11 @@ def _common_depth(domain: Domain) -> int:
     filled = [child for child in domain.children if child.nodes]
     if len(filled) == 1:
         return _common_depth(filled[0])
-    alone = not domain.children and sum(count for _, count in domain.nodes) == 1
+    alone = not domain.children and sum(count for _, count, _ in domain.nodes) == 1
     return domain.depth + 1 if alone else domain.depth
 
 
-class _Requests:
+class Requests:
     """What pods request and what domains offer, each computed once."""
 
     def __init__(self, topology: ClusterTopology, target: Target) -> None:
@@ -151,11 +154,11 @@ class _Requests:
         self.asks: dict[tuple[int, str], tuple[Amounts, bool]] = {}
         self.trees: dict[tuple[str, ...], Domain] = {}
 
-    def tasks(self, unit: Unit) -> Tasks:
+    def tasks(self, pod_sets: Iterable[Pods]) -> Tasks:
         """`useRepresentorPodsAccounting`: all pods or none request GPUs, and the extended resources are equal."""
         kinds: dict[int, tuple[Amounts, bool]] = {}
         count = 0
-        for pods in _first_step(unit):
+        for pods in pod_sets:
             count += pods.minimum
             kinds[id(pods.spec)] = self.requested(pods)
         largest: dict[str, int] = {}
@@ -186,7 +189,7 @@ class _Requests:
 
     def places(self, tasks: Tasks, domain: Domain) -> int:
         """How many pods of the largest size KAI counts in a domain."""
-        return sum(count * self.on_node(tasks, pool) for pool, count in domain.nodes)
+        return sum((count - taken) * self.on_node(tasks, pool) for pool, count, taken in domain.nodes)
 
     def on_node(self, tasks: Tasks, pool: Pool) -> int:
         """How many on one node; a pod that requests only its slot fits any number of times."""
@@ -203,7 +206,7 @@ class _Requests:
         labels = tuple(level.label for level in pool.levels)
         if labels not in self.trees:
             seen = [each for each in self.topology.pools if set(labels) <= {level.label for level in each.levels}]
-            rows = [(_values(each, labels, row.path), each, len(row.nodes)) for each in seen for row in each.domains]
+            rows = [(_values(each, labels, row.path), each, row.nodes) for each in seen for row in each.domains]
             self.trees[labels] = _tree("", 0, len(labels), rows)
         return pool, self.trees[labels]
 
@@ -213,7 +216,7 @@ def _values(pool: Pool, labels: tuple[str, ...], path: tuple[str, ...]) -> tuple
     return tuple(value.get(label, "") for label in labels)
 
 
-Rows = list[tuple[tuple[str, ...], Pool, int]]
+Rows = list[tuple[tuple[str, ...], Pool, tuple[str, ...]]]
 
 
 def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
@@ -221,10 +224,12 @@ def _tree(name: str, depth: int, last: int, rows: Rows) -> Domain:
     for row in rows if depth < last else ():
         below.setdefault(row[0][depth], []).append(row)
     children = tuple(_tree(value, depth + 1, last, inside) for value, inside in sorted(below.items()))
-    counts: dict[str, tuple[Pool, int]] = {}
-    for _, pool, count in rows:
-        if count:
-            counts[pool.name] = (pool, counts.get(pool.name, (pool, 0))[1] + count)
+    counts: dict[str, tuple[Pool, int, int]] = {}
+    for _, pool, nodes in rows:
+        if nodes:
+            _, count, taken = counts.get(pool.name, (pool, 0, 0))
+            reserved = frozenset(pool.unusable.get(RESERVED, ()))
+            counts[pool.name] = (pool, count + len(nodes), taken + len(reserved.intersection(nodes)))
     return Domain(depth, name, children, tuple(counts.values()))
 
 

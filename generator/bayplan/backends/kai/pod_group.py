@@ -7,10 +7,11 @@ leaf have a minMember, and a group in between has none.
 from __future__ import annotations
 
 from binascii import crc32
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+from bayplan.core.diagnostics import Route
 from bayplan.kube.kinds import gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Need
@@ -18,6 +19,7 @@ from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Sha
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, once, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST, ClusterTopology, Pool
+from bayplan.planning.fit.search import stages
 
 SCHEDULER = "kai-scheduler"
 POD_GROUP = "pod-group-name"
@@ -40,7 +42,19 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
     longest = Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
-    return (longest, *timings, *_uncounted(plan), *_parentless(plan))
+    return (longest, *timings, *_together(plan), *_uncounted(plan), *_parentless(plan))
+
+
+def _together(plan: Plan) -> Iterator[Need]:
+    """Optional groups inside a required level."""
+    found: dict[Route, Need] = {}
+    for gang in plan.gangs:
+        for around in walk(gang.root) if gang.copy == 0 else ():
+            for units in (units for each in walk(around) for units in each.groups if around.required):
+                if units.optional:
+                    route, subject = (*units.route, "minReplicas"), f'group "{units.name}" in one {around.required}'
+                    found[route] = Need("optional-groups-together", 1, route, subject=subject)
+    yield from found.values()
 
 
 def _parentless(plan: Plan) -> Iterator[Need]:
@@ -63,17 +77,37 @@ def _uncounted(plan: Plan) -> Iterator[Need]:
 
 def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One PodGroup for each gang; group, subgroup, queue and the skip mark on its pods."""
+    called = {gang.name: new_names(plan, gang, target) or {} for gang in plan.gangs}
     marks = {
-        (gang.name, pods.name): _marks(plan, gang, leaf_name(unit, pods, leaves), target)
+        (gang.name, pods.name): _marks(plan, gang, names.get(name, name), target)
         for gang in plan.gangs
-        for leaves in (leaf_units(gang.root, target),)
+        for names, leaves in ((called[gang.name], leaf_units(gang.root, target)),)
         for unit in walk(gang.root)
         for pods in unit.pods
+        for name in (leaf_name(unit, pods, leaves),)
     }
-    return Lowered(tuple(_pod_group(plan, gang, target) for gang in plan.gangs), marks)
+    return Lowered(tuple(_pod_group(plan, gang, target, called[gang.name]) for gang in plan.gangs), marks)
 
 
-def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
+def new_names(plan: Plan, gang: GangPlan, target: Target) -> Mapping[str, str] | None:
+    """Subgroup names to use instead of those of the plan, so that KAI finds nodes; None if no order of names does.
+
+    Only for a gang with unlike parts that runs by itself: KAI finds nodes for equal parts, and what other gangs leave
+    depends on their order.
+    """
+    unlike = any(
+        len(unit.groups) + len(unit.pods) > 1
+        or any(len({minimum(each) for each in units.members}) > 1 for units in unit.groups)
+        for unit in walk(gang.root)
+    )
+    if not unlike or any(gang in stage and len(stage) > 1 for stage in stages(plan.gangs)):
+        return {}
+    from bayplan.backends.kai.search import names
+
+    return names(plan, gang, target, leaf_units(gang.root, target))
+
+
+def _pod_group(plan: Plan, gang: GangPlan, target: Target, names: Mapping[str, str]) -> Manifest:
     constraints, leaves = partial(_topology_constraint, plan, gang, target), leaf_units(gang.root, target)
     return {
         "apiVersion": "scheduling.run.ai/v2alpha2",
@@ -91,7 +125,8 @@ def _pod_group(plan: Plan, gang: GangPlan, target: Target) -> Manifest:
             **constraints(gang.root),
             **non_empty(
                 subGroups=[
-                    _without_younger_fields(group, target) for group in _sub_groups(gang.root, leaves, constraints)
+                    _without_younger_fields(_renamed(group, names), target)
+                    for group in _sub_groups(gang.root, leaves, constraints)
                 ]
             ),
         },
@@ -139,6 +174,10 @@ def _sub_groups(unit: Unit, leaves: frozenset[str], constraints: Constraints, pa
     if unit.name not in leaves:
         for pods in unit.pods:
             yield {"name": pods.name, **non_empty(parent=parent), "minMember": pods.minimum}
+
+
+def _renamed(group: Manifest, names: Mapping[str, str]) -> Manifest:
+    return {key: names.get(value, value) if key in ("name", "parent") else value for key, value in group.items()}
 
 
 def _without_younger_fields(group: Manifest, target: Target) -> Manifest:

@@ -46,5 +46,6 @@ NATIVE = Scheduler(
         Mutation("no parent", "* spec parentCompositePodGroupName", removed),
         *requests(),
     ),
+    seeds=(1, 3, 5, 10, 18),
     versions=_versions,
 )

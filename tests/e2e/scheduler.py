@@ -50,12 +50,11 @@ class World(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """A change of every value that `path` leads to in the manifests; see `edited`. `seeds`: cases to try first."""
+    """A change of every value that `path` leads to in the manifests; see `edited`."""
 
     name: str
     path: str
     change: Change
-    seeds: tuple[int, ...] = ()
 
 
 class Release(NamedTuple):
@@ -101,7 +100,7 @@ class Scheduler(NamedTuple):
     """A scheduler: how a case becomes its world, how its bindings are read, and what it accepts.
 
     `constraints`: paths of topology constraints in the manifests. `mutations`: wrong manifests that the comparison must
-    notice. `runs`: how often a case is replayed before it counts as agreed, more than once if the code is not
+    notice, which it does in the random cases of these `seeds`. `runs`: how often a case is replayed before it counts as agreed, more than once if the code is not
     deterministic. `accepted`: codes that must not keep a case from being rendered.
     """
 
@@ -109,6 +108,7 @@ class Scheduler(NamedTuple):
     bind: Callable[[World, Release], Mapping[str, str]]  # pod -> node
     constraints: tuple[str, ...]
     mutations: tuple[Mutation, ...]
+    seeds: tuple[int, ...]
     runs: int = 1
     accepted: frozenset[str] = UNFIT
     versions: Callable[[Release], dict[str, str]] = _versions  # what to render for

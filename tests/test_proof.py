@@ -52,9 +52,8 @@ def test_tables_that_need_no_run(table: str) -> None:
 
 def test_releases_that_ci_builds() -> None:
     assert set(BUILT) < set(BY_NAME)
-    assert f"tests/e2e/prepare {' '.join(name.replace(' ', '@') for name in BUILT)}\n" in (ROOT / ".ci" / "run").read_text(
-        encoding="utf-8"
-    )
+    wanted = " ".join(name.replace(" ", "@") for name in BUILT)
+    assert f"tests/e2e/prepare {wanted}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_each_release_is_pinned() -> None:

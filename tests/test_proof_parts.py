@@ -142,7 +142,7 @@ def test_pinned_pods_have_nodes_and_no_levels(release: Release) -> None:
 
 
 def test_edits_of_manifests() -> None:
-    documents = [{"kind": "A", "x": [{"n": 1, "m": {"n": 2}}, {}]}, {"kind": "B", "n": 1}]
+    documents: list[dict[str, Any]] = [{"kind": "A", "x": [{"n": 1, "m": {"n": 2}}, {}]}, {"kind": "B", "n": 1}]
     assert edited(documents, "A x * n", lambda n: n + 1)[0]["x"] == [{"n": 2, "m": {"n": 2}}, {}]
     assert edited(documents, "A ** n", removed)[0]["x"] == [{"m": {}}, {}]
     assert edited(documents, "* n", removed) == [documents[0], {"kind": "B"}]
@@ -157,7 +157,7 @@ def test_seeds_of_both_kinds_of_cases() -> None:
     spec = json.dumps([random_cases.case(seed).workflow for seed in random_cases.seeds(0, 200)])
     topologies = json.dumps([random_cases.case(seed).topology for seed in random_cases.seeds(0, 200)])
     assert all(word in spec for word in ('"minReplicas"', '"y"', '"z"'))
-    assert '"busy"' in topologies
+    assert '"reserved"' in topologies
 
 
 def test_shrinking() -> None:

@@ -72,7 +72,7 @@ def _templates(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _fitted(case: Case, _release: Release) -> Case:
-    """With counted devices, because Kueue does not count claims when it chooses domains, and with kinds that it takes."""
+    """With counted devices, because Kueue does not count claims, and with kinds that it takes."""
     (flow,) = edited([counted(case).workflow], "Workflow spec gangs * workload", lambda kind: KINDS.get(kind, kind))
     return counted(case)._replace(workflow=flow)
 
@@ -91,7 +91,10 @@ def _bare(pod: Object) -> Object:
     """Without Kueue's labels and annotations."""
     metadata = pod["metadata"]
     labels = {key: value for key, value in metadata["labels"].items() if not key.startswith("kueue.x-k8s.io/")}
-    return {**pod, "metadata": {**metadata, "labels": labels, "annotations": {f"{TOPOLOGY}unconstrained-topology": "true"}}}
+    return {
+        **pod,
+        "metadata": {**metadata, "labels": labels, "annotations": {f"{TOPOLOGY}unconstrained-topology": "true"}},
+    }
 
 
 def _job(pod: Object, queue: str) -> Object:

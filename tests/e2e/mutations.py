@@ -11,7 +11,6 @@ from e2e.run import judge
 from e2e.scene import RefusedError
 from e2e.scheduler import Mutation, Release, edited, removed
 
-
 LABELS = ("kubernetes.io/hostname", *(label for _, label in reversed(LEVELS)))
 """Finest first."""
 
@@ -56,8 +55,6 @@ def requests() -> Iterator[Mutation]:
     """Pods that ask for more than the plan says."""
     yield Mutation("one GPU more", "* ** requests nvidia.com/gpu", more)
     yield Mutation("one CPU more", "* ** requests cpu", more)
-
-
 
 
 def noticed(mutation: Mutation, release: Release) -> bool:

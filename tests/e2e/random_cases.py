@@ -43,7 +43,7 @@ def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
         out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
         free = [name for name in names if name not in out]
         if len(free) > 2 and draw.random() < 0.3:
-            pool.setdefault("unusable", {})["busy"] = ",".join(draw.sample(free, draw.randint(1, len(free) // 2)))
+            pool.setdefault("unusable", {})["reserved"] = ",".join(draw.sample(free, draw.randint(1, len(free) // 2)))
     levels = [each["name"] for each in pools[0].get("levels", ())]
     for gang in workflow["spec"]["gangs"]:
         _enrich_unit(draw, gang, levels, "", pools[0]["node"]["count"])

@@ -8,8 +8,7 @@ import os
 import selectors
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -77,7 +76,9 @@ class Release(NamedTuple):
         """Why the release cannot be run here; empty if it can."""
         if os.access(self.program, os.X_OK):
             return ""
-        return f"no {self.program.name}: run `bash tests/e2e/prepare {self.scheduler.name}@{self.version}`, which takes Go"
+        return (
+            f"no {self.program.name}: run `bash tests/e2e/prepare {self.scheduler.name}@{self.version}`, which takes Go"
+        )
 
 
 def _same(case: Case, _release: Release) -> Case:
@@ -99,9 +100,10 @@ def _versions(release: Release) -> dict[str, str]:
 class Scheduler(NamedTuple):
     """A scheduler: how a case becomes its world, how its bindings are read, and what it accepts.
 
-    `constraints`: paths of topology constraints in the manifests. `mutations`: wrong manifests that the comparison must
-    notice, which it does in the random cases of these `seeds`. `runs`: how often a case is replayed before it counts as agreed, more than once if the code is not
-    deterministic. `accepted`: codes that must not keep a case from being rendered.
+    `constraints`: paths of topology constraints in the manifests. `mutations`: wrong manifests, which the comparison
+    must notice in one of the random cases with these `seeds`. `runs`: how often a case is replayed before it counts as
+    agreed, more than once if the code is not deterministic. `accepted`: codes that must not keep a case from being
+    rendered.
     """
 
     name: str
@@ -180,12 +182,17 @@ class BrokenError(Exception):
 class _Running(NamedTuple):
     process: subprocess.Popen[bytes]
     log: IO[bytes]
+    left: Iterator[int]  # how many more cases it gets
+
+
+MANY = 50
+"""After so many cases a program is started anew: Volcano's cache keeps some 20 MB of each."""
 
 
 def ask(program: Path, case: Mapping[str, Any], seconds: int = 120) -> Object:
     """The program's answer to one case: a line of JSON each way, many cases a process."""
-    running = _start(program, os.getpid())
-    assert running.process.stdin and running.process.stdout
+    running = _running(program)
+    assert running.process.stdin
     try:
         running.process.stdin.write(json.dumps(case).encode() + b"\n")
         running.process.stdin.flush()
@@ -196,7 +203,7 @@ def ask(program: Path, case: Mapping[str, Any], seconds: int = 120) -> Object:
         running.log.seek(0)
         end = running.log.read()[-4000:].decode(errors="replace")
         running.process.kill()
-        _start.cache_clear()
+        del _STARTED[os.getpid(), program]
         raise BrokenError(f"{program.name} stopped, or took more than {seconds} s:\n{end}")
     answer: Object = json.loads(line)
     if answer.get("error"):
@@ -211,10 +218,18 @@ def _line(running: _Running, seconds: int) -> bytes:
         return running.process.stdout.readline() if waiting.select(seconds) else b""
 
 
-@lru_cache
-def _start(program: Path, _process: int) -> _Running:
+_STARTED: dict[tuple[int, Path], _Running] = {}
+
+
+def _running(program: Path) -> _Running:
     """One process of each program for each of our own."""
-    log = tempfile.TemporaryFile()
-    made = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
-    atexit.register(made.kill)
-    return _Running(made, log)
+    key = os.getpid(), program
+    if key in _STARTED and next(_STARTED[key].left, None) is None:
+        _STARTED[key].process.kill()
+        _STARTED.pop(key).process.wait()
+    if key not in _STARTED:
+        log = tempfile.TemporaryFile()  # noqa: SIM115
+        made = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
+        atexit.register(made.kill)
+        _STARTED[key] = _Running(made, log, iter(range(MANY)))
+    return _STARTED[key]

@@ -79,6 +79,6 @@ VOLCANO = Scheduler(
         Mutation("no subgroups", "PodGroup spec subGroupPolicy", removed),
         *requests(),
     ),
-    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
+    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 117),
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

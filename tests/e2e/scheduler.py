@@ -202,8 +202,7 @@ def ask(program: Path, case: Mapping[str, Any], seconds: int = 120) -> Object:
     if not line:
         running.log.seek(0)
         end = running.log.read()[-4000:].decode(errors="replace")
-        running.process.kill()
-        del _STARTED[os.getpid(), program]
+        _stop(_STARTED.pop((os.getpid(), program)))
         raise BrokenError(f"{program.name} stopped, or took more than {seconds} s:\n{end}")
     answer: Object = json.loads(line)
     if answer.get("error"):
@@ -218,6 +217,11 @@ def _line(running: _Running, seconds: int) -> bytes:
         return running.process.stdout.readline() if waiting.select(seconds) else b""
 
 
+def _stop(running: _Running) -> None:
+    with running.process, running.log:
+        running.process.kill()
+
+
 _STARTED: dict[tuple[int, Path], _Running] = {}
 
 
@@ -225,8 +229,7 @@ def _running(program: Path) -> _Running:
     """One process of each program for each of our own."""
     key = os.getpid(), program
     if key in _STARTED and next(_STARTED[key].left, None) is None:
-        _STARTED[key].process.kill()
-        _STARTED.pop(key).process.wait()
+        _stop(_STARTED.pop(key))
     if key not in _STARTED:
         log = tempfile.TemporaryFile()  # noqa: SIM115
         made = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from e2e.mutations import count, level, requests
+from e2e.mutations import count, level, more, requests
 from e2e.nodes import classes, slices
 from e2e.pods import claim_templates, with_claims
 from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
@@ -74,11 +74,12 @@ VOLCANO = Scheduler(
         Mutation("a gang's mode soft", f"{GROUP} mode", lambda _: "soft"),
         Mutation("a group's mode soft", f"{SUBGROUP} mode", lambda _: "soft"),
         *count("minMember", "PodGroup spec minMember"),
-        *count("minSubGroups", "PodGroup spec subGroupPolicy * minSubGroups"),
+        # One fewer changes nothing that random cases show: the gang's minMember holds all of it back.
+        Mutation("minSubGroups + 1", "PodGroup spec subGroupPolicy * minSubGroups", more),
         *count("subGroupSize", "PodGroup spec subGroupPolicy * subGroupSize"),
         Mutation("no subgroups", "PodGroup spec subGroupPolicy", removed),
         *requests(),
     ),
-    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 117),
+    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

@@ -13,16 +13,17 @@ import pytest
 from bayplan.model.target import Target
 from e2e import hand, random_cases
 from e2e.compare import compare
+from e2e.kai import snapshot, write
 from e2e.pods import members
-from e2e.releases import RELEASES, Release
-from e2e.run import here
-from e2e.scene import Case, RefusedError, Scene, scene
+from e2e.releases import BY_NAME, RELEASES
+from e2e.run import here, pinned, world
+from e2e.scene import RefusedError, Scene, scene
+from e2e.scheduler import Case, Release, edited, removed
 from e2e.shrink import smallest
-from e2e.snapshot import snapshot, write
 from oracle import ORACLES
 from tools.effort import examples
 
-OLD, NEW = RELEASES[0], RELEASES[-1]
+OLD, NEW = BY_NAME["kai 0.12.0"], BY_NAME["kai 0.13.1"]
 GANG = hand.case("g", hand.cluster({"z/s/r0": 2, "z/s/r1": 4}), hand.pods("w", 3), required="rack")
 RIGHT = {f"wf-w-{number}": f"z-s-r1-{number}" for number in range(3)}
 
@@ -75,7 +76,7 @@ def test_what_kai_is_known_not_to_find() -> None:
 
 def test_nodes_of_a_snapshot() -> None:
     made = scene(changed(GANG, unusable={"cordoned": "z-s-r0-0"}), NEW)
-    content = snapshot(made.plan.topology, made.documents, members(made.documents), NEW)
+    content = snapshot(world(made, made.stages[0], made.documents), NEW)
     nodes = {each["metadata"]["name"]: each for each in content["rawObjects"]["nodes"]}
     assert [name for name, node in nodes.items() if node["spec"].get("unschedulable")] == ["z-s-r0-0"]
     labels = nodes["z-s-r1-0"]["metadata"]["labels"]
@@ -104,7 +105,7 @@ def test_claims_where_the_release_takes_them() -> None:
 def _raw(case: Case, release: Release) -> dict[str, list[dict[str, Any]]]:
     made = scene(case, release)
     content: dict[str, dict[str, list[dict[str, Any]]]]
-    content = snapshot(made.plan.topology, made.documents, members(made.documents), release)
+    content = snapshot(world(made, made.stages[0], made.documents), release)
     return content["rawObjects"]
 
 
@@ -123,12 +124,40 @@ def test_a_snapshot_is_a_zip(tmp_path: Path) -> None:
 def test_pods_of_jobsets_are_those_of_bare_pods() -> None:
     flow = json.loads(json.dumps(GANG.workflow))
     flow["spec"]["gangs"][0]["workload"] = "jobset"
-    names = {each.name for each in members(scene(GANG._replace(workflow=flow), NEW).documents)}
-    assert names == {each.name for each in members(scene(GANG, NEW).documents)} == set(RIGHT)
+    names = [{each.name for each in members(scene(one, NEW).documents)} for one in (GANG._replace(workflow=flow), GANG)]
+    assert names == [set(RIGHT)] * 2
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=[each.name for each in RELEASES])
+def test_pinned_pods_have_nodes_and_no_levels(release: Release) -> None:
+    """Each pod may only use its node of the witness, and no level is left in the manifests."""
+    made = scene(GANG, release)
+    free = pinned(made, made.stages[0], release)
+    nodes = [each.body["spec"]["nodeSelector"]["kubernetes.io/hostname"] for each in free.members]
+    assert sorted(nodes) == sorted(node for run in made.stages[0].witness for node in run.nodes)
+    assert len(nodes) == 3
+    levels = [each for each in free.documents if each["kind"] in ("PodGroup", "Job", "Pod")]
+    assert levels
+    assert not any(word in json.dumps(levels) for word in ("TopologyLevel", "highestTier", "gpu.clique"))
+
+
+def test_edits_of_manifests() -> None:
+    documents: list[dict[str, Any]] = [{"kind": "A", "x": [{"n": 1, "m": {"n": 2}}, {}]}, {"kind": "B", "n": 1}]
+    assert edited(documents, "A x * n", lambda n: n + 1)[0]["x"] == [{"n": 2, "m": {"n": 2}}, {}]
+    assert edited(documents, "A ** n", removed)[0]["x"] == [{"m": {}}, {}]
+    assert edited(documents, "* n", removed) == [documents[0], {"kind": "B"}]
 
 
 def test_a_seed_gives_one_case() -> None:
     assert random_cases.case(7) == random_cases.case(7) != random_cases.case(8)
+
+
+def test_seeds_of_both_kinds_of_cases() -> None:
+    assert random_cases.seeds(2, 6) == [1, 100_001, 2, 100_002]
+    spec = json.dumps([random_cases.case(seed).workflow for seed in random_cases.seeds(0, 200)])
+    topologies = json.dumps([random_cases.case(seed).topology for seed in random_cases.seeds(0, 200)])
+    assert all(word in spec for word in ('"minReplicas"', '"y"', '"z"'))
+    assert '"reserved"' in topologies
 
 
 def test_shrinking() -> None:
@@ -149,15 +178,15 @@ def _lacks(case: Case) -> bool:
         return False
 
 
-@pytest.mark.parametrize("release", RELEASES, ids=[each.version for each in RELEASES])
+@pytest.mark.parametrize("release", [OLD, NEW], ids=lambda each: each.name)
 def test_what_the_old_release_leaves_out(release: Release) -> None:
     """Leaves beside subgroups with children, up to KAI 0.12; and the manifests still say what the plan says."""
-    mixed = 0
+    mixed, target = 0, Target(release.scheduler.versions(release))
     for seed in range(examples(10, 80)):
         made = scene(random_cases.case(seed), release)
         mixed += sum(_mixed(each) for each in made.documents if each["kind"] == "PodGroup")
         if not any(gang.compute_domains for gang in made.plan.gangs):
-            assert ORACLES["kai"].read(made.documents).value == ORACLES["kai"].intent(made.plan, Target(release.target))
+            assert ORACLES["kai"].read(made.documents).value == ORACLES["kai"].intent(made.plan, target)
     assert bool(mixed) == (release is NEW)
 
 

@@ -6,21 +6,23 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
-from itertools import count, islice
+from itertools import islice
 from typing import NamedTuple
 
 from e2e import degenerate, random_cases
 from e2e.cases import examples, regressions
 from e2e.compare import AGREED
-from e2e.kai import BrokenError
-from e2e.releases import Release
+from e2e.mutations import noticed
+from e2e.releases import BY_NAME
 from e2e.run import judge
-from e2e.scene import Case, RefusedError
-from e2e.spoiled import SPOILED
+from e2e.scene import RefusedError
+from e2e.scheduler import BrokenError, Case, Release
 
 BATCH = 50
+MOST = 40
+"""So many batches at most: a scheduler that few cases can be rendered for gets fewer than are wanted."""
+
 FINE = frozenset({*AGREED, "open", "noticed", "as described"})
-KINDS = ("examples", "kept cases", "random cases", "wrong manifests", "degenerate constraints")
 
 
 class Result(NamedTuple):
@@ -37,38 +39,46 @@ class Result(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What one release came to."""
+    """What one release came to: for each set of cases the results of those that bayplan rendered."""
 
     release: Release
-    outcomes: dict[str, Counter[str]]  # kind of case -> outcome -> stages
-    cases: dict[str, int]  # kind of case -> how many were replayed
-    differing: tuple[Result, ...]
+    results: dict[str, list[Result]]
+
+    @property
+    def differing(self) -> list[Result]:
+        """The results that are disagreements."""
+        return [each for found in self.results.values() for each in found if not each.agrees]
+
+    def outcomes(self, kind: str) -> Counter[str]:
+        """How many stages of a set ended in each way."""
+        return Counter(outcome for each in self.results[kind] for outcome in each.outcomes or ())
 
 
 def tally(release: Release, wanted: int, jobs: int) -> Tally:
     """All sets of cases at one release; of random ones the first so many that bayplan renders."""
+    kept = [each.case for each in regressions() if release.name in each.outcomes]
+    hand = [n for n, each in enumerate(degenerate.CASES) if release.name in each.placed]
     with ProcessPoolExecutor(jobs) as pool:
         sets = {
-            "examples": list(pool.map(partial(_judged, release), examples())),
-            "kept cases": list(pool.map(partial(_judged, release), [each.case for each in regressions()])),
+            "examples": list(pool.map(partial(_judged, release.name), examples())),
+            "kept cases": list(pool.map(partial(_judged, release.name), kept)),
             "random cases": list(islice(_random(release, pool), wanted)),
-            "wrong manifests": list(pool.map(partial(_spoiled, release), range(len(SPOILED)))),
-            "degenerate constraints": list(pool.map(partial(_degenerate, release), range(len(degenerate.CASES)))),
+            "mutations": list(pool.map(partial(_mutated, release.name), range(len(release.scheduler.mutations)))),
+            "constraints by hand": list(pool.map(partial(_degenerate, release.name), hand)),
         }
-    outcomes = {kind: Counter(each for one in found for each in one.outcomes or ()) for kind, found in sets.items()}
-    differing = tuple(each for found in sets.values() for each in found if not each.agrees)
-    return Tally(release, outcomes, {kind: len(found) for kind, found in sets.items()}, differing)
+    return Tally(release, {kind: [each for each in found if each.outcomes] for kind, found in sets.items()})
 
 
 def _random(release: Release, pool: Executor) -> Iterator[Result]:
-    for first in count(0, BATCH):
-        found = pool.map(partial(_seeded, release), range(first, first + BATCH), chunksize=5)
+    for batch in range(MOST):
+        seeds = random_cases.seeds(batch * BATCH, (batch + 1) * BATCH)
+        found = pool.map(partial(_seeded, release.name), seeds, chunksize=5)
         yield from (each for each in found if each.outcomes is not None)
 
 
-def _judged(release: Release, case: Case) -> Result:
+def _judged(name: str, case: Case) -> Result:
     try:
-        verdicts = judge(case, release)
+        verdicts = judge(case, BY_NAME[name])
     except RefusedError as refused:
         return Result(case.name, None, (str(refused),))
     except BrokenError as broken:
@@ -77,21 +87,19 @@ def _judged(release: Release, case: Case) -> Result:
     return Result(case.name, tuple(each.outcome for each in verdicts), why)
 
 
-def _seeded(release: Release, seed: int) -> Result:
-    return _judged(release, random_cases.case(seed))
+def _seeded(name: str, seed: int) -> Result:
+    return _judged(name, random_cases.case(seed))
 
 
-def _spoiled(release: Release, number: int) -> Result:
+def _mutated(name: str, number: int) -> Result:
     """Manifests that are wrong on purpose: whether the comparison notices."""
-    spoiled = SPOILED[number]
-    right = {each.outcome for each in judge(spoiled.case, release)}
-    wrong = {each.outcome for each in judge(spoiled.case, release, spoiled.change)}
-    noticed = (right, wrong) == ({spoiled.right}, {spoiled.wrong})
-    return Result(spoiled.name, ("noticed" if noticed else "not noticed",))
+    release = BY_NAME[name]
+    mutation = release.scheduler.mutations[number]
+    return Result(mutation.name, ("noticed" if noticed(mutation, release) else "not noticed",))
 
 
-def _degenerate(release: Release, number: int) -> Result:
+def _degenerate(name: str, number: int) -> Result:
     """A constraint by hand: whether the release does with it what the table says."""
     each = degenerate.CASES[number]
-    same = degenerate.places(each, release) == degenerate.expected(each, release)
+    same = degenerate.places(each, BY_NAME[name]) == each.placed[name]
     return Result(each.meaning, ("as described" if same else "not as described",))

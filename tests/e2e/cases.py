@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from e2e.releases import ROOT
-from e2e.scene import LOADER, Case
+from e2e.scene import LOADER
+from e2e.scheduler import ROOT, Case
 
 FOLDER = Path(__file__).parent / "regressions"
 
 
 class Regression(NamedTuple):
-    """A case whose outcome is worth keeping. `outcomes`: for each release, of its stages."""
+    """A case whose outcome is worth keeping. `outcomes`: name of a release -> of each stage."""
 
     case: Case
     why: str
-    outcomes: tuple[tuple[str, ...], ...]
+    outcomes: Mapping[str, tuple[str, ...]]
 
 
 CLAIMED = frozenset({"rdma-dranet"})
-"""Examples whose pods claim network cards: what is given to KAI holds GPUs among the devices, and no other kind."""
+"""Examples whose pods claim network cards: the bench has GPUs and channels among the devices, and no other kind."""
 
 
 def examples() -> list[Case]:
-    """Every example of the repository that is for KAI: others have cards or kinds of workloads that it cannot place."""
+    """Every example of the repository that is for KAI: others have cards or kinds of workloads of other schedulers."""
     folders = sorted(
         path.parent for path in (ROOT / "examples").glob("*/workflow.yaml") if path.parent.name not in CLAIMED
     )
@@ -43,7 +44,7 @@ def regressions() -> list[Regression]:
 def _regression(path: Path) -> Regression:
     found = json.loads(path.read_text(encoding="utf-8"))
     case = Case(path.stem, found["workflow"], found["topology"])
-    return Regression(case, found["why"], tuple(map(tuple, found["outcomes"])))
+    return Regression(case, found["why"], {name: tuple(each) for name, each in found["outcomes"].items()})
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What KAI bound, against what the plan says. Reads the plan alone, never the manifests."""
+"""What a scheduler bound, against what the plan says. Reads only the plan, never the manifests."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the 
 class Verdict(NamedTuple):
     """How one stage ended.
 
-    placed: it fits, and KAI placed all of it as asked; refused: it does not fit, and KAI did not place it; known: it
-    fits, and KAI did not find it, as bayplan said (F690, F691). order: it fits, and KAI places each part alone but not
-    all of them one after the other (`parts.py`). open: bayplan did not decide.
+    placed: it fits, and the scheduler placed all of it as asked. refused: it does not fit, and the scheduler did not
+    place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). order: it fits, and the
+    scheduler places each part by itself but not all of them one after the other. "known" and "order" count only if all
+    pods start when each is pinned to the node that bayplan has for it. open: bayplan did not decide.
 
-    Disagreements: missed: it fits, and KAI did not place it; alarm: KAI placed what bayplan said it would not find;
-    found: KAI placed what does not fit; broken: what KAI placed is not what the plan asks for.
+    Disagreements: false: it fits, says bayplan, and the pinned pods do not start; missed: it fits, and the scheduler
+    did not place it; alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what
+    does not fit; broken: what the scheduler placed is not what the plan asks for.
     """
 
     outcome: str

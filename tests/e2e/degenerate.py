@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from e2e.hand import Change, both, case, cluster, constrained, group, pods
-from e2e.kai import replay
-from e2e.releases import RELEASES, Release
-from e2e.run import here
-from e2e.scene import Case, scene
-from e2e.snapshot import snapshot
+from e2e.hand import both, case, cluster, constrained, group, pods
+from e2e.releases import RELEASES
+from e2e.run import world
+from e2e.scene import scene
+from e2e.scheduler import Case, Change, Release, edited
 
 ONE_RACK = cluster({"z/s/r": 4})
 TWO_RACKS = cluster({"z/s/r0": 4, "z/s/r1": 4})
@@ -20,25 +19,30 @@ SINGLES = cluster({"z/s/r0": 1, "z/s/r1": 1})
 MIXED = cluster({"z/s/r": 2}, cards=8)
 DOTTED = cluster({"z/s0/r0": 2, "z/s1/r1": 2})
 
-ALWAYS, NEVER, NEWER = (True, True), (False, False), (False, True)
+Placed = Mapping[str, bool]
+"""Name of a release -> whether it places all of a case."""
+
+NAMES = tuple(each.name for each in RELEASES if each.scheduler.name == "kai")
+ALWAYS, NEVER = dict.fromkeys(NAMES, True), dict.fromkeys(NAMES, False)
+NEWER = {**ALWAYS, "kai 0.12.0": False}
 
 
 class Degenerate(NamedTuple):
-    """`placed`: for each release whether KAI places all of it. `labels`: other values for labels of nodes."""
+    """`labels`: other values for labels of nodes."""
 
     meaning: str
     case: Case
     change: Change
-    placed: tuple[bool, bool]
+    placed: Placed
     labels: Mapping[str, str] = {}
 
 
-def _pods(meaning: str, hall: dict[str, Any], count: int, placed: tuple[bool, bool], **levels: str) -> Degenerate:
+def _pods(meaning: str, hall: dict[str, Any], count: int, placed: Placed, **levels: str) -> Degenerate:
     return Degenerate(meaning, case("g", hall, pods("w", count)), constrained(**levels), placed)
 
 
 def _inside(
-    meaning: str, topology: dict[str, Any], outer: str, inner: str, placed: tuple[bool, bool], cards: int = 4
+    meaning: str, topology: dict[str, Any], outer: str, inner: str, placed: Placed, cards: int = 4
 ) -> Degenerate:
     made = case("g", topology, group("u", pods("w", 1, cards)), group("v", pods("w", 1, cards)))
     return Degenerate(meaning, made, both(constrained(required=outer), constrained("u-0", required=inner)), placed)
@@ -86,15 +90,6 @@ CASES = (
 def places(each: Degenerate, release: Release) -> bool:
     """Whether KAI places all pods of the case."""
     made = scene(each.case, release)
-    documents = each.change(made.documents)
-    chosen = here(made.stages[0], documents)
-    content = snapshot(made.plan.topology, documents, chosen, release)
-    for node in content["rawObjects"]["nodes"]:
-        labels = node["metadata"]["labels"]
-        labels.update({key: each.labels.get(value, value) for key, value in labels.items()})
-    return len(replay(release, content).bindings) == len(chosen)
-
-
-def expected(each: Degenerate, release: Release) -> bool:
-    """What the table says."""
-    return each.placed[RELEASES.index(release)]
+    seen = world(made, made.stages[0], each.change(made.documents))
+    nodes = edited(seen.nodes, "Node metadata labels *", lambda value: each.labels.get(value, value))
+    return len(release.scheduler.bind(seen._replace(nodes=nodes), release)) == len(seen.members)

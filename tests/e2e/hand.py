@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from e2e.random_cases import KINDS, LEVELS
-from e2e.scene import Case
+from e2e.scheduler import Case, Change, Object, edited
 
-Object = dict[str, Any]
-Documents = Sequence[Mapping[str, Any]]
-Change = Callable[[Documents], Documents]
 LABELS = {**dict(LEVELS), "host": "kubernetes.io/hostname"}
 
 
@@ -88,11 +85,9 @@ def constrained(subgroup: str = "", topology: str = "hall", **levels: str) -> Ch
     return pod_group(change)
 
 
-def pod_group(change: Callable[[Object], Object]) -> Change:
+def pod_group(change: Change) -> Change:
     """Change the spec of every PodGroup."""
-    return lambda documents: [
-        {**each, "spec": change(each["spec"])} if each["kind"] == "PodGroup" else each for each in documents
-    ]
+    return lambda documents: edited(documents, "PodGroup spec", change)
 
 
 def both(first: Change, second: Change) -> Change:

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from e2e.nodes import classes, nodes, slices
-from e2e.pods import Member, claim_templates, with_claims
-from e2e.releases import Release
-from e2e.replay_program import ask
-from e2e.scene import Scene
+from e2e.mutations import count, level, requests
+from e2e.nodes import classes, slices
+from e2e.pods import claim_templates, with_claims
+from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
 GROUPS = frozenset({"Workload", "PodGroup", "CompositePodGroup"})
 
 
-def bind(made: Scene, chosen: Iterable[Member], documents: Sequence[Mapping[str, Any]], release: Release) -> dict[str, str]:
+def bind(world: World, release: Release) -> Mapping[str, str]:
     """Pod -> node."""
-    templates = claim_templates(documents)
-    pairs = [with_claims(each.body, templates) for each in chosen]
-    topology = made.plan.topology
-    objects = [
-        *nodes(topology),
-        *classes(topology),
-        *slices(topology),
-        *(_stored(each) for each in documents if each["kind"] in GROUPS),
-        *(claim for _, claims in pairs for claim in claims),
-        *(_defaulted(pod) for pod, _ in pairs),
-    ]
-    found: dict[str, str] = ask(release.tool, {"objects": objects})["bindings"]
+    found: dict[str, str] = ask(release.program, {"objects": list(_objects(world))})["bindings"]
     return found
 
 
-def _stored(document: Mapping[str, Any]) -> dict[str, Any]:
-    own = {"uid": document["metadata"]["name"], "creationTimestamp": "2026-01-01T00:00:00Z"}
-    return {**document, "metadata": {**own, **document["metadata"]}}
+def _objects(world: World) -> Iterator[Object]:
+    yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
+    yield from (stored(each) for each in world.documents if each["kind"] in GROUPS)
+    templates = claim_templates(world.documents)
+    for member in world.members:
+        pod, claims = with_claims(member.body, templates)
+        yield from (*claims, {**pod, "spec": {"schedulerName": "default-scheduler", **pod["spec"]}})
 
 
-def _defaulted(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """The pod with the scheduler's name, which the API server adds."""
-    return {**pod, "spec": {"schedulerName": "default-scheduler", **pod["spec"]}}
+def _versions(release: Release) -> dict[str, str]:
+    return {"kubernetes": release.version.rpartition(".")[0]}
+
+
+GROUP = "PodGroup spec schedulingConstraints"
+COMPOSITE = "CompositePodGroup spec schedulingConstraints"
+
+NATIVE = Scheduler(
+    "native",
+    bind,
+    constraints=(GROUP, COMPOSITE),
+    mutations=(
+        *level("level of a PodGroup", f"{GROUP} topology * key", GROUP),
+        *level("level of a CompositePodGroup", f"{COMPOSITE} topology * key", COMPOSITE),
+        *count("minCount", "PodGroup spec schedulingPolicy gang minCount"),
+        *count("minGroupCount", "CompositePodGroup spec schedulingPolicy gang minGroupCount"),
+        Mutation("no parent", "* spec parentCompositePodGroupName", removed),
+        *requests(),
+    ),
+    seeds=(1, 3, 5, 10, 18),
+    versions=_versions,
+)

@@ -2,81 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from e2e import degenerate
 from e2e.campaign import Tally
 from e2e.cases import regressions
-from e2e.releases import RELEASES, ROOT
+from e2e.scheduler import ROOT
 
 PATH = ROOT / "docs" / "explanation" / "proof.md"
 TEXT = Path(__file__).parent / "proof.md"
 """What stands around the tables."""
 
+COLUMNS = ("placed", "refused", "known", "order")
+DISAGREEMENTS = ("false", "missed", "alarm", "found", "broken", "crashed")
+
 
 def proof(tallies: Sequence[Tally]) -> str:
     """The page."""
     parts = {
-        "{cases}": _table(_cases(tallies)),
-        "{random}": _table(_random(tallies)),
-        "{kept}": _table(_kept()),
-        "{degenerate}": _table(_degenerate()),
+        "{random}": table(_random(tallies)),
+        "{others}": table(_others(tallies)),
+        "{differing}": "\n".join(_differing(tallies)) or "None.",
+        "{kept}": table(_kept()),
+        "{degenerate}": table(_degenerate()),
+        "{mutations}": table(_mutations(tallies)),
     }
     text = TEXT.read_text(encoding="utf-8")
-    for mark, table in parts.items():
-        text = text.replace(mark, table)
+    for mark, each in parts.items():
+        text = text.replace(mark, each)
     return text
 
 
 def page_tables() -> list[str]:
     """The tables that say what is expected, whatever a run finds."""
-    return [_table(_kept()), _table(_degenerate())]
+    return [table(_kept()), table(_degenerate())]
 
 
-def _table(rows: Iterator[Sequence[str]]) -> str:
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """Rows as Markdown."""
     first, *rest = (f"| {' | '.join(row)} |" for row in rows)
     return "\n".join((first, "|---" * (first.count("|") - 1) + "|", *rest))
 
 
-def _versions() -> list[str]:
-    return [f"KAI {each.version}" for each in RELEASES]
-
-
-def _cases(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
-    yield "cases replayed", *_versions()
-    for kind in tallies[0].cases:
-        yield kind, *(str(each.cases[kind]) for each in tallies)
-    yield "disagreements", *(str(len(each.differing)) for each in tallies)
-
-
 def _random(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
-    yield "sets of gangs in the random cases", *_versions()
-    for outcome, meaning in OUTCOMES.items():
-        yield meaning, *(str(each.outcomes["random cases"][outcome]) for each in tallies)
+    yield "release", "random cases", *COLUMNS, *DISAGREEMENTS
+    for each in tallies:
+        found = each.outcomes("random cases")
+        numbers = (found[outcome] for outcome in (*COLUMNS, *DISAGREEMENTS))
+        yield each.release.name, str(len(each.results["random cases"])), *map(str, numbers)
 
 
-OUTCOMES = {
-    "placed": "fits, and KAI places all of it in the planned domains",
-    "refused": "does not fit, and KAI does not place it",
-    "known": "fits, but KAI misses it, as bayplan reports (F690, F691)",
-    "order": "fits, and KAI places each part, but not all of them one by one",
-    "open": "bayplan cannot decide",
-    "missed": "fits, but KAI does not place it",
-    "alarm": "bayplan reports that KAI misses it, but KAI places it",
-    "found": "does not fit, but KAI places it",
-    "broken": "KAI violates the plan",
-    "crashed": "the program fails",
-}
+def _others(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
+    kinds = ("examples", "kept cases", "mutations", "constraints by hand")
+    yield "release", *kinds, "disagreements"
+    for each in tallies:
+        differing = [one for kind in kinds for one in each.results[kind] if not one.agrees]
+        yield each.release.name, *(str(len(each.results[kind])) for kind in kinds), str(len(differing))
+
+
+def _differing(tallies: Sequence[Tally]) -> Iterator[str]:
+    for each in tallies:
+        for one in each.differing:
+            yield f"- {each.release.name}, `{one.name}`: {', '.join(one.outcomes or ())}"
 
 
 def _kept() -> Iterator[Sequence[str]]:
-    yield "case", "what it shows", *_versions()
+    names = degenerate.NAMES
+    yield "case", "what it shows", *names
     for each in regressions():
-        yield f"`{each.case.name}`", each.why, *(", ".join(outcomes) for outcomes in each.outcomes)
+        yield f"`{each.case.name}`", each.why, *(", ".join(each.outcomes.get(name, ())) or "-" for name in names)
 
 
 def _degenerate() -> Iterator[Sequence[str]]:
-    yield "constraint", *_versions()
+    yield "constraint", *degenerate.NAMES
     for each in degenerate.CASES:
-        yield each.meaning, *("placed" if placed else "not placed" for placed in each.placed)
+        yield each.meaning, *("placed" if each.placed[name] else "not placed" for name in degenerate.NAMES)
+
+
+def _mutations(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
+    yield "scheduler", "what is wrong in the manifests"
+    found = {each.release.scheduler.name: each.release.scheduler.mutations for each in tallies}
+    for name, mutations in found.items():
+        yield name, ", ".join(each.name for each in mutations)

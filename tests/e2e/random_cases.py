@@ -1,4 +1,8 @@
-"""Random cases: small clusters with holes, and workflows that about fill them. The same seed gives the same case."""
+"""Random cases: small clusters with holes, and workflows that about fill them. The same seed gives the same case.
+
+Seeds from `RICHER` on have more: optional groups and pods, a level required twice, preferences finer than requirements,
+pods without requests, unlike pods, and nodes that others use.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from e2e.scene import Case
+from e2e.scheduler import Case
 
 Object = dict[str, Any]
 LEVELS = (("zone", "topology.kubernetes.io/zone"), ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique"))
@@ -15,12 +19,65 @@ KINDS = {
     "claimed": {"vendor": "nvidia", "allocator": "dra", "deviceClass": "gpu.nvidia.com"},
 }
 
+RICHER = 100_000
+
+
+def seeds(first: int, last: int) -> list[int]:
+    """Seeds number `first` to `last`, without the last: by turns from 0 on and from `RICHER` on."""
+    return [number // 2 + (RICHER if number % 2 else 0) for number in range(first, last)]
+
 
 def case(seed: int) -> Case:
     """The case of a seed."""
     draw = Random(seed)
     topology = _topology(draw)
-    return Case(f"random-{seed}", _workflow(draw, topology), topology)
+    workflow = _workflow(draw, topology)
+    if seed >= RICHER:
+        _enrich(draw, workflow, topology["spec"]["pools"])
+    return Case(f"random-{seed}", workflow, topology)
+
+
+def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
+    for pool in pools:
+        names = [name for domain in pool["domains"] for name in domain["nodes"].split(",")]
+        out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
+        free = [name for name in names if name not in out]
+        if len(free) > 2 and draw.random() < 0.3:
+            pool.setdefault("unusable", {})["reserved"] = ",".join(draw.sample(free, draw.randint(1, len(free) // 2)))
+    levels = [each["name"] for each in pools[0].get("levels", ())]
+    for gang in workflow["spec"]["gangs"]:
+        _enrich_unit(draw, gang, levels, "", pools[0]["node"]["count"])
+
+
+def _enrich_unit(draw: Random, unit: Object, levels: list[str], around: str, cards: int) -> None:
+    placement = dict(unit.get("placement", {}))
+    if around and draw.random() < 0.2:
+        placement["required"] = around
+    required = placement.get("required", around)
+    finer = levels[levels.index(required) + 1 :] if required else levels
+    if finer and draw.random() < 0.3:
+        placement["preferred"] = draw.choice(finer)
+    if placement.get("preferred") not in (None, *finer):
+        del placement["preferred"]
+    if placement:
+        unit["placement"] = placement
+    for group in unit.get("groups", ()):
+        if group["replicas"] > 1 and draw.random() < 0.3:
+            group["minReplicas"] = draw.randint(1, group["replicas"] - 1)
+        _enrich_unit(draw, group, levels, required, cards)
+    if unit.get("podSets"):
+        _enrich_pods(draw, unit["podSets"], cards)
+
+
+def _enrich_pods(draw: Random, sets: list[Object], cards: int) -> None:
+    if draw.random() < 0.2:
+        sets.append({**sets[0], "name": "y", "replicas": 1, "accelerator": {"count": draw.randint(1, cards)}})
+        sets[-1].pop("minReplicas", None)
+    if draw.random() < 0.1:
+        sets.append({key: sets[0][key] for key in ("image", "command")} | {"name": "z", "replicas": draw.randint(1, 2)})
+    for each in sets:
+        if each["replicas"] > 1 and draw.random() < 0.15:
+            each["minReplicas"] = draw.randint(1, each["replicas"])
 
 
 def _topology(draw: Random) -> Object:

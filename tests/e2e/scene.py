@@ -2,41 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import yaml
 
 from bayplan import pipeline
-from bayplan.backends.kai import prove
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods
+from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.planning.fit.search import answers
-from bayplan.planning.fit.witness import NoRoom, Placed
-from bayplan.report.codes import sections
+from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
 from bayplan.text.emit import emit
+from e2e.nodes import nodes
 from e2e.pods import Folded
-from e2e.releases import Release
+from e2e.scheduler import Case, Documents, Object, Release, edited, removed
 
-UNFIT = frozenset(code for code in sections() if code.startswith("P55"))
-"""What reports that a gang does not fit: the replay asks the scheduler the same."""
-
-PARENT = "everyone"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-ACCEPTED = frozenset(code for code in sections() if code[0] == "F" or code.startswith("P55"))
-"""What must not keep a case from being rendered: that it does not fit is what KAI is asked about, and the podgrouper,
-for which Jobs and JobSets are refused below KAI 0.15, has no part in the replay."""
-
-
-class Case(NamedTuple):
-    """A workflow and a topology, as data."""
-
-    name: str
-    workflow: Mapping[str, Any]
-    topology: Mapping[str, Any]
 
 
 class Stage(NamedTuple):
@@ -44,15 +27,18 @@ class Stage(NamedTuple):
 
     gangs: tuple[GangPlan, ...]
     verdict: str  # fits, lacks, unknown
-    blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that KAI does not find it
+    blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that the scheduler does not find it
+    witness: tuple[Run, ...] = ()  # where bayplan puts the pods
 
 
 class Scene(NamedTuple):
     """A case as it is for one release."""
 
+    case: Case
     plan: Plan
     stages: tuple[Stage, ...]
-    documents: Sequence[Mapping[str, Any]]
+    nodes: Sequence[Object]
+    documents: Documents
     folded: Folded
 
 
@@ -60,21 +46,26 @@ class RefusedError(Exception):
     """bayplan does not render the case at all, whatever the cluster holds."""
 
 
-def scene(case: Case, release: Release) -> Scene:
-    """Render and judge. What the release's tool cannot replay is left out of the plan too."""
-    flow = document.Document("workflow.yaml", "", 0, case.workflow if release.claims else _counted(case.workflow))
-    topology = document.Document("topology.yaml", "", 0, _fitted(case.topology, release))
-    accepted = ACCEPTED if release.scheduler == "kai" else UNFIT
-    request = pipeline.Request(flow, topology, target=release.target, cluster_objects=True, accept=accepted)
+Planner = Callable[[Plan], Iterable[tuple[tuple[GangPlan, ...], object]]]
+
+
+def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
+    """Render and judge. What the release's program cannot replay is left out of the plan too."""
+    scheduler = release.scheduler
+    fitted = scheduler.fitted(case, release)
+    flow = document.Document("workflow.yaml", "", 0, fitted.workflow)
+    topology = document.Document("topology.yaml", "", 0, _unplanned(fitted.topology, scheduler.name))
+    target = scheduler.versions(release)
+    request = pipeline.Request(flow, topology, target=target, cluster_objects=True, accept=scheduler.accepted)
     outcome, _ = pipeline.compile(request)
     if outcome.value is None:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
-    plan = planned.plan if release.claims else _without_channels(planned.plan)
-    found = prove(plan, planned.target) if release.scheduler == "kai" else ()
-    stages = tuple(_stage(gangs, answer, found) for gangs, answer in answers(plan))
+    plan = scheduler.seen(planned.plan, release)
+    found = tuple(scheduler.known(plan, planned.target))
+    stages = tuple(_stage(gangs, answer, found) for gangs, answer in planner(plan))
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
-    return Scene(plan, stages, documents, _folded(planned.shape))
+    return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
 
 
 def _folded(shape: Shape) -> Folded:
@@ -96,48 +87,16 @@ def _stage(gangs: Iterable[GangPlan], answer: object, found: Iterable[Diagnostic
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
     said = {gang.name: frozenset(each.code for each in found if _inside(each.route, gang.route)) for gang in together}
-    return Stage(together, verdict, {gang: codes for gang, codes in said.items() if codes})
+    runs = answer.runs if isinstance(answer, Placed) else ()
+    return Stage(together, verdict, {gang: codes for gang, codes in said.items() if codes}, runs)
 
 
 def _inside(route: Route, outer: Route) -> bool:
     return route[: len(outer)] == outer
 
 
-def _fitted(topology: Mapping[str, Any], release: Release) -> dict[str, Any]:
-    """Without `plan`, of which a scheduler knows nothing, and with what the release takes."""
-    spec = dict(topology["spec"])
-    spec["defaults"] = {**spec.get("defaults", {}), "scheduler": release.scheduler}
-    spec["pools"] = [{**pool, "levels": _unplanned(pool)} if "levels" in pool else pool for pool in spec["pools"]]
-    if release.parents:
-        own = spec.get("schedulers", {})
-        spec["schedulers"] = {**own, "kai": {**own.get("kai", {}), "parentQueue": PARENT}}
-    if not release.claims:
-        kinds = spec.get("accelerators", {})
-        spec["accelerators"] = {name: _plain(kind) for name, kind in kinds.items()}
-    return {**topology, "spec": spec}
-
-
-def _unplanned(pool: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{key: value for key, value in level.items() if key != "plan"} for level in pool["levels"]]
-
-
-def _plain(kind: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in kind.items() if key not in ("deviceClass", "allocator")}
-    return {**kept, "allocator": "device-plugin"}
-
-
-def _counted(value: Any) -> Any:
-    """The workflow with GPUs that are counted rather than claimed."""
-    if isinstance(value, Mapping):
-        return {key: _counted(each) for key, each in value.items() if key not in ("selectors", "allocator")}
-    return [_counted(each) for each in value] if isinstance(value, list) else value
-
-
-def _without_channels(plan: Plan) -> Plan:
-    return plan._replace(gangs=tuple(gang._replace(root=_unclaimed(gang.root)) for gang in plan.gangs))
-
-
-def _unclaimed(unit: Unit) -> Unit:
-    groups = (units._replace(members=tuple(map(_unclaimed, units.members))) for units in unit.groups)
-    pods = (pods._replace(compute_domain="") for pods in unit.pods)
-    return unit._replace(groups=tuple(groups), pods=tuple(pods))
+def _unplanned(topology: Mapping[str, Any], scheduler: str) -> Object:
+    """For this scheduler, and without `plan`, of which no scheduler knows."""
+    (found,) = edited([topology], "ClusterTopology spec pools * levels * plan", removed)
+    spec = found["spec"]
+    return {**found, "spec": {**spec, "defaults": {**spec.get("defaults", {}), "scheduler": scheduler}}}

@@ -1,14 +1,13 @@
-"""Make a case smaller while KAI and bayplan go on to differ in the same way."""
+"""Make a case smaller while the scheduler and bayplan go on to differ in the same way."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from e2e.kai import BrokenError
-from e2e.releases import Release
 from e2e.run import judge
-from e2e.scene import Case, RefusedError
+from e2e.scene import RefusedError
+from e2e.scheduler import BrokenError, Case, Release
 
 HEADS = frozenset({"spec", "pools", "node", "gangs"})
 NAMES = frozenset(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from e2e.nodes import classes, nodes, slices
-from e2e.pods import Member, claim_templates, with_claims
-from e2e.releases import Release
-from e2e.replay_program import ask
-from e2e.scene import Scene
+from e2e.mutations import count, level, more, requests
+from e2e.nodes import classes, slices
+from e2e.pods import claim_templates, with_claims
+from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
-Object = dict[str, Any]
 SESSIONS = 20
 """Volcano opens a session every second; a gang that needs more than this many is not started."""
 
 WITH_CLAIMS = 300
-"""Of pods with claims, which Volcano starts only after many sessions, if several domains have room (F645)."""
+"""Sessions for pods with claims, which Volcano starts only after many if several domains have room (F645)."""
 
 CONFIGURATION = """
 actions: "enqueue, allocate, backfill"
@@ -38,37 +36,55 @@ tiers:
 """
 """The default of Volcano's Helm chart, with the plugin for which bayplan asks (F689)."""
 
+GROUP = "PodGroup spec networkTopology"
+SUBGROUP = "PodGroup spec subGroupPolicy * networkTopology"
 
-def bind(
-    made: Scene, chosen: Iterable[Member], documents: Sequence[Mapping[str, Any]], release: Release
-) -> dict[str, str]:
+
+def bind(world: World, release: Release) -> Mapping[str, str]:
     """Pod -> node."""
-    members = list(chosen)
-    names = {(each.body["metadata"].get("annotations") or {}).get("scheduling.k8s.io/group-name") for each in members}
-    templates = claim_templates(documents)
-    pairs = [with_claims(each.body, templates) for each in members]
-    topology = made.plan.topology
-    objects = [
-        *nodes(topology),
-        *classes(topology),
-        *slices(topology),
-        *(_stored(each, {"state": "Open"}) for each in documents if each["kind"] == "Queue"),
-        *(_stored(each) for each in documents if each["kind"] in ("HyperNode", "PriorityClass")),
-        *(
-            _stored(each, {"phase": "Pending"})
-            for each in documents
-            if each["kind"] == "PodGroup" and each["metadata"]["name"] in names
-        ),
-        *(claim for _, claims in pairs for claim in claims),
-        *(pod for pod, _ in pairs),
-    ]
-    claiming = any(claims for _, claims in pairs)
-    case = {"configuration": CONFIGURATION, "sessions": WITH_CLAIMS if claiming else SESSIONS, "objects": objects}
-    found: dict[str, str] = ask(release.tool, case)["bindings"]
+    objects = list(_objects(world))
+    sessions = WITH_CLAIMS if any(each["kind"] == "ResourceClaim" for each in objects) else SESSIONS
+    case = {"configuration": CONFIGURATION, "sessions": sessions, "objects": objects}
+    found: dict[str, str] = ask(release.program, case)["bindings"]
     return found
 
 
-def _stored(document: Mapping[str, Any], status: Object | None = None) -> Object:
-    """The object as an API server stores it."""
-    own = {"uid": document["metadata"]["name"], "creationTimestamp": "2026-01-01T00:00:00Z"}
-    return {**document, "metadata": {**own, **document["metadata"]}, **({"status": status} if status else {})}
+def _objects(world: World) -> Iterator[Object]:
+    yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
+    groups = {_group(each.body) for each in world.members}
+    for each in world.documents:
+        if each["kind"] == "Queue":
+            yield stored(each, state="Open")
+        elif each["kind"] in ("HyperNode", "PriorityClass"):
+            yield stored(each)
+        elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
+            yield stored(each, phase="Pending")
+    templates = claim_templates(world.documents)
+    for member in world.members:
+        pod, claims = with_claims(member.body, templates)
+        yield from (*claims, pod)
+
+
+def _group(pod: Mapping[str, Any]) -> Any:
+    return (pod["metadata"].get("annotations") or {}).get("scheduling.k8s.io/group-name")
+
+
+VOLCANO = Scheduler(
+    "volcano",
+    bind,
+    constraints=(GROUP, SUBGROUP),
+    mutations=(
+        *level("tier of the gang", f"{GROUP} highestTierAllowed"),
+        *level("tier of a group", f"{SUBGROUP} highestTierAllowed"),
+        Mutation("a gang's mode soft", f"{GROUP} mode", lambda _: "soft"),
+        Mutation("a group's mode soft", f"{SUBGROUP} mode", lambda _: "soft"),
+        *count("minMember", "PodGroup spec minMember"),
+        # One fewer changes nothing that random cases show: the gang's minMember holds all of it back.
+        Mutation("minSubGroups + 1", "PodGroup spec subGroupPolicy * minSubGroups", more),
+        *count("subGroupSize", "PodGroup spec subGroupPolicy * subGroupSize"),
+        Mutation("no subgroups", "PodGroup spec subGroupPolicy", removed),
+        *requests(),
+    ),
+    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
+    runs=3,  # Volcano goes through Go's maps, whose order is random
+)

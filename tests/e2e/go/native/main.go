@@ -38,8 +38,12 @@ var gates = map[string]bool{
 	"CompositePodGroup":               true,
 }
 
-// quiet is how long nothing may happen before the rest counts as not scheduled.
-const quiet = 400 * time.Millisecond
+const (
+	// quiet is how long the scheduler may be idle before the rest counts as not scheduled.
+	quiet = 400 * time.Millisecond
+	// stuck is how long it may try again and again without a binding.
+	stuck = 4 * time.Second
+)
 
 type request struct {
 	Objects []json.RawMessage `json:"objects"`
@@ -130,10 +134,11 @@ func run(objects []runtime.Object, pods []*corev1.Pod, limit time.Duration) (ans
 	return read(ctx, client)
 }
 
-// await returns when all pods are bound, when nothing has happened for a while, or after the limit.
+// await returns when all pods are bound, when the scheduler is idle or stuck, or after the limit.
 func await(chosen *scheduler.Scheduler, client *fake.Clientset, wanted int, limit time.Duration) {
 	changed, before, deadline := time.Now(), "", time.Now().Add(limit)
-	for time.Now().Before(deadline) && time.Since(changed) < quiet {
+	bound, last := 0, time.Now()
+	for time.Now().Before(deadline) && time.Since(changed) < quiet && time.Since(last) < stuck {
 		_, queue := chosen.SchedulingQueue.PendingPods()
 		bindings := 0
 		for _, action := range client.Actions() {
@@ -144,6 +149,9 @@ func await(chosen *scheduler.Scheduler, client *fake.Clientset, wanted int, limi
 		if bindings >= wanted {
 			time.Sleep(10 * time.Millisecond)
 			return
+		}
+		if bindings > bound {
+			bound, last = bindings, time.Now()
 		}
 		busy := len(chosen.SchedulingQueue.InFlightPods()) + len(chosen.SchedulingQueue.PodsInActiveQ())
 		if now := fmt.Sprint(queue, len(client.Actions())); now != before || busy > 0 {

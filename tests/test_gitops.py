@@ -110,11 +110,11 @@ class TestPlugin:
 
     def test_the_application_chooses(self, application: Path) -> None:
         (application / "other.yaml").write_text((PRETRAIN / "topology.yaml").read_text().replace("hall-1", "hall-2"))
-        done = self.generate(application, SCHEDULER="volcano", NAMESPACE="lab", TOPOLOGY="other.yaml")
+        done = self.generate(application, SCHEDULER="kueue", NAMESPACE="lab", TOPOLOGY="other.yaml")
         assert done.returncode == 0, done.stderr
         objects = list(yaml.safe_load_all(done.stdout))
         assert {each["metadata"].get("namespace") for each in objects} == {"lab"}
-        assert "scheduling.volcano.sh/v1beta1" in {each["apiVersion"] for each in objects}
+        assert "kueue.x-k8s.io/queue-name" in objects[-1]["metadata"]["labels"]
         assert "SCHEDULER" in (ARGOCD / "application.yaml").read_text()
 
     @pytest.mark.parametrize("hostile", ["kai; touch hacked", "$(touch hacked)", "`touch hacked`", "' touch hacked '"])

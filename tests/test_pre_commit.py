@@ -37,7 +37,7 @@ PROJECT = {
         "topology": "hall.yaml",
         "outputs": [
             {"workflows": ["jobs/*.workflow.yaml"], "to": "manifests/{workflow}/"},
-            {"workflows": ["jobs/*.workflow.yaml"], "to": "volcano.yaml", "scheduler": "volcano"},
+            {"workflows": ["jobs/*.workflow.yaml"], "to": "volcano.yaml", "scheduler": "volcano", "accept": ["F645"]},
         ],
     },
 }

@@ -35,7 +35,7 @@ def bound(name: str, replicas: int = 0, accept: str = "") -> int:
 
 def documented() -> str:
     """The configuration with the plugins as the documentation sets them."""
-    plugins = yaml.safe_load(PAGE.partition("fills nodes first:\n\n```yaml\n")[2].partition("```")[0])
+    plugins = yaml.safe_load("- name: nodeorder" + PAGE.partition("```yaml\n- name: nodeorder")[2].partition("```")[0])
     conf = yaml.safe_load(volcano.CONFIGURATION)
     stated = {plugin["name"]: plugin for plugin in plugins}
     assert set(stated) == {"nodeorder", "binpack"}

@@ -283,7 +283,7 @@ EXAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("pretrain/workflow.yaml", {}),
     ("pretrain/workflow.yaml", {"clusterObjects": True}),
     ("pretrain/workflow.yaml", {"clusterObjects": False, "target": {"kai": "0.16", "jobset": "0.11"}}),
-    ("pretrain/workflow.yaml", {"scheduler": "volcano", "namespace": "lab"}),
+    ("pretrain/workflow.yaml", {"scheduler": "volcano", "accept": ["F645"], "namespace": "lab"}),
     ("pretrain/workflow.yaml", {"scheduler": "kueue", "accept": ["F626"]}),
     ("pretrain/workflow.yaml", {"scheduler": "slurm"}),
     ("pipeline/workflow.yaml", {"gangs": ["prepare"]}),

@@ -74,7 +74,7 @@ def names(plan: Plan, gang: GangPlan, target: Target, leaves: frozenset[str]) ->
     """New names of subgroups in whose order KAI finds nodes for the gang if no other one runs.
 
     `leaves`: the units that are leaf subgroups. The result is empty if KAI finds nodes anyway, or if bayplan cannot
-    follow the search. It is None if KAI finds them in no order that bayplan tries.
+    follow the search; None if KAI finds no nodes in any order that bayplan tries.
     """
     pools = plan.topology.pools
     known = target.since("kai", "0.13") and not any(pool.template or RESERVED in pool.unusable for pool in pools)

@@ -72,6 +72,10 @@ class Release(NamedTuple):
         """Where `prepare` puts the program."""
         return ROOT / ".ci" / "bin" / f"replay-{self.scheduler.name}@{self.version}"
 
+    def has_source(self) -> bool:
+        """Whether `prepare` found the source, which the module proxy does not serve for each release."""
+        return not self.program.with_name(f".no-source-{self.scheduler.name}@{self.version}").exists()
+
     def missing(self) -> str:
         """Why the release cannot be run here; empty if it can."""
         if os.access(self.program, os.X_OK):

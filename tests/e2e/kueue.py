@@ -119,7 +119,7 @@ KUEUE = Scheduler(
         Mutation("no groups of podSets", f"* ** annotations {TOPOLOGY}group-name", removed),
         *requests(),
     ),
-    seeds=(1, 4, 5, 6, 12, 67, 91, 160, 282),
+    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282),
     fitted=_fitted,
     unbound=_unbound,
 )

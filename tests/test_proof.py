@@ -56,8 +56,8 @@ def test_tables_that_need_no_run(table: str) -> None:
 
 def test_releases_that_ci_builds() -> None:
     assert set(BUILT) < set(BY_NAME)
-    wanted = " ".join(name.replace(" ", "@") for name in BUILT)
-    assert f"tests/e2e/prepare {wanted}\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (asked,) = re.findall("tests/e2e/prepare (.+)", (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+    assert {name.replace(" ", "@") for name in BUILT} <= set(asked.split())
 
 
 def test_each_release_is_pinned() -> None:

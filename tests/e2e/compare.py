@@ -55,16 +55,29 @@ def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], 
         return Verdict("broken", wrong)
     if stage.verdict == "lacks":
         return Verdict("refused")
-    return _found(stage, short)
+    found = _found(stage, short)
+    unmet = tuple(fault for gang in stage.gangs for fault in _unmet(stage, gang, topology, bound))
+    return Verdict("unpreferred", unmet) if found.outcome == "placed" and unmet else found
 
 
 def _found(stage: Stage, short: Mapping[str, tuple[str, ...]]) -> Verdict:
     """Of a stage that fits, by gangs: what each lacks, and whether bayplan said so."""
     early = [f"{gang}: {', '.join(sorted(codes))}" for gang, codes in stage.blind.items() if not short[gang]]
     lost = [fault for gang, faults in short.items() if gang not in stage.blind for fault in faults]
-    if early or lost:
-        return Verdict("alarm", tuple(early)) if early else Verdict("missed", tuple(lost))
+    if early:
+        return Verdict("alarm", tuple(early))
+    if lost:
+        return Verdict("may miss" if stage.doubted else "missed", tuple(lost))
     return Verdict("known" if stage.blind else "placed")
+
+
+def _unmet(stage: Stage, gang: GangPlan, topology: ClusterTopology, bound: Bound) -> Iterator[str]:
+    """Units that could share a domain of their preferred level and do not."""
+    paths = _paths(topology)
+    for unit in (unit for unit in walk(gang.root) if unit.preferred and unit.route in stage.wishes):
+        nodes = {node for pods in all_pods(unit) for node in bound.get((gang.name, pods.name), ())}
+        if len({_domain(paths[node], unit.preferred) for node in nodes}) > 1:
+            yield f'{gang.name}: "{unit.name}" is in several domains of {unit.preferred}, which it prefers'
 
 
 def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
@@ -10,7 +11,7 @@ import yaml
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, edit_plan, walk
 from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
@@ -29,6 +30,8 @@ class Stage(NamedTuple):
     verdict: str  # fits, lacks, unknown
     blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that the scheduler does not find it
     witness: tuple[Run, ...] = ()  # where bayplan puts the pods
+    doubted: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may not find it
+    wishes: frozenset[Route] = frozenset()  # routes of units whose preferred levels can all be met at once
 
 
 class Scene(NamedTuple):
@@ -62,8 +65,14 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = scheduler.seen(planned.plan, release)
-    found = tuple(scheduler.known(plan, planned.target))
-    stages = tuple(_stage(gangs, answer, found) for gangs, answer in planner(plan))
+    known = tuple(scheduler.known(plan, planned.target))
+    doubts = [each for each in outcome.diagnostics if each.code in scheduler.doubts and each not in known]
+    wishes = frozenset(_wishes(plan, outcome.diagnostics))
+    wished = planner(edit_plan(plan, unit=partial(_insisting, wishes))) if wishes else planner(plan)
+    stages = tuple(
+        _stage(gangs, answer, known, doubts, wishes if isinstance(better, Placed) else frozenset())
+        for (gangs, answer), (_, better) in zip(planner(plan), wished, strict=True)
+    )
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
     return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
 
@@ -83,12 +92,35 @@ def _is_error(found: Diagnostic) -> bool:
     return found.severity == "error"
 
 
-def _stage(gangs: Iterable[GangPlan], answer: object, found: Iterable[Diagnostic]) -> Stage:
+def _wishes(plan: Plan, reported: Collection[Diagnostic]) -> Iterable[Route]:
+    """The units with a preferred level of which bayplan reports neither that it gets lost nor that it is not met."""
+    for unit in (unit for gang in plan.gangs for unit in walk(gang.root) if unit.preferred):
+        if not any(_inside(each.route, (*unit.route, "placement")) for each in reported):
+            yield unit.route
+
+
+def _insisting(wishes: Collection[Route], unit: Unit) -> Unit:
+    """The unit with its preferred level as the required one."""
+    return unit._replace(required=unit.preferred) if unit.preferred and unit.route in wishes else unit
+
+
+def _stage(
+    gangs: Iterable[GangPlan],
+    answer: object,
+    known: Collection[Diagnostic],
+    doubts: Collection[Diagnostic],
+    wishes: frozenset[Route],
+) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    said = {gang.name: frozenset(each.code for each in found if _inside(each.route, gang.route)) for gang in together}
+    blind = {gang.name: _codes(known, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
-    return Stage(together, verdict, {gang: codes for gang, codes in said.items() if codes}, runs)
+    doubted = frozenset(code for gang in together for code in _codes(doubts, gang))
+    return Stage(together, verdict, {gang: codes for gang, codes in blind.items() if codes}, runs, doubted, wishes)
+
+
+def _codes(reported: Iterable[Diagnostic], gang: GangPlan) -> frozenset[str]:
+    return frozenset(each.code for each in reported if _inside(each.route, gang.route))
 
 
 def _inside(route: Route, outer: Route) -> bool:

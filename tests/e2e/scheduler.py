@@ -121,6 +121,7 @@ class Scheduler(NamedTuple):
     fitted: Callable[[Case, Release], Case] = _same  # the case without what the replay cannot show
     seen: Callable[[Plan, Release], Plan] = _whole  # the same for the plan
     known: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing  # by which bayplan says that it is not found
+    doubts: frozenset[str] = frozenset()  # codes by which bayplan says that a stage may not be found
     unbound: Callable[[World], World] | None = None  # pinned pods without their constraints, if dropping is not enough
     packed: Callable[..., bool] | None = None  # whether it misses the stage because of the order; `parts.py` otherwise
 

@@ -12,7 +12,7 @@ from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage
 
-AGREED = ("placed", "refused", "known", "order")
+AGREED = ("placed", "unpreferred", "refused", "known", "may miss", "order")
 Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
 
@@ -20,10 +20,12 @@ Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the 
 class Verdict(NamedTuple):
     """How one stage ended.
 
-    placed: it fits, and the scheduler placed all of it as asked. refused: it does not fit, and the scheduler did not
-    place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). order: it fits, and the
-    scheduler places each part by itself but not all of them one after the other. "known" and "order" count only if all
-    pods start when each is pinned to the node that bayplan has for it. open: bayplan did not decide.
+    placed: it fits, and the scheduler placed all of it as asked. unpreferred: the same, but pods that prefer a level do
+    not share a domain of it, although they could and bayplan says that the scheduler tries that. refused: it does not
+    fit, and the scheduler did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690,
+    F691). may miss: the same, if bayplan said that the scheduler may not find it. order: it fits, and the scheduler's
+    search does not find it in its order. "known", "may miss" and "order" count only if all pods start when each is
+    pinned to the node that bayplan has for it. open: bayplan did not decide.
 
     Disagreements: false: it fits, says bayplan, and the pinned pods do not start; missed: it fits, and the scheduler
     did not place it; alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what
@@ -72,12 +74,15 @@ def _found(stage: Stage, short: Mapping[str, tuple[str, ...]]) -> Verdict:
 
 
 def _unmet(stage: Stage, gang: GangPlan, topology: ClusterTopology, bound: Bound) -> Iterator[str]:
-    """Units that could share a domain of their preferred level and do not."""
+    """Units whose pods that must start could share a domain of the preferred level, and do not."""
     paths = _paths(topology)
     for unit in (unit for unit in walk(gang.root) if unit.preferred and unit.route in stage.wishes):
-        nodes = {node for pods in all_pods(unit) for node in bound.get((gang.name, pods.name), ())}
-        if len({_domain(paths[node], unit.preferred) for node in nodes}) > 1:
-            yield f'{gang.name}: "{unit.name}" is in several domains of {unit.preferred}, which it prefers'
+        inside: dict[tuple[str, ...], dict[tuple[str, str], list[str]]] = {}
+        for key in ((gang.name, pods.name) for pods in all_pods(unit)):
+            for node in bound.get(key, ()):
+                inside.setdefault(_domain(paths[node], unit.preferred), {}).setdefault(key, []).append(node)
+        if inside and all(any(missing(gang.name, unit, each)) for each in inside.values()):
+            yield f'{gang.name}: "{unit.name}" is not in one {unit.preferred}, which it prefers'
 
 
 def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:

@@ -18,7 +18,7 @@ from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.report.codes import sections
 from e2e.compare import by_pod_set, missing
-from e2e.mutations import count, level, requests
+from e2e.mutations import count, level, preference, requests
 from e2e.nodes import classes, slices
 from e2e.pods import Member, claim_templates, config_maps, members, with_claims, without_claims
 from e2e.scene import Scene, Stage
@@ -295,6 +295,10 @@ KAI = Scheduler(
     mutations=(
         *level("required level of the gang", f"{GROUP} requiredTopologyLevel"),
         *level("required level of a group", f"{SUBGROUP} requiredTopologyLevel"),
+        *preference("preferred level of the gang", f"{GROUP} preferredTopologyLevel"),
+        *preference("preferred level of a group", f"{SUBGROUP} preferredTopologyLevel"),
+        Mutation("no constraint of the gang", GROUP, removed),
+        Mutation("no constraint of a group", SUBGROUP, removed),
         Mutation("no Topology of the gang", f"{GROUP} topology", removed),
         Mutation("no Topology of a group", f"{SUBGROUP} topology", removed),
         *count("minMember", "PodGroup spec minMember"),

@@ -123,7 +123,7 @@ class Scheduler(NamedTuple):
     known: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing  # by which bayplan says that it is not found
     doubts: frozenset[str] = frozenset()  # codes by which bayplan says that a stage may not be found
     unbound: Callable[[World], World] | None = None  # pinned pods without their constraints, if dropping is not enough
-    packed: Callable[..., bool] | None = None  # whether it misses the stage because of the order; `parts.py` otherwise
+    packed: Callable[..., bool] | None = None  # whether it misses the stage only because of the order of its search
 
 
 def edited(documents: Documents, path: str, change: Change) -> list[Object]:

@@ -76,6 +76,8 @@ VOLCANO = Scheduler(
     mutations=(
         *level("tier of the gang", f"{GROUP} highestTierAllowed"),
         *level("tier of a group", f"{SUBGROUP} highestTierAllowed"),
+        Mutation("no constraint of the gang", GROUP, removed),
+        Mutation("no constraint of a group", SUBGROUP, removed),
         Mutation("a gang's mode soft", f"{GROUP} mode", lambda _: "soft"),
         Mutation("a group's mode soft", f"{SUBGROUP} mode", lambda _: "soft"),
         *count("minMember", "PodGroup spec minMember"),

@@ -54,7 +54,7 @@ from bayplan.model.plan import (
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand
-from bayplan.planning.fit.search import stages
+from bayplan.planning.fit.search import may_starve, stages
 
 KUBERNETES = "kubernetes"
 GREEDY = (
@@ -272,7 +272,8 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 
 
 def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
-    """Different gangs in one pool. kube-scheduler takes them in any order (schedule_one_podgroup.go)."""
+    """Different gangs in one pool of which one may take the room of another. kube-scheduler takes them in any order
+    (schedule_one_podgroup.go)."""
     for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)):
         by_pool: dict[str, list[tuple[GangPlan, Pods]]] = {}
         for gang in gangs:
@@ -282,7 +283,8 @@ def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
             names, last = {gang.name for gang, _ in users}, users[-1][0]
             requests = [demand(pods, plan.topology) for _, pods in users]
             placed = any(unit.required for gang, _ in users for unit in once(walk(gang.root)))
-            if len(names) > 1 and (placed or any(each != requests[0] for each in requests)):
+            unlike = any(each != requests[0] for each in requests)
+            if len(names) > 1 and (placed or unlike) and may_starve(gangs, plan.topology):
                 at = (*last.route, "name")
                 yield Need("concurrent-gangs", len(names), at, subject=title(last, last.root))
                 return

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
+from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, per_node, problem, room, space, usable
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
 # Decide whether gangs that run together fit a space: by Pareto fronts, then by first fit, then by a solver.
@@ -313,3 +313,34 @@ def surely_fits(plan: Plan, rules: Rules = QUICK) -> bool:
 def surely_too_large(gangs: Gangs, plan: Plan, search_space: Space) -> bool:
     """Whether these gangs surely do not fit at once."""
     return isinstance(answer(gangs, plan, search_space, QUICK, witness=False), NoRoom)
+
+
+def may_starve(gangs: Gangs, topology: ClusterTopology) -> bool:
+    """Whether one of these gangs could find no room if the others are placed first, wherever that hurts it most.
+
+    In the worst case, each other pod takes a node of its own. It takes so many nodes of each domain that too few are
+    left for a unit that needs one domain.
+    """
+    everyone = [pods for gang in gangs for pods in all_pods(gang.root)]
+    units = (unit for gang in gangs for unit in once(walk(gang.root)) if unit.required or unit is gang.root)
+    return any(
+        _spoiled(unit, pool, topology) <= sum(pods.total for pods in everyone if pods.pool == pool.name) - own
+        for unit in units
+        for pool in topology.pools
+        if (own := sum(pods.total for pods in all_pods(unit) if pods.pool == pool.name))
+    )
+
+
+def _spoiled(unit: Unit, pool: Pool, topology: ClusterTopology) -> int:
+    """How many nodes of the pool others must take before no domain has enough left for the unit."""
+    needed = 0
+    for pods in (each for each in all_pods(unit) if each.pool == pool.name):
+        alone = per_node(demand(pods, topology), capacity(pool))[0]
+        needed += -(-pods.total // max(alone, 1))
+    sizes: dict[tuple[str, ...], int] = {}
+    depth = pool.depth(unit.required) + 1 if unit.required not in ("", HOST_LEVEL) else 0
+    for path, nodes in usable(pool).items():
+        sizes[path[:depth]] = sizes.get(path[:depth], 0) + len(nodes)
+    if unit.required == HOST_LEVEL:
+        return sum(sizes.values())
+    return sum(max(size - needed + 1, 0) for size in sizes.values())

@@ -39,7 +39,7 @@ from bayplan.planning import compute_domains
 from bayplan.planning.fit import Impossible
 from bayplan.planning.fit import prove as fit
 from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
-from bayplan.planning.fit.search import may_starve, stages
+from bayplan.planning.fit.search import starving
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
@@ -74,7 +74,7 @@ PODS = (
     never("optional-groups", ELASTIC, "remove `minReplicas`"),
     not_yet_upstream(
         "unrequesting-pods",
-        "Kueue chooses domains only for pods whose requests count against the queue, and admits no workload with others",
+        "Kueue chooses domains only for pods with requests, and admits no workload with others",
         'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
     ),
     approximate(
@@ -363,11 +363,8 @@ def _dependent_gangs(plan: Plan) -> Iterator[Need]:
 
 def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
     """Different gangs of which one may take the room of another (Kueue 0.14 to 0.19, `scheduler.go`, schedule)."""
-    for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)):
-        if len(gangs) > 1 and may_starve(gangs, plan.topology):
-            last = gangs[-1]
-            yield Need("concurrent-gangs", len(gangs), (*last.route, "name"), subject=title(last, last.root))
-            return
+    if last := starving(plan):
+        yield Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root))
 
 
 def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:

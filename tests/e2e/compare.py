@@ -12,7 +12,7 @@ from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage
 
-AGREED = ("placed", "unpreferred", "refused", "known", "may miss", "order")
+AGREED = ("placed", "refused", "known", "may miss", "order")
 Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
 
@@ -20,16 +20,16 @@ Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the 
 class Verdict(NamedTuple):
     """How one stage ended.
 
-    placed: it fits, and the scheduler placed all of it as asked. unpreferred: the same, but pods that prefer a level do
-    not share a domain of it, although they could and bayplan says that the scheduler tries that. refused: it does not
-    fit, and the scheduler did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690,
-    F691). may miss: the same, if bayplan said that the scheduler may not find it. order: it fits, and the scheduler's
-    search does not find it in its order. "known", "may miss" and "order" count only if all pods start when each is
-    pinned to the node that bayplan has for it. open: bayplan did not decide.
+    placed: it fits, and the scheduler placed all of it as asked. refused: it does not fit, and the scheduler did not
+    place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). may miss: the same, if
+    bayplan said that the scheduler may not find it. order: it fits, and the scheduler's search does not find it in its
+    order. These three count only if all pods start when each is pinned to the node that bayplan has for it. open:
+    bayplan did not decide.
 
     Disagreements: false: it fits, says bayplan, and the pinned pods do not start; missed: it fits, and the scheduler
-    did not place it; alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what
-    does not fit; broken: what the scheduler placed is not what the plan asks for.
+    did not place it; unpreferred: placed, but not in one domain of a preferred level, of which bayplan reported no gap;
+    alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what does not fit;
+    broken: what the scheduler placed is not what the plan asks for.
     """
 
     outcome: str

@@ -282,7 +282,7 @@ def _unclaimed(unit: Unit) -> Unit:
 
 
 def _known(plan: Plan, target: Target) -> Iterable[Diagnostic]:
-    return prove(plan, target)
+    return [each for each in prove(plan, target) if each.severity == "error"]
 
 
 GROUP = "PodGroup spec topologyConstraint"

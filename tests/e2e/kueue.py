@@ -120,7 +120,7 @@ KUEUE = Scheduler(
         Mutation("no groups of podSets", f"* ** annotations {TOPOLOGY}group-name", removed),
         *requests(),
     ),
-    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282),
+    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282, 100048),
     doubts=frozenset({"F690"}),
     fitted=_fitted,
     unbound=_unbound,

@@ -17,7 +17,7 @@ from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.report.codes import sections
-from e2e.compare import by_pod_set, missing
+from e2e.compare import by_pod_set, is_apart, missing
 from e2e.mutations import count, level, preference, requests
 from e2e.nodes import classes, slices
 from e2e.pods import Member, claim_templates, config_maps, members, with_claims, without_claims
@@ -217,6 +217,29 @@ def _packed(made: Scene, stage: Stage, release: Release) -> bool:
     return all(_packed_badly(made, gang, gang.root, release) is not False for gang in gangs)
 
 
+def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
+    """Whether KAI meets each preferred level of the stage for a unit that is alone.
+
+    Inside a unit with a level, it may not: KAI takes the first domain of the outer level that has room, without a look
+    at preferences inside (KAI actions/common/allocate.go, allocateSubGroupSet).
+    """
+    units = ((gang, unit) for gang in stage.gangs for unit in _outermost(gang.root) if unit.route in stage.wishes)
+    for gang, unit in units:
+        documents, chosen = _alone(made, gang, unit)
+        bindings = bind(World(made.plan.topology, made.nodes, chosen, documents), release)
+        if is_apart(gang, unit, made.plan.topology, by_pod_set(chosen, bindings)):
+            return False
+    return True
+
+
+def _outermost(unit: Unit) -> Iterator[Unit]:
+    """The units with a level that are in no other one."""
+    if unit.required or unit.preferred:
+        yield unit
+        return
+    yield from (each for units in unit.groups for member in units.members for each in _outermost(member))
+
+
 def _packed_badly(made: Scene, gang: GangPlan, unit: Unit, release: Release) -> bool | None:
     """None: the unit is placed when alone."""
     documents, chosen = _alone(made, gang, unit)
@@ -282,7 +305,7 @@ def _unclaimed(unit: Unit) -> Unit:
 
 
 def _known(plan: Plan, target: Target) -> Iterable[Diagnostic]:
-    return [each for each in prove(plan, target) if each.severity == "error"]
+    return prove(plan, target)
 
 
 GROUP = "PodGroup spec topologyConstraint"
@@ -312,4 +335,6 @@ KAI = Scheduler(
     seen=_seen,
     known=_known,
     packed=_packed,
+    crowded=_crowded,
+    breaks=frozenset({"F604"}),
 )

@@ -14,8 +14,8 @@ PATH = ROOT / "docs" / "explanation" / "proof.md"
 TEXT = Path(__file__).parent / "proof.md"
 """What stands around the tables."""
 
-COLUMNS = ("placed", "refused", "known", "may miss", "order")
-DISAGREEMENTS = ("false", "missed", "unpreferred", "alarm", "found", "broken", "crashed")
+COLUMNS = ("placed", "unpreferred", "refused", "known", "may fail", "order")
+DISAGREEMENTS = ("false", "missed", "alarm", "found", "broken", "crashed")
 
 
 def proof(tallies: Sequence[Tally]) -> str:

@@ -22,7 +22,10 @@ def judge(case: Case, release: Release, spoil: Change | None = None, planner: Pl
 
 def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
     verdict = _agreed(made, stage, documents, release)
-    if documents is not made.documents or verdict.outcome not in ("missed", "may miss", "known"):
+    if documents is made.documents and verdict.outcome == "unpreferred":
+        crowded = release.scheduler.crowded
+        return verdict if crowded and crowded(made, stage, release) else verdict._replace(outcome="broken")
+    if documents is not made.documents or verdict.outcome not in ("missed", "may fail", "known"):
         return verdict
     waiting = sorted(_waiting(made, stage, release))
     if waiting:

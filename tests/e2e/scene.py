@@ -18,7 +18,7 @@ from bayplan.text import document
 from bayplan.text.emit import emit
 from e2e.nodes import nodes
 from e2e.pods import Folded
-from e2e.scheduler import Case, Documents, Object, Release, edited, removed
+from e2e.scheduler import Case, Documents, Object, Release, Scheduler, edited, removed
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -31,7 +31,16 @@ class Stage(NamedTuple):
     blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that the scheduler does not find it
     witness: tuple[Run, ...] = ()  # where bayplan puts the pods
     doubted: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may not find it
+    loose: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may violate a level
     wishes: frozenset[Route] = frozenset()  # routes of units whose preferred levels can all be met at once
+
+
+class Said(NamedTuple):
+    """What bayplan reports. `proved`: by the backend's own proof, which runs even if the case has other errors."""
+
+    proved: Collection[Diagnostic]
+    reported: Collection[Diagnostic]
+    wishes: frozenset[Route]
 
 
 class Scene(NamedTuple):
@@ -65,12 +74,12 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = scheduler.seen(planned.plan, release)
-    known = tuple(scheduler.known(plan, planned.target))
-    doubts = [each for each in outcome.diagnostics if each.code in scheduler.doubts and each not in known]
-    wishes = frozenset(_wishes(plan, outcome.diagnostics))
+    proved = tuple(scheduler.known(plan, planned.target))
+    reported = (*outcome.diagnostics, *proved)
+    wishes = frozenset(_wishes(plan, reported))
     wished = planner(edit_plan(plan, unit=partial(_insisting, wishes))) if wishes else planner(plan)
     stages = tuple(
-        _stage(gangs, answer, known, doubts, wishes if isinstance(better, Placed) else frozenset())
+        _stage(gangs, answer, scheduler, Said(proved, reported, wishes if isinstance(better, Placed) else frozenset()))
         for (gangs, answer), (_, better) in zip(planner(plan), wished, strict=True)
     )
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
@@ -104,19 +113,22 @@ def _insisting(wishes: Collection[Route], unit: Unit) -> Unit:
     return unit._replace(required=unit.preferred) if unit.preferred and unit.route in wishes else unit
 
 
-def _stage(
-    gangs: Iterable[GangPlan],
-    answer: object,
-    known: Collection[Diagnostic],
-    doubts: Collection[Diagnostic],
-    wishes: frozenset[Route],
-) -> Stage:
+def _stage(gangs: Iterable[GangPlan], answer: object, scheduler: Scheduler, said: Said) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    blind = {gang.name: _codes(known, gang) for gang in together}
+    errors = [each for each in said.proved if _is_error(each)]
+    blind = {gang.name: _codes(errors, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
-    doubted = frozenset(code for gang in together for code in _codes(doubts, gang))
-    return Stage(together, verdict, {gang: codes for gang, codes in blind.items() if codes}, runs, doubted, wishes)
+    codes = frozenset(code for gang in together for code in _codes(said.reported, gang))
+    return Stage(
+        together,
+        verdict,
+        {gang: found for gang, found in blind.items() if found},
+        runs,
+        codes & scheduler.doubts,
+        codes & scheduler.breaks,
+        said.wishes,
+    )
 
 
 def _codes(reported: Iterable[Diagnostic], gang: GangPlan) -> frozenset[str]:

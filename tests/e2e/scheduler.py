@@ -122,8 +122,10 @@ class Scheduler(NamedTuple):
     seen: Callable[[Plan, Release], Plan] = _whole  # the same for the plan
     known: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing  # by which bayplan says that it is not found
     doubts: frozenset[str] = frozenset()  # codes by which bayplan says that a stage may not be found
+    breaks: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may violate a level
     unbound: Callable[[World], World] | None = None  # pinned pods without their constraints, if dropping is not enough
     packed: Callable[..., bool] | None = None  # whether it misses the stage only because of the order of its search
+    crowded: Callable[..., bool] | None = None  # whether it meets each preferred level of a unit that is alone
 
 
 def edited(documents: Documents, path: str, change: Change) -> list[Object]:

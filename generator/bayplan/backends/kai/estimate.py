@@ -118,6 +118,14 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: R
         )
         hint = "remove the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
         yield error("F691", _placement_route(unit), message, hint=hint)
+        return
+    for each in (each for each in outer if _depth(pool, each.preferred) > finest):
+        message = (
+            f"{_title(gang, each)}: KAI 0.10.4 to 0.12 never places it in one {each.preferred}, because a group inside"
+            " has a coarser level"
+        )
+        hint = "remove the inner placement, or target KAI 0.13 or later"
+        yield info("F691", (*each.route, "placement", "preferred"), message, hint=hint)
 
 
 def _title(gang: GangPlan, unit: Unit) -> str:

@@ -329,7 +329,7 @@ KAI = Scheduler(
         Mutation("no parent", "PodGroup spec subGroups * parent", removed),
         *requests(),
     ),
-    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14),
+    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14, 16),
     accepted=UNFIT | {code for code in sections() if code[0] == "F"},  # the podgrouper has no part in the replay
     fitted=_fitted,
     seen=_seen,

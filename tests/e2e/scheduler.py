@@ -208,7 +208,9 @@ def ask(program: Path, case: Mapping[str, Any], seconds: int = 120) -> Object:
         line = b""
     if not line:
         running.log.seek(0)
-        end = running.log.read()[-4000:].decode(errors="replace")
+        log = running.log.read().decode(errors="replace")
+        start = max(log.find("panic: "), log.find("fatal error: "))
+        end = log[start:][:4000] if start >= 0 else log[-4000:]
         _stop(_STARTED.pop((os.getpid(), program)))
         raise BrokenError(f"{program.name} stopped, or took more than {seconds} s:\n{end}")
     answer: Object = json.loads(line)

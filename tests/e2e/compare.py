@@ -12,7 +12,7 @@ from bayplan.planning.fit.witness import Run
 from e2e.pods import Member
 from e2e.scene import Stage
 
-AGREED = ("placed", "refused", "known", "order")
+AGREED = ("placed", "unpreferred", "refused", "known", "may fail", "order")
 Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
 
@@ -20,14 +20,17 @@ Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the 
 class Verdict(NamedTuple):
     """How one stage ended.
 
-    placed: it fits, and the scheduler placed all of it as asked. refused: it does not fit, and the scheduler did not
-    place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). order: it fits, and the
-    scheduler places each part by itself but not all of them one after the other. "known" and "order" count only if all
-    pods start when each is pinned to the node that bayplan has for it. open: bayplan did not decide.
+    placed: it fits, and the scheduler placed all of it as asked. unpreferred: the same, but a unit is not in one domain
+    of its preferred level, which the scheduler finds for the unit alone. refused: it does not fit, and the scheduler
+    did not place it. known: it fits, and the scheduler did not find it, as bayplan said (F690, F691). may fail: bayplan
+    said that the scheduler may not find it, or may violate a level, and so it did. order: it fits, and the scheduler's
+    search does not find it in its order. The last three count only if all pods start when each is pinned to the node
+    that bayplan has for it. open: bayplan did not decide.
 
     Disagreements: false: it fits, says bayplan, and the pinned pods do not start; missed: it fits, and the scheduler
     did not place it; alarm: the scheduler placed what bayplan said it would not find; found: the scheduler placed what
-    does not fit; broken: what the scheduler placed is not what the plan asks for.
+    does not fit; broken: what the scheduler placed is not what the plan asks for, or a preferred level is lost
+    although nothing else is in the cluster.
     """
 
     outcome: str
@@ -52,19 +55,38 @@ def compare(stage: Stage, topology: ClusterTopology, members: Iterable[Member], 
     if stage.verdict == "lacks" and whole:
         return Verdict("found", wrong)
     if wrong:
-        return Verdict("broken", wrong)
+        return Verdict("may fail" if stage.loose else "broken", wrong)
     if stage.verdict == "lacks":
         return Verdict("refused")
-    return _found(stage, short)
+    found = _found(stage, short)
+    lost = tuple(
+        f'{gang.name}: "{unit.name}" is not in one {unit.preferred}, which it prefers'
+        for gang in stage.gangs
+        for unit in walk(gang.root)
+        if unit.route in stage.wishes and is_apart(gang, unit, topology, bound)
+    )
+    return Verdict("unpreferred", lost) if found.outcome == "placed" and lost else found
 
 
 def _found(stage: Stage, short: Mapping[str, tuple[str, ...]]) -> Verdict:
     """Of a stage that fits, by gangs: what each lacks, and whether bayplan said so."""
     early = [f"{gang}: {', '.join(sorted(codes))}" for gang, codes in stage.blind.items() if not short[gang]]
     lost = [fault for gang, faults in short.items() if gang not in stage.blind for fault in faults]
-    if early or lost:
-        return Verdict("alarm", tuple(early)) if early else Verdict("missed", tuple(lost))
+    if early:
+        return Verdict("alarm", tuple(early))
+    if lost:
+        return Verdict("may fail" if stage.doubted else "missed", tuple(lost))
     return Verdict("known" if stage.blind else "placed")
+
+
+def is_apart(gang: GangPlan, unit: Unit, topology: ClusterTopology, bound: Bound) -> bool:
+    """Whether no domain of the unit's preferred level has all pods that must start."""
+    paths = _paths(topology)
+    inside: dict[tuple[str, ...], dict[tuple[str, str], list[str]]] = {}
+    for key in ((gang.name, pods.name) for pods in all_pods(unit)):
+        for node in bound.get(key, ()):
+            inside.setdefault(_domain(paths[node], unit.preferred), {}).setdefault(key, []).append(node)
+    return bool(inside) and all(any(missing(gang.name, unit, each)) for each in inside.values())
 
 
 def _asked(gangs: Iterable[GangPlan]) -> Iterator[tuple[tuple[str, str], Pods]]:

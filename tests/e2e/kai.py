@@ -17,8 +17,8 @@ from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
 from bayplan.model.target import Target
 from bayplan.report.codes import sections
-from e2e.compare import by_pod_set, missing
-from e2e.mutations import count, level, requests
+from e2e.compare import by_pod_set, is_apart, missing
+from e2e.mutations import count, level, preference, requests
 from e2e.nodes import classes, slices
 from e2e.pods import Member, claim_templates, config_maps, members, with_claims, without_claims
 from e2e.scene import Scene, Stage
@@ -217,6 +217,29 @@ def _packed(made: Scene, stage: Stage, release: Release) -> bool:
     return all(_packed_badly(made, gang, gang.root, release) is not False for gang in gangs)
 
 
+def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
+    """Whether KAI meets each preferred level of the stage for a unit that is alone.
+
+    Inside a unit with a level, it may not: KAI takes the first domain of the outer level that has room, without a look
+    at preferences inside (KAI actions/common/allocate.go, allocateSubGroupSet).
+    """
+    units = ((gang, unit) for gang in stage.gangs for unit in _outermost(gang.root) if unit.route in stage.wishes)
+    for gang, unit in units:
+        documents, chosen = _alone(made, gang, unit)
+        bindings = bind(World(made.plan.topology, made.nodes, chosen, documents), release)
+        if is_apart(gang, unit, made.plan.topology, by_pod_set(chosen, bindings)):
+            return False
+    return True
+
+
+def _outermost(unit: Unit) -> Iterator[Unit]:
+    """The units with a level that are in no other one."""
+    if unit.required or unit.preferred:
+        yield unit
+        return
+    yield from (each for units in unit.groups for member in units.members for each in _outermost(member))
+
+
 def _packed_badly(made: Scene, gang: GangPlan, unit: Unit, release: Release) -> bool | None:
     """None: the unit is placed when alone."""
     documents, chosen = _alone(made, gang, unit)
@@ -295,6 +318,10 @@ KAI = Scheduler(
     mutations=(
         *level("required level of the gang", f"{GROUP} requiredTopologyLevel"),
         *level("required level of a group", f"{SUBGROUP} requiredTopologyLevel"),
+        *preference("preferred level of the gang", f"{GROUP} preferredTopologyLevel"),
+        *preference("preferred level of a group", f"{SUBGROUP} preferredTopologyLevel"),
+        Mutation("no constraint of the gang", GROUP, removed),
+        Mutation("no constraint of a group", SUBGROUP, removed),
         Mutation("no Topology of the gang", f"{GROUP} topology", removed),
         Mutation("no Topology of a group", f"{SUBGROUP} topology", removed),
         *count("minMember", "PodGroup spec minMember"),
@@ -302,10 +329,12 @@ KAI = Scheduler(
         Mutation("no parent", "PodGroup spec subGroups * parent", removed),
         *requests(),
     ),
-    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 12, 14),
+    seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14, 16),
     accepted=UNFIT | {code for code in sections() if code[0] == "F"},  # the podgrouper has no part in the replay
     fitted=_fitted,
     seen=_seen,
     known=_known,
     packed=_packed,
+    crowded=_crowded,
+    breaks=frozenset({"F604"}),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL
-from e2e.mutations import count, level, requests
+from e2e.mutations import count, level, preference, requests
 from e2e.pods import Member
 from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, counted, edited, removed
 from oracle.manifests import read_name
@@ -114,12 +114,14 @@ KUEUE = Scheduler(
     constraints=(),
     mutations=(
         *level("required level", f"* ** annotations {TOPOLOGY}required-topology"),
+        *preference("preferred level", f"* ** annotations {TOPOLOGY}preferred-topology"),
         *level("level of slices", f"* ** annotations {TOPOLOGY}slice-required-topology"),
         *count("slice size", f"* ** annotations {TOPOLOGY}slice-size"),
         Mutation("no groups of podSets", f"* ** annotations {TOPOLOGY}group-name", removed),
         *requests(),
     ),
-    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282),
+    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282, 100048),
+    doubts=frozenset({"F690"}),
     fitted=_fitted,
     unbound=_unbound,
 )

@@ -47,5 +47,6 @@ NATIVE = Scheduler(
         *requests(),
     ),
     seeds=(1, 3, 5, 10, 18),
+    doubts=frozenset({"F604", "F636", "F639", "F690"}),
     versions=_versions,
 )

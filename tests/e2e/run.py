@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.planning.fit.search import answers
 from e2e.compare import Verdict, compare
 from e2e.pods import Folded, Member, members
-from e2e.scene import Planner, RefusedError, Scene, Stage, scene
+from e2e.scene import Planner, Scene, Stage, scene
 from e2e.scheduler import Case, Change, Documents, Release, World, edited, removed
 
 
@@ -22,13 +22,16 @@ def judge(case: Case, release: Release, spoil: Change | None = None, planner: Pl
 
 def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
     verdict = _agreed(made, stage, documents, release)
-    if documents is not made.documents or verdict.outcome not in ("missed", "known"):
+    if documents is made.documents and verdict.outcome == "unpreferred":
+        crowded = release.scheduler.crowded
+        return verdict if crowded and crowded(made, stage, release) else verdict._replace(outcome="broken")
+    if documents is not made.documents or verdict.outcome not in ("missed", "may fail", "known"):
         return verdict
     waiting = sorted(_waiting(made, stage, release))
     if waiting:
         return Verdict("false", tuple(f"{name} does not start on its node" for name in waiting))
-    packed = release.scheduler.packed or by_parts
-    if verdict.outcome == "missed" and packed(made, stage, release):
+    packed = release.scheduler.packed
+    if verdict.outcome == "missed" and packed and packed(made, stage, release):
         return Verdict("order", verdict.why)
     return verdict
 
@@ -79,36 +82,3 @@ def _on(member: Member, node: str) -> Member:
     spec = member.body["spec"]
     selector = {**spec.get("nodeSelector", {}), HOSTNAME_LABEL: node}
     return member._replace(body={**member.body, "spec": {**spec, "nodeSelector": selector}})
-
-
-def by_parts(made: Scene, stage: Stage, release: Release) -> bool:
-    """Whether the scheduler places each part by itself: each gang, or of one gang each unit or podSet."""
-    parts = list(_parts(made.case, stage))
-    return len(parts) > 1 and all(_placed(each, release) for each in parts)
-
-
-def _parts(case: Case, stage: Stage) -> Iterator[Case]:
-    spec = case.workflow["spec"]
-    names = {gang.route[-1] for gang in stage.gangs}
-    gangs = [gang for number, gang in enumerate(spec["gangs"]) if {number, gang["name"]} & names]
-    cut = [{**gang, **part} for gang in gangs for part in (_units(gang) if len(gangs) == 1 else ({},))]
-    for gang in cut:
-        yield case._replace(workflow={**case.workflow, "spec": {**spec, "gangs": [gang]}})
-
-
-def _units(unit: Any) -> Iterator[dict[str, Any]]:
-    """The unit's contents, one at a time; of a single unit inside, its contents."""
-    groups, sets = unit.get("groups", ()), unit.get("podSets", ())
-    if len(groups) == 1 and not sets and groups[0].get("replicas", 1) == 1:
-        yield from ({"groups": [{**groups[0], **part}]} for part in _units(groups[0]))
-        return
-    yield from ({"groups": [{**each, "replicas": 1}], "podSets": []} for each in groups)
-    yield from ({"groups": [], "podSets": [each]} for each in sets)
-
-
-def _placed(case: Case, release: Release) -> bool:
-    try:
-        made = scene(case, release)
-    except RefusedError:
-        return False
-    return all(_agreed(made, stage, made.documents, release).outcome == "placed" for stage in made.stages)

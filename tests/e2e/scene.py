@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
@@ -10,14 +11,14 @@ import yaml
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, all_pods
+from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, edit_plan, walk
 from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
 from bayplan.text.emit import emit
 from e2e.nodes import nodes
 from e2e.pods import Folded
-from e2e.scheduler import Case, Documents, Object, Release, edited, removed
+from e2e.scheduler import Case, Documents, Object, Release, Scheduler, edited, removed
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -29,6 +30,17 @@ class Stage(NamedTuple):
     verdict: str  # fits, lacks, unknown
     blind: Mapping[str, frozenset[str]]  # gang -> codes by which bayplan says that the scheduler does not find it
     witness: tuple[Run, ...] = ()  # where bayplan puts the pods
+    doubted: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may not find it
+    loose: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may violate a level
+    wishes: frozenset[Route] = frozenset()  # routes of units whose preferred levels can all be met at once
+
+
+class Said(NamedTuple):
+    """What bayplan reports. `proved`: by the backend's own proof, which runs even if the case has other errors."""
+
+    proved: Collection[Diagnostic]
+    reported: Collection[Diagnostic]
+    wishes: frozenset[Route]
 
 
 class Scene(NamedTuple):
@@ -62,8 +74,14 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))
     planned = outcome.value.planned
     plan = scheduler.seen(planned.plan, release)
-    found = tuple(scheduler.known(plan, planned.target))
-    stages = tuple(_stage(gangs, answer, found) for gangs, answer in planner(plan))
+    proved = tuple(scheduler.known(plan, planned.target))
+    reported = (*outcome.diagnostics, *proved)
+    wishes = frozenset(_wishes(plan, reported))
+    wished = planner(edit_plan(plan, unit=partial(_insisting, wishes))) if wishes else planner(plan)
+    stages = tuple(
+        _stage(gangs, answer, scheduler, Said(proved, reported, wishes if isinstance(better, Placed) else frozenset()))
+        for (gangs, answer), (_, better) in zip(planner(plan), wished, strict=True)
+    )
     documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
     return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
 
@@ -83,12 +101,38 @@ def _is_error(found: Diagnostic) -> bool:
     return found.severity == "error"
 
 
-def _stage(gangs: Iterable[GangPlan], answer: object, found: Iterable[Diagnostic]) -> Stage:
+def _wishes(plan: Plan, reported: Collection[Diagnostic]) -> Iterable[Route]:
+    """The units with a preferred level of which bayplan reports neither that it gets lost nor that it is not met."""
+    for unit in (unit for gang in plan.gangs for unit in walk(gang.root) if unit.preferred):
+        if not any(_inside(each.route, (*unit.route, "placement")) for each in reported):
+            yield unit.route
+
+
+def _insisting(wishes: Collection[Route], unit: Unit) -> Unit:
+    """The unit with its preferred level as the required one."""
+    return unit._replace(required=unit.preferred) if unit.preferred and unit.route in wishes else unit
+
+
+def _stage(gangs: Iterable[GangPlan], answer: object, scheduler: Scheduler, said: Said) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    said = {gang.name: frozenset(each.code for each in found if _inside(each.route, gang.route)) for gang in together}
+    errors = [each for each in said.proved if _is_error(each)]
+    blind = {gang.name: _codes(errors, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
-    return Stage(together, verdict, {gang: codes for gang, codes in said.items() if codes}, runs)
+    codes = frozenset(code for gang in together for code in _codes(said.reported, gang))
+    return Stage(
+        together,
+        verdict,
+        {gang: found for gang, found in blind.items() if found},
+        runs,
+        codes & scheduler.doubts,
+        codes & scheduler.breaks,
+        said.wishes,
+    )
+
+
+def _codes(reported: Iterable[Diagnostic], gang: GangPlan) -> frozenset[str]:
+    return frozenset(each.code for each in reported if _inside(each.route, gang.route))
 
 
 def _inside(route: Route, outer: Route) -> bool:

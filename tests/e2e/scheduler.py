@@ -121,8 +121,11 @@ class Scheduler(NamedTuple):
     fitted: Callable[[Case, Release], Case] = _same  # the case without what the replay cannot show
     seen: Callable[[Plan, Release], Plan] = _whole  # the same for the plan
     known: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing  # by which bayplan says that it is not found
+    doubts: frozenset[str] = frozenset()  # codes by which bayplan says that a stage may not be found
+    breaks: frozenset[str] = frozenset()  # codes by which bayplan says that the scheduler may violate a level
     unbound: Callable[[World], World] | None = None  # pinned pods without their constraints, if dropping is not enough
-    packed: Callable[..., bool] | None = None  # whether it misses the stage because of the order; `parts.py` otherwise
+    packed: Callable[..., bool] | None = None  # whether it misses the stage only because of the order of its search
+    crowded: Callable[..., bool] | None = None  # whether it meets each preferred level of a unit that is alone
 
 
 def edited(documents: Documents, path: str, change: Change) -> list[Object]:
@@ -205,7 +208,9 @@ def ask(program: Path, case: Mapping[str, Any], seconds: int = 120) -> Object:
         line = b""
     if not line:
         running.log.seek(0)
-        end = running.log.read()[-4000:].decode(errors="replace")
+        log = running.log.read().decode(errors="replace")
+        start = max(log.find("panic: "), log.find("fatal error: "))
+        end = log[start:][:4000] if start >= 0 else log[-4000:]
         _stop(_STARTED.pop((os.getpid(), program)))
         raise BrokenError(f"{program.name} stopped, or took more than {seconds} s:\n{end}")
     answer: Object = json.loads(line)

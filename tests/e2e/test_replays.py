@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,7 +17,6 @@ from e2e.cases import Regression, examples, regressions
 from e2e.compare import Verdict
 from e2e.degenerate import Degenerate
 from e2e.mutations import noticed
-from e2e.proof import PATH
 from e2e.random_cases import case
 from e2e.releases import BUILT, RELEASES
 from e2e.run import judge
@@ -28,12 +26,6 @@ from tools.effort import sample
 
 SEEDS = random_cases.seeds(0, 120)
 """The random cases of a full run of the tests. `python -m e2e` runs more."""
-
-DIFFERING = frozenset(
-    f"{scheduler} {case}"
-    for scheduler, case in re.findall(r"^- (\S+) \S+, `([^`]+)`: ", PATH.read_text(encoding="utf-8"), re.MULTILINE)
-)
-"""The disagreements that the page lists."""
 
 ALL = os.environ.get("BAYPLAN_E2E") == "all"
 """Whether a program that is missing is a failure, whichever it is."""
@@ -71,8 +63,6 @@ def _agrees(each: Case, release: Release) -> None:
         verdicts = judge(each, release)
     except RefusedError as refused:
         pytest.skip(f"bayplan renders nothing for this scheduler: {refused}")
-    if f"{release.scheduler.name} {each.name}" in DIFFERING and not all(verdict.agrees for verdict in verdicts):
-        pytest.xfail("docs/explanation/proof.md lists this disagreement")
     assert all(verdict.agrees for verdict in verdicts), verdicts
 
 

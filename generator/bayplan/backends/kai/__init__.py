@@ -165,7 +165,7 @@ SUPPORT = (
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
     """F690 and F691: what fits, but KAI does not find. Its estimate refuses it, or it searches in the wrong order."""
     found = estimate(plan, target)
-    refused = {each.route[:4] for each in found}
+    refused = {each.route[:4] for each in found if each.severity == "error"}
     unfound = (gang for gang in plan.gangs if gang.route not in refused and new_names(plan, gang, target) is None)
     errors = (error("F690", (*gang.route, "name"), NEVER.format(gang.gang.name), hint=WAYS_OUT) for gang in unfound)
     return (*found, *errors)

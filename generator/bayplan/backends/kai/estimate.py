@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from bayplan.core.diagnostics import Diagnostic, Route, error
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.core.values import NamedTuple
 from bayplan.kube import quantity
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, uses_dra
@@ -40,7 +40,8 @@ class Tasks(NamedTuple):
 
 
 def estimate(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Errors for units that fit (which the fit proves) but for which KAI finds no domain. One error for each group."""
+    """Errors for units that fit (which the fit proves) but for which KAI finds no domain, and infos for those for which
+    it finds none of the preferred level. One for each group."""
     diagnostics: dict[tuple[str, Route], Diagnostic] = {}
     requests = Requests(plan.topology, target)
     for gang in plan.gangs:
@@ -84,6 +85,15 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> 
             f" the largest ({sizes}), so {where} has room for at most {best}"
         )
         yield error("F690", _placement_route(unit), message, hint=_APART)
+    elif unit.preferred and unit.required != unit.preferred:
+        preferred = _domains_at(tree, _depth(pool, unit.preferred))
+        most = max((requests.places(tasks, each) for each in preferred if each.nodes), default=0)
+        if most < tasks.pods:
+            message = (
+                f"{_title(gang, unit)}: KAI never places it in one {unit.preferred}, because KAI gives each of its"
+                f" {tasks.pods} pods the size of the largest, so no {unit.preferred} has room for more than {most}"
+            )
+            yield info("F690", (*unit.route, "placement", "preferred"), message, hint=_APART)
 
 
 _APART = (
@@ -108,6 +118,14 @@ def _overlooked(gang: GangPlan, unit: Unit, outer: tuple[Unit, ...], requests: R
         )
         hint = "remove the inner placement, or target KAI 0.13 or later" if outer else "target KAI 0.13 or later"
         yield error("F691", _placement_route(unit), message, hint=hint)
+        return
+    for each in (each for each in outer if _depth(pool, each.preferred) > finest):
+        message = (
+            f"{_title(gang, each)}: KAI 0.10.4 to 0.12 never places it in one {each.preferred}, because a group inside"
+            " has a coarser level"
+        )
+        hint = "remove the inner placement, or target KAI 0.13 or later"
+        yield info("F691", (*each.route, "placement", "preferred"), message, hint=hint)
 
 
 def _title(gang: GangPlan, unit: Unit) -> str:

@@ -32,12 +32,14 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape
-from bayplan.model.plan import GangPlan, Plan, Unit, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains
 from bayplan.planning.fit import Impossible
 from bayplan.planning.fit import prove as fit
+from bayplan.planning.fit.problem import BOUNDED, CHANNEL, SLOTS, WHOLE, demand
+from bayplan.planning.fit.search import starving
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
@@ -47,6 +49,8 @@ FEATURES: Mapping[str, Feature] = {
     "slice-preferred": Feature("a preferred level of groups", code="F632"),
     "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
+    "unrequesting-pods": Feature("pods without requests", code="F643"),
+    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
@@ -68,6 +72,18 @@ PODS = (
     never("optional-pods", ELASTIC, "remove `minReplicas`"),
     Support("optional-pods-placed"),  # "optional-pods" refuses the pods themselves
     never("optional-groups", ELASTIC, "remove `minReplicas`"),
+    not_yet_upstream(
+        "unrequesting-pods",
+        "Kueue chooses domains only for pods with requests, and admits no workload with others",
+        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
+    ),
+    approximate(
+        "concurrent-gangs",
+        "Kueue admits gangs one after another and never moves them, so if room is scarce, it may not admit all gangs"
+        " although they fit",
+        "apply the gang that needs the most room first: `--gang NAME`",
+        report="info",
+    ),
     never(
         "numa",
         "Kueue does not align pods to NUMA nodes; the kubelet does",
@@ -272,6 +288,7 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     return (
         *(need for gang in firsts for need in _gang_needs(merged, gang)),
         *_dependent_gangs(merged),
+        *_concurrent_gangs(merged),
         *cluster_needs(plan.topology),
     )
 
@@ -285,6 +302,9 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
                 seen.add(unit.route)
                 yield from _unit_needs(gang, unit, count, pod_sets)
     yield from _level_needs(plan, gang, pod_sets)
+    for pods in once(all_pods(gang.root)):
+        if not _requests(pods, plan.topology):
+            yield Need("unrequesting-pods", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
     several = len(pod_sets.pod_sets)
     if several > 1 and gang.gang.workload == "pods":
         yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=title(gang, gang.root))
@@ -301,6 +321,11 @@ def _unit_needs(gang: GangPlan, unit: Unit, count: int, pod_sets: PodSets) -> It
     # The shared needs cover a placement inside another one.
     elif len(members) == 1 and count > 1 and not unit.required and next(members[0].placements())[0] is unit:
         yield Need("slice-preferred", count, (*at, "preferred"), True, title(gang, unit))
+
+
+def _requests(pods: Pods, topology: ClusterTopology) -> bool:
+    """Whether Kueue counts anything of the pods (Kueue 0.14 to 0.19, `tas_flavorassigner.go`, onlyTASFlavor)."""
+    return any(name not in (CHANNEL, WHOLE, SLOTS) and not name.startswith(BOUNDED) for name in demand(pods, topology))
 
 
 def _optional(root: Unit) -> bool:
@@ -334,6 +359,12 @@ def _dependent_gangs(plan: Plan) -> Iterator[Need]:
     for gang in waiting:
         gangs = len(gang.after) + 1
         yield Need("admitted-together", gangs, (*gang.route, "dependsOn"), subject=title(gang, gang.root))
+
+
+def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
+    """Different gangs of which one may take the room of another (Kueue 0.14 to 0.19, `scheduler.go`, schedule)."""
+    if last := starving(plan):
+        yield Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root))
 
 
 def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:

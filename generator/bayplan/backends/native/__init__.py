@@ -42,7 +42,6 @@ from bayplan.model.manifest import Shape
 from bayplan.model.plan import (
     GangPlan,
     Plan,
-    Pods,
     Unit,
     all_pods,
     has_placed_groups,
@@ -54,7 +53,7 @@ from bayplan.model.plan import (
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning.fit.problem import demand
-from bayplan.planning.fit.search import stages
+from bayplan.planning.fit.search import may_lack, starving
 
 KUBERNETES = "kubernetes"
 GREEDY = (
@@ -272,20 +271,10 @@ def needs(plan: Plan) -> tuple[Need, ...]:
 
 
 def _concurrent_gangs(plan: Plan) -> Iterator[Need]:
-    """Different gangs in one pool. kube-scheduler takes them in any order (schedule_one_podgroup.go)."""
-    for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)):
-        by_pool: dict[str, list[tuple[GangPlan, Pods]]] = {}
-        for gang in gangs:
-            for pods in once(all_pods(gang.root)):
-                by_pool.setdefault(pods.pool, []).append((gang, pods))
-        for users in by_pool.values():
-            names, last = {gang.name for gang, _ in users}, users[-1][0]
-            requests = [demand(pods, plan.topology) for _, pods in users]
-            placed = any(unit.required for gang, _ in users for unit in once(walk(gang.root)))
-            if len(names) > 1 and (placed or any(each != requests[0] for each in requests)):
-                at = (*last.route, "name")
-                yield Need("concurrent-gangs", len(names), at, subject=title(last, last.root))
-                return
+    """Different gangs of which one may take the room of another: kube-scheduler takes them in any order
+    (schedule_one_podgroup.go)."""
+    if last := starving(plan):
+        yield Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root))
 
 
 def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
@@ -312,7 +301,8 @@ def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:
         not unit.name and has_several_minimums(unit) and not has_placed_groups(unit)
     ):
         yield Need("several-minimums", len(list(all_pods(unit))), (*unit.route, "podSets"), subject=subject)
-    if (unit.required or unit is gang.root) and not has_placed_groups(unit) and _has_unequal_pods(plan, unit):
+    alone = (unit.required or unit is gang.root) and not has_placed_groups(unit)
+    if alone and _has_unequal_pods(plan, unit) and may_lack(unit, all_pods(gang.root), plan.topology):
         place = at if unit.required else unit.route
         yield Need("unequal-pods", len(once(all_pods(unit))), place, subject=subject)
     around = _enclosing_level(gang.root, unit)

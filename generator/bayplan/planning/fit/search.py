@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
+from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, problem, room, space
+from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, per_node, problem, room, space, usable
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
 # Decide whether gangs that run together fit a space: by Pareto fronts, then by first fit, then by a solver.
@@ -313,3 +315,66 @@ def surely_fits(plan: Plan, rules: Rules = QUICK) -> bool:
 def surely_too_large(gangs: Gangs, plan: Plan, search_space: Space) -> bool:
     """Whether these gangs surely do not fit at once."""
     return isinstance(answer(gangs, plan, search_space, QUICK, witness=False), NoRoom)
+
+
+# Whether a scheduler that never moves a pod may miss a placement that exists, depending on its order.
+
+
+def starving(plan: Plan) -> GangPlan | None:
+    """The last of different gangs that run at the same time, if any of them may find no room after the others."""
+    together = (gangs for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)) if len(gangs) > 1)
+    return next(
+        (gangs[-1] for gangs in together if any(_compete(gangs, p, plan.topology) for p in plan.topology.pools)), None
+    )
+
+
+def _compete(gangs: Gangs, pool: Pool, topology: ClusterTopology) -> bool:
+    """Whether gangs may take the room of each other in a pool. Equal pods without levels fill any room."""
+    users = [gang for gang in gangs if any(pods.pool == pool.name for pods in all_pods(gang.root))]
+    everyone = [pods for gang in users for pods in all_pods(gang.root)]
+    asks = [demand(pods, topology) for pods in once(everyone) if pods.pool == pool.name]
+    units = [unit for gang in users for unit in once(walk(gang.root)) if unit.required or unit is gang.root]
+    if len(users) < 2 or (all(each == asks[0] for each in asks) and not any(unit.required for unit in units)):
+        return False
+    return any(may_lack(unit, everyone, topology, (pool,)) for unit in units)
+
+
+def may_lack(
+    unit: Unit, everyone: Iterable[Pods], topology: ClusterTopology, pools: Iterable[Pool] | None = None
+) -> bool:
+    """Whether the pods around a unit, or its own smaller ones, could take the nodes that it needs.
+
+    In the worst case, each of them takes a node of its own, in the domains where it matters.
+    """
+    own, around = list(all_pods(unit)), list(everyone)
+    for pool in topology.pools if pools is None else pools:
+        totals: Counter[Route] = Counter()
+        for pods in own:
+            totals[pods.route] += pods.total if pods.pool == pool.name else 0
+        sets = [(demand(pods, topology), totals[pods.route]) for pods in once(own) if totals[pods.route]]
+        others = sum(pods.total for pods in around if pods.pool == pool.name) - totals.total()
+        sizes = _sizes(pool, unit.required) if sets else ()
+        for large, _ in sets:
+            nodes = _needed(large, sets, capacity(pool))
+            if sum(max(size - nodes + 1, 0) for size in sizes) <= others:
+                return True
+    return False
+
+
+def _sizes(pool: Pool, level: str) -> Iterable[int]:
+    """The number of usable nodes in each domain of the level."""
+    sizes: dict[tuple[str, ...], int] = {}
+    depth = pool.depth(level) + 1 if level not in ("", HOST_LEVEL) else 0
+    for path, nodes in usable(pool).items():
+        sizes[path[:depth]] = sizes.get(path[:depth], 0) + len(nodes)
+    return [1] * sum(sizes.values()) if level == HOST_LEVEL else sizes.values()
+
+
+def _needed(large: Mapping[str, int], sets: Iterable[tuple[Mapping[str, int], int]], offered: Mapping[str, int]) -> int:
+    """With how many nodes there is room for the pods like `large` wherever the other pods are."""
+    alone, equal, in_the_way = per_node(large, offered)[0], 0, 0
+    for asks, total in sets:
+        left = {name: amount - asks.get(name, 0) * total for name, amount in offered.items()}
+        equal += total * (asks == large)
+        in_the_way += total * (asks != large and per_node(large, left)[0] < alone)
+    return -(-equal // max(alone, 1)) + in_the_way

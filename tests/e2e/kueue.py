@@ -7,6 +7,7 @@ from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL
 from e2e.mutations import count, level, requests
+from e2e.others import others
 from e2e.pods import Member
 from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, counted, edited, removed
 from oracle.manifests import read_name
@@ -29,6 +30,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
         *edited(world.nodes, "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
         *(each for each in world.documents if each["kind"] in OBJECTS),
         *(_stored(each) for each in used),
+        *others(world),
         *(each.body for each in world.members if GROUP in each.body["metadata"]["labels"]),
     ]
     answer = ask(release.program, {"objects": objects})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, SCHEDULER
 from e2e.mutations import count, level, more, requests
 from e2e.nodes import classes, slices
-from e2e.pods import claim_templates, with_claims
+from e2e.others import OTHERS, others, pods
 from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
 SESSIONS = 20
@@ -59,14 +60,27 @@ def _objects(world: World) -> Iterator[Object]:
             yield stored(each)
         elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
             yield stored(each, phase="Pending")
-    templates = claim_templates(world.documents)
-    for member in world.members:
-        pod, claims = with_claims(member.body, templates)
+    yield stored({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": OTHERS}, "spec": {}}, state="Open")
+    yield from map(_group_of_others, others(world))
+    for pod, claims in pods(world, _of_others):
         yield from (*claims, pod)
 
 
+def _of_others(pod: Object) -> Object:
+    metadata = {**pod["metadata"], "annotations": {POD_GROUP: pod["metadata"]["name"]}}
+    return {**pod, "metadata": metadata, "spec": {"schedulerName": SCHEDULER, **pod["spec"]}}
+
+
+def _group_of_others(pod: Object) -> Object:
+    place = {key: pod["metadata"][key] for key in ("name", "namespace")}
+    spec = {"minMember": 1, "queue": OTHERS}
+    return stored(
+        {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": place, "spec": spec}, phase="Running", running=1
+    )
+
+
 def _group(pod: Mapping[str, Any]) -> Any:
-    return (pod["metadata"].get("annotations") or {}).get("scheduling.k8s.io/group-name")
+    return (pod["metadata"].get("annotations") or {}).get(POD_GROUP)
 
 
 VOLCANO = Scheduler(

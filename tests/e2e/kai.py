@@ -198,8 +198,12 @@ def _priority(name: str, value: int) -> Object:
     }
 
 
+def _version(release: Release) -> tuple[int, ...]:
+    return tuple(map(int, release.version.split(".")[:2]))
+
+
 def _config(release: Release) -> Object:
-    newer = SINCE_0_16 if tuple(map(int, release.version.split(".")[:2])) >= (0, 16) else ()
+    newer = SINCE_0_16 if _version(release) >= (0, 16) else ()
     before = PLUGINS.index("gpupack")
     names = (*PLUGINS[:before], *newer, *PLUGINS[before:])
     plugins = [{"name": name, **({"arguments": PLACEMENT} if name == "nodeplacement" else {})} for name in names]
@@ -290,6 +294,11 @@ def _fitted(case: Case, release: Release) -> Case:
     return counted(case)._replace(topology={**case.topology, "spec": {**spec, "schedulers": schedulers}})
 
 
+def _firm(release: Release) -> frozenset[str]:
+    """Since 0.15 KAI does place optional groups outside their required level."""
+    return frozenset({"F604"}) if _version(release) >= (0, 15) else frozenset()
+
+
 def _seen(plan: Plan, release: Release) -> Plan:
     """Without channels for the release that does not see claims."""
     if not old(release):
@@ -326,6 +335,7 @@ KAI = Scheduler(
     ),
     seeds=(0, 1, 2, 5, 6, 7, 9, 10, 12, 14),
     accepted=UNFIT | {code for code in sections() if code[0] == "F"},  # the podgrouper has no part in the replay
+    firm=_firm,
     fitted=_fitted,
     seen=_seen,
     known=_known,

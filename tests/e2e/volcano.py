@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, SCHEDULER
+from bayplan.kube.kinds import GANG_LABEL
+from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
 from e2e.mutations import count, level, more, requests
 from e2e.nodes import classes, slices
 from e2e.others import OTHERS, others, pods
-from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
+from e2e.random_cases import richer
+from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, edited, removed, stored
 
 SESSIONS = 20
 """Volcano opens a session every second; a gang that needs more than this many is not started."""
@@ -52,7 +55,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
 
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
-    groups = {_group(each.body) for each in world.members}
+    gangs, groups = {each.gang for each in world.members}, {_group(each.body) for each in world.members}
     for each in world.documents:
         if each["kind"] == "Queue":
             yield stored(each, state="Open")
@@ -60,6 +63,8 @@ def _objects(world: World) -> Iterator[Object]:
             yield stored(each)
         elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
             yield stored(each, phase="Pending")
+        elif each["apiVersion"] == JOB_API_VERSION and _gang(each) in gangs:
+            yield stored(each)
     yield stored({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": OTHERS}, "spec": {}}, state="Open")
     yield from map(_group_of_others, others(world))
     for pod, claims in pods(world, _of_others):
@@ -79,8 +84,19 @@ def _group_of_others(pod: Object) -> Object:
     )
 
 
+def _gang(document: Mapping[str, Any]) -> str:
+    return str((document["metadata"].get("labels") or {}).get(GANG_LABEL, ""))
+
+
 def _group(pod: Mapping[str, Any]) -> Any:
     return (pod["metadata"].get("annotations") or {}).get(POD_GROUP)
+
+
+def _fitted(case: Case, _release: Release) -> Case:
+    """In the richer half of the random cases with Volcano Jobs in place of Jobs."""
+    kinds = {"job": "volcano-job"} if richer(case) else {}
+    (flow,) = edited([case.workflow], "Workflow spec gangs * workload", lambda kind: kinds.get(kind, kind))
+    return case._replace(workflow=flow)
 
 
 VOLCANO = Scheduler(
@@ -100,5 +116,6 @@ VOLCANO = Scheduler(
         *requests(),
     ),
     seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
+    fitted=_fitted,
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

@@ -38,6 +38,7 @@ from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains
 from bayplan.planning.fit import Impossible
 from bayplan.planning.fit import prove as fit
+from bayplan.planning.fit.problem import CHANNEL, SLOTS, demand
 
 FEATURES: Mapping[str, Feature] = {
     "unlike-pair": Feature("two podSets under one placement that are not a leader and its workers", code="F625"),
@@ -47,6 +48,7 @@ FEATURES: Mapping[str, Feature] = {
     "slice-preferred": Feature("a preferred level of groups", code="F632"),
     "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
+    "flavorless-pods": Feature("pods without requests", code="F643"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
@@ -72,6 +74,12 @@ PODS = (
         "numa",
         "Kueue does not align pods to NUMA nodes; the kubelet does",
         "remove `numa`, and set the kubelet's topology manager policy",
+    ),
+    never(
+        "flavorless-pods",
+        "Kueue assigns no flavor to pods without requests, and admits no workload that has such pods, unless its"
+        " ClusterQueue covers `pods`",
+        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
     ),
     not_yet_here(
         "bare-pod-sets",
@@ -284,6 +292,9 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             if unit.route not in seen:
                 seen.add(unit.route)
                 yield from _unit_needs(gang, unit, count, pod_sets)
+    for pods in (each.pods for each in pod_sets.pod_sets):
+        if not set(demand(pods, plan.topology)) - {CHANNEL, SLOTS}:  # flavorassigner.go
+            yield Need("flavorless-pods", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
     yield from _level_needs(plan, gang, pod_sets)
     several = len(pod_sets.pod_sets)
     if several > 1 and gang.gang.workload == "pods":

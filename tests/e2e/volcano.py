@@ -56,13 +56,14 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
     gangs, groups = {each.gang for each in world.members}, {_group(each.body) for each in world.members}
+    started = {_group(each.body) for each in world.members if "nodeName" in each.body["spec"]}
     for each in world.documents:
         if each["kind"] == "Queue":
             yield stored(each, state="Open")
         elif each["kind"] in ("HyperNode", "PriorityClass"):
             yield stored(each)
         elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
-            yield stored(each, phase="Pending")
+            yield stored(each, phase="Running" if each["metadata"]["name"] in started else "Pending")
         elif each["apiVersion"] == JOB_API_VERSION and _gang(each) in gangs:
             yield stored(each)
     yield stored({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": OTHERS}, "spec": {}}, state="Open")

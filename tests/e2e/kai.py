@@ -81,8 +81,10 @@ PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 1
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
-    """Pod -> node."""
-    return replay(release, snapshot(world, release)).bindings
+    """Pod -> node, for those too that run already."""
+    bodies = {each.name: each.body["spec"] for each in world.members}
+    running = {name: spec["nodeName"] for name, spec in bodies.items() if "nodeName" in spec}
+    return {**running, **replay(release, snapshot(world, release)).bindings}
 
 
 class Replay(NamedTuple):

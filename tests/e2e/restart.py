@@ -52,10 +52,9 @@ def _restarted(made: Scene, stage: Stage, release: Release, gang: str, part: Par
         each if each.gang == gang and each.pods in part else _running(each, node)
         for each, node in zip(before.members, placed, strict=True)
     ]
-    running = {each.name: each.body["spec"]["nodeName"] for each in chosen if "nodeName" in each.body["spec"]}
     for _ in range(release.scheduler.runs):
         bindings = release.scheduler.bind(before._replace(members=chosen), release)
-        verdict = compare(stage._replace(blind={}), made.plan.topology, chosen, {**bindings, **running})
+        verdict = compare(stage._replace(blind={}), made.plan.topology, chosen, bindings)
         if not verdict.agrees:
             break
     return verdict

@@ -11,6 +11,7 @@ from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
 from e2e.mutations import count, level, more, requests
 from e2e.nodes import classes, slices
 from e2e.others import OTHERS, others, pods
+from e2e.pods import Member
 from e2e.random_cases import richer
 from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, edited, removed, stored
 
@@ -45,25 +46,35 @@ SUBGROUP = "PodGroup spec subGroupPolicy * networkTopology"
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
-    """Pod -> node."""
-    objects = list(_objects(world))
+    """Pod -> node.
+
+    Volcano keeps the domains of running gangs in memory, so it places all pods itself before some of them start again.
+    """
+    restarted = [each.name for each in world.members if "nodeName" not in each.body["spec"]]
+    if len(restarted) == len(world.members):
+        restarted = []
+    objects = list(_objects(world._replace(members=[_pending(each) for each in world.members])))
     sessions = WITH_CLAIMS if any(each["kind"] == "ResourceClaim" for each in objects) else SESSIONS
-    case = {"configuration": CONFIGURATION, "sessions": sessions, "objects": objects}
+    case = {"configuration": CONFIGURATION, "sessions": sessions, "restarted": restarted, "objects": objects}
     found: dict[str, str] = ask(release.program, case)["bindings"]
     return found
+
+
+def _pending(member: Member) -> Member:
+    spec = {key: value for key, value in member.body["spec"].items() if key != "nodeName"}
+    return member._replace(body={**member.body, "spec": spec, "status": {"phase": "Pending"}})
 
 
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
     gangs, groups = {each.gang for each in world.members}, {_group(each.body) for each in world.members}
-    started = {_group(each.body) for each in world.members if "nodeName" in each.body["spec"]}
     for each in world.documents:
         if each["kind"] == "Queue":
             yield stored(each, state="Open")
         elif each["kind"] in ("HyperNode", "PriorityClass"):
             yield stored(each)
         elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
-            yield stored(each, phase="Running" if each["metadata"]["name"] in started else "Pending")
+            yield stored(each, phase="Pending")
         elif each["apiVersion"] == JOB_API_VERSION and _gang(each) in gangs:
             yield stored(each)
     yield stored({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": OTHERS}, "spec": {}}, state="Open")

@@ -1,8 +1,9 @@
 // Replay runs Volcano's scheduler over cases: one JSON line in, one JSON line out.
 //
-// A case is {"configuration": volcano-scheduler.conf, "sessions": n, "objects": [...]}. The scheduler's own cache,
+// A case is {"configuration": volcano-scheduler.conf, "sessions": n, "restarted": [pod], "objects": [...]}. The scheduler's own cache,
 // plugins and actions run until every pod is bound, or for n sessions. The answer is {"bindings": {pod: node}}. Pods of
-// Volcano Jobs get their labels and their PodGroup from the job controller's own code.
+// Volcano Jobs get their labels and their PodGroup from the job controller's own code. Once all pods run, those that
+// are restarted are deleted and created again.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,6 +44,7 @@ const many = 100_000 // more than any case has pods: binding blocks on a full ch
 type request struct {
 	Configuration string            `json:"configuration"`
 	Sessions      int               `json:"sessions"`
+	Restarted     []string          `json:"restarted"`
 	Objects       []json.RawMessage `json:"objects"`
 }
 
@@ -107,14 +110,26 @@ func replay(line []byte) (found answer) {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
+	state.run(&found, asked.Sessions, filled, binder, actions, tiers, configurations)
+	if len(asked.Restarted) > 0 {
+		restart(state.pods, found.Bindings, asked.Restarted, filled)
+		found.Sessions = 0
+		state.run(&found, asked.Sessions, filled, binder, actions, tiers, configurations)
+	}
+	return found
+}
+
+// run opens sessions until all pods are bound, and no more than the given number.
+func (state *world) run(found *answer, sessions int, filled *cache.SchedulerCache, binder *util.FakeBinder,
+	actions []framework.Action, tiers []conf.Tier, configurations []conf.Configuration) {
 	found.Bindings = map[string]string{}
-	running := 0
+	running, before := 0, binder.Length()
 	for _, each := range state.pods {
 		if each.Spec.NodeName != "" {
 			running++
 		}
 	}
-	for found.Sessions < asked.Sessions && len(found.Bindings) < len(state.pods) {
+	for found.Sessions < sessions && len(found.Bindings) < len(state.pods) {
 		session := framework.OpenSession(filled, tiers, configurations)
 		for _, action := range actions {
 			action.Execute(session)
@@ -133,9 +148,25 @@ func replay(line []byte) (found answer) {
 		}
 		framework.CloseSession(session)
 		found.Sessions++
-		await(binder, len(found.Bindings)-running)
+		await(binder, before+len(found.Bindings)-running)
 	}
-	return found
+}
+
+// restart lets the bound pods run, and replaces the named ones by new ones.
+func restart(pods []*corev1.Pod, bound map[string]string, names []string, filled *cache.SchedulerCache) {
+	for number, each := range pods {
+		if bound[each.Name] == "" {
+			continue
+		}
+		filled.DeletePod(each)
+		pods[number] = each.DeepCopy()
+		if slices.Contains(names, each.Name) {
+			pods[number].UID += "-again"
+		} else {
+			pods[number].Spec.NodeName, pods[number].Status.Phase = bound[each.Name], corev1.PodRunning
+		}
+		filled.AddPod(pods[number])
+	}
 }
 
 // await waits until the binder has seen all bindings, which a goroutine of the cache hands over.

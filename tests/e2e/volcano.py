@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, SCHEDULER
+from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, ROLE, SCHEDULER
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
 from e2e.mutations import count, level, more, requests
@@ -111,6 +111,28 @@ def _fitted(case: Case, _release: Release) -> Case:
     return case._replace(workflow=flow)
 
 
+def _unbound(world: World) -> World:
+    """With PodGroups in place of Volcano Jobs, and no roles: pods of one role are equal for Volcano."""
+    documents = [_as_pod_group(each) if each["apiVersion"] == JOB_API_VERSION else each for each in world.documents]
+    documents = edited(documents, "PodGroup spec minTaskMember", removed)
+    jobs = {_gang(each) for each in world.documents if each["apiVersion"] == JOB_API_VERSION}
+    marked = [_grouped(each) if each.gang in jobs else each for each in world.members]
+    members = [each._replace(body=edited([each.body], f"Pod metadata annotations {ROLE}", removed)[0]) for each in marked]
+    return world._replace(documents=documents, members=members)
+
+
+def _as_pod_group(job: Mapping[str, Any]) -> Object:
+    spec = {"minMember": job["spec"]["minAvailable"], "queue": job["spec"]["queue"]}
+    return {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": job["metadata"], "spec": spec}
+
+
+def _grouped(member: Member) -> Member:
+    """All Volcano Jobs of random cases are called after their gang."""
+    metadata = {**member.body["metadata"], "annotations": {POD_GROUP: member.gang}}
+    spec = {"schedulerName": SCHEDULER, **member.body["spec"]}
+    return member._replace(body={**member.body, "metadata": metadata, "spec": spec})
+
+
 VOLCANO = Scheduler(
     "volcano",
     bind,
@@ -129,5 +151,6 @@ VOLCANO = Scheduler(
     ),
     seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
     fitted=_fitted,
+    unbound=_unbound,
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

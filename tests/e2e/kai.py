@@ -20,7 +20,8 @@ from bayplan.report.codes import sections
 from e2e.compare import by_pod_set, is_apart, missing
 from e2e.mutations import count, level, preference, requests
 from e2e.nodes import classes, slices
-from e2e.pods import Member, claim_templates, config_maps, members, with_claims, without_claims
+from e2e.others import OTHERS, others, pods
+from e2e.pods import Member, config_maps, members, without_claims
 from e2e.scene import Scene, Stage
 from e2e.scheduler import (
     UNFIT,
@@ -80,8 +81,10 @@ PRIORITIES = {"train": 50, "build-preemptible": 75, "build": 100, "inference": 1
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
-    """Pod -> node."""
-    return replay(release, snapshot(world, release)).bindings
+    """Pod -> node, for those too that run already."""
+    bodies = {each.name: each.body["spec"] for each in world.members}
+    running = {name: spec["nodeName"] for name, spec in bodies.items() if "nodeName" in spec}
+    return {**running, **replay(release, snapshot(world, release)).bindings}
 
 
 class Replay(NamedTuple):
@@ -128,7 +131,10 @@ def snapshot(world: World, release: Release) -> Object:
         "queues": [*_queues(release), *_named(world.documents, "Queue")],
         "topologies": _named(world.documents, "Topology"),
         "configMaps": _config_maps(world.members),
-        "podGroups": [each for each in _named(world.documents, "PodGroup") if each["metadata"]["name"] in groups],
+        "podGroups": [
+            *(each for each in _named(world.documents, "PodGroup") if each["metadata"]["name"] in groups),
+            *(_group_of_others(each) for each in others(world)),
+        ],
         "priorityClasses": [_priority(name, value) for name, value in PRIORITIES.items()],
         **_pods(world, release),
         **{each: [] for each in EMPTY},
@@ -137,11 +143,10 @@ def snapshot(world: World, release: Release) -> Object:
 
 
 def _pods(world: World, release: Release) -> Object:
+    pairs = pods(world, _of_others)
     if old(release):
-        pods = [without_claims(each.body) for each in world.members]
-        return {"pods": pods, "resourceClaims": [], "resourceSlices": [], "deviceClasses": []}
-    templates = claim_templates(world.documents)
-    pairs = [with_claims(each.body, templates) for each in world.members]
+        found = [without_claims(pod) for pod, _ in pairs]
+        return {"pods": found, "resourceClaims": [], "resourceSlices": [], "deviceClasses": []}
     return {
         "pods": [pod for pod, _ in pairs],
         "resourceClaims": [claim for _, claims in pairs for claim in claims],
@@ -162,9 +167,28 @@ def _config_maps(chosen: Iterable[Member]) -> list[Object]:
 
 
 def _queues(release: Release) -> list[Object]:
-    """The parent that the rendered queues name."""
-    queue = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": PARENT, "uid": PARENT}}
-    return [{**queue, "spec": {"resources": UNLIMITED}}] if old(release) else []
+    """The queue of others, and the parent that the rendered queues name."""
+    parent = {"parentQueue": PARENT} if old(release) else {}
+    return [_queue(OTHERS, **parent), *([_queue(PARENT)] if parent else [])]
+
+
+def _queue(name: str, **spec: str) -> Object:
+    place = {"name": name, "uid": name}
+    head = {"apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": place}
+    return {**head, "spec": {"resources": UNLIMITED, **spec}}
+
+
+def _of_others(pod: Object) -> Object:
+    marks = {"annotations": {POD_GROUP: pod["metadata"]["name"]}, "labels": {"kai.scheduler/queue": OTHERS}}
+    spec = {"schedulerName": "kai-scheduler", **pod["spec"]}
+    return {**pod, "metadata": {**pod["metadata"], **marks}, "spec": spec}
+
+
+def _group_of_others(pod: Object) -> Object:
+    """KAI takes nothing from a PodGroup that is not preemptible."""
+    place = {key: pod["metadata"][key] for key in ("name", "namespace")}
+    spec = {"minMember": 1, "queue": OTHERS, "priorityClassName": "build"}
+    return stored({"apiVersion": "scheduling.run.ai/v2alpha2", "kind": "PodGroup", "metadata": place, "spec": spec})
 
 
 def _priority(name: str, value: int) -> Object:
@@ -176,8 +200,12 @@ def _priority(name: str, value: int) -> Object:
     }
 
 
+def _version(release: Release) -> tuple[int, ...]:
+    return tuple(map(int, release.version.split(".")[:2]))
+
+
 def _config(release: Release) -> Object:
-    newer = SINCE_0_16 if tuple(map(int, release.version.split(".")[:2])) >= (0, 16) else ()
+    newer = SINCE_0_16 if _version(release) >= (0, 16) else ()
     before = PLUGINS.index("gpupack")
     names = (*PLUGINS[:before], *newer, *PLUGINS[before:])
     plugins = [{"name": name, **({"arguments": PLACEMENT} if name == "nodeplacement" else {})} for name in names]
@@ -291,6 +319,11 @@ def _fitted(case: Case, release: Release) -> Case:
     return counted(case)._replace(topology={**case.topology, "spec": {**spec, "schedulers": schedulers}})
 
 
+def _firm(release: Release) -> frozenset[str]:
+    """Since 0.15 KAI does place optional groups outside their required level."""
+    return frozenset({"F604"}) if _version(release) >= (0, 15) else frozenset()
+
+
 def _seen(plan: Plan, release: Release) -> Plan:
     """Without channels for the release that does not see claims."""
     if not old(release):
@@ -331,6 +364,7 @@ KAI = Scheduler(
     ),
     seeds=(0, 1, 2, 5, 6, 7, 9, 10, 11, 12, 14, 16),
     accepted=UNFIT | {code for code in sections() if code[0] == "F"},  # the podgrouper has no part in the replay
+    firm=_firm,
     fitted=_fitted,
     seen=_seen,
     known=_known,

@@ -7,7 +7,9 @@ from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL
 from e2e.mutations import count, level, preference, requests
+from e2e.others import others
 from e2e.pods import Member
+from e2e.random_cases import richer
 from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, counted, edited, removed
 from oracle.manifests import read_name
 
@@ -17,6 +19,9 @@ TOPOLOGY = "kueue.x-k8s.io/podset-"
 OBJECTS = frozenset({"Topology", "ResourceFlavor", "ClusterQueue", "LocalQueue"})
 KINDS = {"job": "jobset"}
 """Kueue admits each Job by itself, so only gangs of one podSet may be Jobs: the others are JobSets."""
+
+TOGETHER = {"pods": "jobset"}
+"""In the richer half of the random cases: Kueue cannot tell podSets of bare pods from each other by their names."""
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
@@ -29,6 +34,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
         *edited(world.nodes, "Node metadata labels", lambda labels: {**labels, "kubernetes.io/os": "linux"}),
         *(each for each in world.documents if each["kind"] in OBJECTS),
         *(_stored(each) for each in used),
+        *others(world),
         *(each.body for each in world.members if GROUP in each.body["metadata"]["labels"]),
     ]
     answer = ask(release.program, {"objects": objects})
@@ -72,9 +78,15 @@ def _templates(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _fitted(case: Case, _release: Release) -> Case:
-    """With counted devices, because Kueue does not count claims, and with kinds that it takes."""
-    (flow,) = edited([counted(case).workflow], "Workflow spec gangs * workload", lambda kind: KINDS.get(kind, kind))
-    return counted(case)._replace(workflow=flow)
+    """With counted devices, because Kueue does not count claims, and with kinds that it takes.
+
+    The richer half of the random cases without `minReplicas` too, which Kueue does not have.
+    """
+    kinds = {**KINDS, **(TOGETHER if richer(case) else {})}
+    flows = edited([counted(case).workflow], "Workflow spec gangs * workload", lambda kind: kinds.get(kind, kind))
+    if richer(case):
+        flows = edited(flows, "Workflow ** minReplicas", removed)
+    return counted(case)._replace(workflow=flows[0])
 
 
 def _unbound(world: World) -> World:

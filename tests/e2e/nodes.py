@@ -14,17 +14,28 @@ GPUS = "gpu.nvidia.com"
 PLENTY = {"cpu": "100000", "memory": "1000Ti", "ephemeral-storage": "1000Ti"}
 """For what the topology does not state and which then does not limit."""
 
+BUSY_SLOTS = 3
+"""How many pods a reserved node takes."""
+
 Object = dict[str, Any]
 
 
 def nodes(topology: ClusterTopology) -> Iterator[Object]:
-    """One Node each, with its labels, taints and amounts; cordoned where it is not usable."""
+    """One Node each, with its labels, taints and amounts; cordoned where it is not usable.
+
+    Reserved nodes are not cordoned: they run pods of others, which `others` makes. They take few pods, so that a few
+    fill them.
+    """
     for pool in topology.pools:
-        out = {name for names in pool.unusable.values() for name in names}
+        busy = set(pool.unusable.get("reserved", ()))
+        out = {name for names in pool.unusable.values() for name in names} - busy
         for domain in pool.domains:
             values = {level.label: value for level, value in zip(pool.levels, domain.path, strict=True)}
             for name in domain.nodes:
-                yield _node(topology, pool, name, values, name in out)
+                node = _node(topology, pool, name, values, name in out)
+                if name in busy:
+                    node["status"]["allocatable"] |= {"pods": str(BUSY_SLOTS)}
+                yield node
 
 
 def _node(topology: ClusterTopology, pool: Pool, name: str, values: Mapping[str, str], cordoned: bool) -> Object:
@@ -52,10 +63,15 @@ def _node(topology: ClusterTopology, pool: Pool, name: str, values: Mapping[str,
 
 def _amounts(topology: ClusterTopology, pool: Pool) -> dict[str, str]:
     stated = {name: f"{amount}m" for name, amount in pool.node.resources.items()}
-    kind = topology.accelerators.get(pool.node.accelerator)
-    if kind is None or claimed(topology, pool):
+    if pool.node.accelerator not in topology.accelerators or claimed(topology, pool):
         return stated
-    return {**stated, kind.resources.get("count", "nvidia.com/gpu"): str(pool.node.accelerators)}
+    return {**stated, accelerator_resource(topology, pool): str(pool.node.accelerators)}
+
+
+def accelerator_resource(topology: ClusterTopology, pool: Pool) -> str:
+    """The resource by which a device plugin counts the pool's cards."""
+    kind = topology.accelerators.get(pool.node.accelerator)
+    return kind.resources.get("count", "nvidia.com/gpu") if kind else "nvidia.com/gpu"
 
 
 def claimed(topology: ClusterTopology, pool: Pool) -> bool:

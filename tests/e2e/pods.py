@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.pod import COMPUTE_DOMAIN_API
-from e2e.nodes import CHANNEL_CLASS
+from e2e.nodes import CHANNEL_CLASS, CHANNELS, GPUS
 from oracle.manifests import READERS
 
 Object = dict[str, Any]
@@ -95,30 +96,53 @@ def _unclaimed(container: Fields) -> Object:
     return {**container, "resources": resources}
 
 
-def with_claims(pod: Object, templates: Mapping[str, Fields]) -> tuple[Object, list[Object]]:
-    """The pod with the names of its claims in its status, and the claims, as the claim controller makes them."""
-    claims, statuses = [], []
+def with_claims(pods: Iterable[Object], templates: Mapping[str, Fields]) -> list[tuple[Object, list[Object]]]:
+    """Each pod with the names of its claims in its status, and its claims, as the claim controller makes them.
+
+    The claims of running pods are allocated, with the first free devices of the node.
+    """
+    taken: Counter[tuple[str, str]] = Counter()
+    found = []
+    for pod in pods:
+        claims = [_claim(pod, each, templates, taken) for each in pod["spec"].get("resourceClaims") or ()]
+        names = (each["name"] for each in pod["spec"].get("resourceClaims") or ())
+        statuses = [
+            {"name": name, "resourceClaimName": claim["metadata"]["name"]}
+            for name, claim in zip(names, claims, strict=True)
+        ]
+        found.append(({**pod, "status": {**pod["status"], "resourceClaimStatuses": statuses}}, claims))
+    return found
+
+
+def _claim(pod: Fields, named: Fields, templates: Mapping[str, Fields], taken: Counter[tuple[str, str]]) -> Object:
     metadata = pod["metadata"]
-    for each in pod["spec"].get("resourceClaims") or ():
-        name = f"{metadata['name']}-{each['name']}"
-        statuses.append({"name": each["name"], "resourceClaimName": name})
-        owner = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": metadata["name"],
-            "uid": metadata["uid"],
-            "controller": True,
-        }
-        place = {
-            "name": name,
-            "namespace": metadata["namespace"],
-            "uid": name,
-            "resourceVersion": "1",
-            "ownerReferences": [owner],
-        }
-        spec = templates[each["resourceClaimTemplateName"]]
-        claims.append({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": place, "spec": spec})
-    return {**pod, "status": {**pod["status"], "resourceClaimStatuses": statuses}}, claims
+    name = f"{metadata['name']}-{named['name']}"
+    own = {"name": metadata["name"], "uid": metadata["uid"]}
+    place = {
+        "name": name,
+        "namespace": metadata["namespace"],
+        "uid": name,
+        "resourceVersion": "1",
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", **own, "controller": True}],
+    }
+    spec = templates[named["resourceClaimTemplateName"]]
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": place, "spec": spec}
+    node = pod["spec"].get("nodeName")
+    if not node:
+        return claim
+    results = [each for request in spec["devices"]["requests"] for each in _devices(request, node, taken)]
+    field = {"key": "metadata.name", "operator": "In", "values": [node]}
+    allocation = {"devices": {"results": results}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]}}
+    return {**claim, "status": {"allocation": allocation, "reservedFor": [{"resource": "pods", **own}]}}
+
+
+def _devices(request: Fields, node: str, taken: Counter[tuple[str, str]]) -> Iterator[Object]:
+    channel = request["exactly"]["deviceClassName"] == CHANNEL_CLASS
+    driver, kind = (CHANNELS, "channel") if channel else (GPUS, "gpu")
+    for _ in range(request["exactly"].get("count", 1)):
+        device = f"{kind}-{taken[node, driver]}"
+        taken[node, driver] += 1
+        yield {"request": request["name"], "driver": driver, "pool": node, "device": device}
 
 
 def claim_templates(documents: Sequence[Fields]) -> dict[str, Fields]:

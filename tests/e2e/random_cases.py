@@ -19,12 +19,18 @@ KINDS = {
     "claimed": {"vendor": "nvidia", "allocator": "dra", "deviceClass": "gpu.nvidia.com"},
 }
 
+PREFIX = "random-"
 RICHER = 100_000
 
 
 def seeds(first: int, last: int) -> list[int]:
     """Seeds number `first` to `last`, without the last: by turns from 0 on and from `RICHER` on."""
     return [number // 2 + (RICHER if number % 2 else 0) for number in range(first, last)]
+
+
+def richer(case: Case) -> bool:
+    """Whether the case is a random one from `RICHER` on."""
+    return case.name.startswith(PREFIX) and int(case.name.removeprefix(PREFIX)) >= RICHER
 
 
 def case(seed: int) -> Case:
@@ -34,7 +40,7 @@ def case(seed: int) -> Case:
     workflow = _workflow(draw, topology)
     if seed >= RICHER:
         _enrich(draw, workflow, topology["spec"]["pools"])
-    return Case(f"random-{seed}", workflow, topology)
+    return Case(f"{PREFIX}{seed}", workflow, topology)
 
 
 def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
@@ -47,6 +53,43 @@ def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
     levels = [each["name"] for each in pools[0].get("levels", ())]
     for gang in workflow["spec"]["gangs"]:
         _enrich_unit(draw, gang, levels, "", pools[0]["node"]["count"])
+    _add_optional_groups(draw, workflow["spec"]["gangs"][0], pools[0])
+    if draw.random() < 0.6:  # Volcano does not place pods with nothing but claims
+        for spec in (spec for gang in workflow["spec"]["gangs"] for spec in _specs(gang) if "accelerator" in spec):
+            spec.setdefault("resources", {"cpu": "1"})
+
+
+def _add_optional_groups(draw: Random, gang: Object, pool: Object) -> None:
+    """In half of the cases that have room: optional groups, mostly inside a required level, up to its largest domain."""
+    levels = [each["name"] for each in pool.get("levels", ())]
+    out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
+    rooms: dict[tuple[str, ...], int] = {}
+    for row in pool["domains"] if levels else ():
+        path = tuple(row["path"].split("/"))
+        free = len([name for name in row["nodes"].split(",") if name not in out])
+        for depth in range(1, len(path) + 1):
+            rooms[path[:depth]] = rooms.get(path[:depth], 0) + free
+    outer = draw.randint(1, max(1, len(levels)))
+    sizes = [free for path, free in rooms.items() if len(path) == outer]
+    if len(sizes) < 2 or max(sizes) < 3 or draw.random() < 0.5:
+        return
+    replicas = draw.randint(2, min(4, max(sizes)))
+    pods = {
+        "name": "w",
+        "image": "registry.example.com/x:1",
+        "command": ["run"],
+        "replicas": draw.randint(1, max(sizes) // replicas),
+        "accelerator": {"count": pool["node"]["count"]},
+        "pool": pool["name"],
+    }
+    group = {"name": "u", "replicas": replicas, "minReplicas": draw.randint(1, replicas - 1), "podSets": [pods]}
+    if draw.random() < 0.5:
+        group["placement"] = {"required": levels[-1]}
+    for key in ("podSets", "groups"):
+        gang.pop(key, None)
+    gang |= {"placement": {"required": levels[outer - 1]}, "groups": [group]}
+    if draw.random() < 0.3:
+        del gang["placement"]
 
 
 def _enrich_unit(draw: Random, unit: Object, levels: list[str], around: str, cards: int) -> None:

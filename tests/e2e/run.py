@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from bayplan.model.topology import HOSTNAME_LABEL
@@ -66,16 +66,22 @@ def _waiting(made: Scene, stage: Stage, release: Release) -> set[str]:
 
 def pinned(made: Scene, stage: Stage, release: Release) -> World:
     """The stage with each pod pinned to its node of the witness, without topology constraints."""
-    nodes: dict[tuple[str, str], list[str]] = {}
-    for run in stage.witness:
-        nodes.setdefault((run.gang, run.pods), []).extend(node for node in run.nodes for _ in range(run.each))
     documents: Sequence[Any] = made.documents
     for path in release.scheduler.constraints:
         documents = edited(documents, path, removed)
     seen = world(made, stage, documents)
-    left = {key: iter(each) for key, each in nodes.items()}
-    free = seen._replace(members=[_on(each, next(left[each.gang, each.pods])) for each in seen.members])
+    placed = zip(seen.members, at_witness(stage, seen.members), strict=True)
+    free = seen._replace(members=[_on(each, node) for each, node in placed])
     return release.scheduler.unbound(free) if release.scheduler.unbound else free
+
+
+def at_witness(stage: Stage, chosen: Iterable[Member]) -> Iterator[str]:
+    """The node that bayplan has for each pod."""
+    nodes: dict[tuple[str, str], list[str]] = {}
+    for run in stage.witness:
+        nodes.setdefault((run.gang, run.pods), []).extend(node for node in run.nodes for _ in range(run.each))
+    left = {key: iter(each) for key, each in nodes.items()}
+    return (next(left[each.gang, each.pods]) for each in chosen)
 
 
 def _on(member: Member, node: str) -> Member:

@@ -93,6 +93,10 @@ def _whole(plan: Plan, _release: Release) -> Plan:
     return plan
 
 
+def _none(_release: Release) -> frozenset[str]:
+    return frozenset()
+
+
 def _nothing(_plan: Plan, _target: Target) -> Iterable[Diagnostic]:
     return ()
 
@@ -107,7 +111,7 @@ class Scheduler(NamedTuple):
     `constraints`: paths of topology constraints in the manifests. `mutations`: wrong manifests, which the comparison
     must notice in one of the random cases with these `seeds`. `runs`: how often a case is replayed before it counts as
     agreed, more than once if the code is not deterministic. `accepted`: codes that must not keep a case from being
-    rendered.
+    rendered, but for those that are `firm` in a release.
     """
 
     name: str
@@ -117,6 +121,7 @@ class Scheduler(NamedTuple):
     seeds: tuple[int, ...]
     runs: int = 1
     accepted: frozenset[str] = UNFIT
+    firm: Callable[[Release], frozenset[str]] = _none
     versions: Callable[[Release], dict[str, str]] = _versions  # what to render for
     fitted: Callable[[Case, Release], Case] = _same  # the case without what the replay cannot show
     seen: Callable[[Plan, Release], Plan] = _whole  # the same for the plan

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, ROLE, SCHEDULER
+from bayplan.kube.kinds import GANG_LABEL
+from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
 from e2e.mutations import count, level, more, requests
 from e2e.nodes import classes, slices
-from e2e.pods import claim_templates, with_claims
-from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
+from e2e.others import OTHERS, others, pods
+from e2e.pods import Member
+from e2e.random_cases import richer
+from e2e.scheduler import Case, Mutation, Object, Release, Scheduler, World, ask, edited, removed, stored
 
 SESSIONS = 20
 """Volcano opens a session every second; a gang that needs more than this many is not started."""
@@ -41,17 +46,28 @@ SUBGROUP = "PodGroup spec subGroupPolicy * networkTopology"
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
-    """Pod -> node."""
-    objects = list(_objects(world))
+    """Pod -> node.
+
+    Volcano keeps the domains of running gangs in memory, so it places all pods itself before some of them start again.
+    """
+    restarted = [each.name for each in world.members if "nodeName" not in each.body["spec"]]
+    if len(restarted) == len(world.members):
+        restarted = []
+    objects = list(_objects(world._replace(members=[_pending(each) for each in world.members])))
     sessions = WITH_CLAIMS if any(each["kind"] == "ResourceClaim" for each in objects) else SESSIONS
-    case = {"configuration": CONFIGURATION, "sessions": sessions, "objects": objects}
+    case = {"configuration": CONFIGURATION, "sessions": sessions, "restarted": restarted, "objects": objects}
     found: dict[str, str] = ask(release.program, case)["bindings"]
     return found
 
 
+def _pending(member: Member) -> Member:
+    spec = {key: value for key, value in member.body["spec"].items() if key != "nodeName"}
+    return member._replace(body={**member.body, "spec": spec, "status": {"phase": "Pending"}})
+
+
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
-    groups = {_group(each.body) for each in world.members}
+    gangs, groups = {each.gang for each in world.members}, {_group(each.body) for each in world.members}
     for each in world.documents:
         if each["kind"] == "Queue":
             yield stored(each, state="Open")
@@ -59,14 +75,64 @@ def _objects(world: World) -> Iterator[Object]:
             yield stored(each)
         elif each["kind"] == "PodGroup" and each["metadata"]["name"] in groups:
             yield stored(each, phase="Pending")
-    templates = claim_templates(world.documents)
-    for member in world.members:
-        pod, claims = with_claims(member.body, templates)
+        elif each["apiVersion"] == JOB_API_VERSION and _gang(each) in gangs:
+            yield stored(each)
+    yield stored({"apiVersion": API_VERSION, "kind": "Queue", "metadata": {"name": OTHERS}, "spec": {}}, state="Open")
+    yield from map(_group_of_others, others(world))
+    for pod, claims in pods(world, _of_others):
         yield from (*claims, pod)
 
 
+def _of_others(pod: Object) -> Object:
+    metadata = {**pod["metadata"], "annotations": {POD_GROUP: pod["metadata"]["name"]}}
+    return {**pod, "metadata": metadata, "spec": {"schedulerName": SCHEDULER, **pod["spec"]}}
+
+
+def _group_of_others(pod: Object) -> Object:
+    place = {key: pod["metadata"][key] for key in ("name", "namespace")}
+    spec = {"minMember": 1, "queue": OTHERS}
+    return stored(
+        {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": place, "spec": spec}, phase="Running", running=1
+    )
+
+
+def _gang(document: Mapping[str, Any]) -> str:
+    return str((document["metadata"].get("labels") or {}).get(GANG_LABEL, ""))
+
+
 def _group(pod: Mapping[str, Any]) -> Any:
-    return (pod["metadata"].get("annotations") or {}).get("scheduling.k8s.io/group-name")
+    return (pod["metadata"].get("annotations") or {}).get(POD_GROUP)
+
+
+def _fitted(case: Case, _release: Release) -> Case:
+    """In the richer half of the random cases with Volcano Jobs in place of Jobs."""
+    kinds = {"job": "volcano-job"} if richer(case) else {}
+    (flow,) = edited([case.workflow], "Workflow spec gangs * workload", lambda kind: kinds.get(kind, kind))
+    return case._replace(workflow=flow)
+
+
+def _unbound(world: World) -> World:
+    """With PodGroups in place of Volcano Jobs, and no roles: pods of one role are equal for Volcano."""
+    documents = [_as_pod_group(each) if each["apiVersion"] == JOB_API_VERSION else each for each in world.documents]
+    documents = edited(documents, "PodGroup spec minTaskMember", removed)
+    jobs = {_gang(each) for each in world.documents if each["apiVersion"] == JOB_API_VERSION}
+    marked = [_grouped(each) if each.gang in jobs else each for each in world.members]
+    members = [
+        each._replace(body=edited([each.body], f"Pod metadata annotations {ROLE}", removed)[0]) for each in marked
+    ]
+    return world._replace(documents=documents, members=members)
+
+
+def _as_pod_group(job: Mapping[str, Any]) -> Object:
+    spec = {"minMember": job["spec"]["minAvailable"], "queue": job["spec"]["queue"]}
+    return {"apiVersion": API_VERSION, "kind": "PodGroup", "metadata": job["metadata"], "spec": spec}
+
+
+def _grouped(member: Member) -> Member:
+    """All Volcano Jobs of random cases are called after their gang."""
+    metadata = {**member.body["metadata"], "annotations": {POD_GROUP: member.gang}}
+    spec = {"schedulerName": SCHEDULER, **member.body["spec"]}
+    return member._replace(body={**member.body, "metadata": metadata, "spec": spec})
 
 
 VOLCANO = Scheduler(
@@ -89,5 +155,7 @@ VOLCANO = Scheduler(
     ),
     seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 206, 264, 282),
     doubts=frozenset({"F645", "F690"}),
+    fitted=_fitted,
+    unbound=_unbound,
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

@@ -49,8 +49,8 @@ FEATURES: Mapping[str, Feature] = {
     "slice-preferred": Feature("a preferred level of groups", code="F632"),
     "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
-    "unrequesting-pods": Feature("pods without requests", code="F643"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "flavorless-pods": Feature("pods without requests", code="F643"),
     "admitted-together": Feature("separate admission of gangs with `dependsOn`", code="F659"),
     "flavor-size": Feature("many labels or tolerations of one pool", "labels or tolerations", "F657", True),
     "flavor-count": Feature("many pools", "pools", "F658", True),
@@ -72,11 +72,6 @@ PODS = (
     never("optional-pods", ELASTIC, "remove `minReplicas`"),
     Support("optional-pods-placed"),  # "optional-pods" refuses the pods themselves
     never("optional-groups", ELASTIC, "remove `minReplicas`"),
-    not_yet_upstream(
-        "unrequesting-pods",
-        "Kueue chooses domains only for pods with requests, and admits no workload with others",
-        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
-    ),
     approximate(
         "concurrent-gangs",
         "Kueue admits gangs one after another and never moves them, so if room is scarce, it may not admit all gangs"
@@ -88,6 +83,12 @@ PODS = (
         "numa",
         "Kueue does not align pods to NUMA nodes; the kubelet does",
         "remove `numa`, and set the kubelet's topology manager policy",
+    ),
+    never(
+        "flavorless-pods",
+        "Kueue assigns no flavor to pods without requests, and admits no workload that has such pods, unless its"
+        " ClusterQueue covers `pods`",
+        'set `resources` of the podSet, such as `resources: {cpu: "1"}`',
     ),
     not_yet_here(
         "bare-pod-sets",
@@ -301,10 +302,10 @@ def _gang_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
             if unit.route not in seen:
                 seen.add(unit.route)
                 yield from _unit_needs(gang, unit, count, pod_sets)
-    yield from _level_needs(plan, gang, pod_sets)
-    for pods in once(all_pods(gang.root)):
+    for pods in (each.pods for each in pod_sets.pod_sets):
         if not _requests(pods, plan.topology):
-            yield Need("unrequesting-pods", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
+            yield Need("flavorless-pods", 1, pods.route, subject=f'podSet "{pods.spec.name}"')
+    yield from _level_needs(plan, gang, pod_sets)
     several = len(pod_sets.pod_sets)
     if several > 1 and gang.gang.workload == "pods":
         yield Need("bare-pod-sets", several, (*gang.route, "workload"), subject=title(gang, gang.root))

@@ -68,6 +68,7 @@ type world struct {
 	queues     []*kueue.LocalQueue
 	jobs       []jobframework.GenericJob
 	pods       []*corev1.Pod
+	running    []*corev1.Pod // those of others, whose use of nodes counts (pkg/controller/tas/non_tas_usage_controller.go)
 }
 
 func main() {
@@ -140,6 +141,9 @@ func (state *world) run() (answer, error) {
 		cache.TASCache().SyncNode(each)
 	}
 	log := logr.Discard()
+	for _, each := range state.running {
+		cache.TASCache().Update(each, log)
+	}
 	for _, each := range state.flavors {
 		cache.AddOrUpdateResourceFlavor(log, each)
 	}
@@ -318,7 +322,13 @@ func decode(objects []json.RawMessage) (*world, error) {
 		case "LocalQueue":
 			err = add(&state.queues, raw)
 		case "Pod":
-			err = add(&state.pods, raw)
+			pod := new(corev1.Pod)
+			err = json.Unmarshal(raw, pod)
+			if pod.Spec.NodeName == "" {
+				state.pods = append(state.pods, pod)
+			} else {
+				state.running = append(state.running, pod)
+			}
 		case "Job":
 			made := new(batchv1.Job)
 			err = json.Unmarshal(raw, made)

@@ -124,7 +124,7 @@ func run(objects []runtime.Object, pods []*corev1.Pod, limit time.Duration) (ans
 		return answer{}, err
 	}
 	go chosen.Run(ctx)
-	// Pods arrive last: their groups are there already, as they are in a cluster.
+	// Pending pods arrive last: their groups are there already, as they are in a cluster.
 	for _, each := range pods {
 		if _, err := client.CoreV1().Pods(each.Namespace).Create(ctx, each, metav1.CreateOptions{}); err != nil {
 			return answer{}, err
@@ -225,7 +225,7 @@ func decode(raws []json.RawMessage) (objects []runtime.Object, pods []*corev1.Po
 		if _, err := apimeta.Accessor(made); err != nil {
 			return nil, nil, err
 		}
-		if pod, is := made.(*corev1.Pod); is {
+		if pod, is := made.(*corev1.Pod); is && pod.Spec.NodeName == "" {
 			pods = append(pods, pod)
 		} else {
 			objects = append(objects, made)

@@ -1,7 +1,9 @@
 // Replay runs Volcano's scheduler over cases: one JSON line in, one JSON line out.
 //
-// A case is {"configuration": volcano-scheduler.conf, "sessions": n, "objects": [...]}. The scheduler's own cache,
-// plugins and actions run until every pod is bound, or for n sessions. The answer is {"bindings": {pod: node}}.
+// A case is {"configuration": volcano-scheduler.conf, "sessions": n, "restarted": [pod], "objects": [...]}. The scheduler's own cache,
+// plugins and actions run until every pod is bound, or for n sessions. The answer is {"bindings": {pod: node}}. Pods of
+// Volcano Jobs get their labels and their PodGroup from the job controller's own code. Once all pods run, those that
+// are restarted are deleted and created again.
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,9 +23,11 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	batchv1alpha1 "volcano.sh/apis/pkg/apis/batch/v1alpha1"
 	"volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 	"volcano.sh/apis/pkg/apis/topology/v1alpha1"
 	"volcano.sh/volcano/cmd/scheduler/app/options"
+	"volcano.sh/volcano/pkg/controllers/job"
 	"volcano.sh/volcano/pkg/scheduler"
 	_ "volcano.sh/volcano/pkg/scheduler/actions"
 	"volcano.sh/volcano/pkg/scheduler/api"
@@ -39,6 +44,7 @@ const many = 100_000 // more than any case has pods: binding blocks on a full ch
 type request struct {
 	Configuration string            `json:"configuration"`
 	Sessions      int               `json:"sessions"`
+	Restarted     []string          `json:"restarted"`
 	Objects       []json.RawMessage `json:"objects"`
 }
 
@@ -52,6 +58,7 @@ type answer struct {
 type world struct {
 	nodes      []*corev1.Node
 	pods       []*corev1.Pod
+	jobs       []*batchv1alpha1.Job
 	groups     []*v1beta1.PodGroup
 	queues     []*v1beta1.Queue
 	hyperNodes []*v1alpha1.HyperNode
@@ -103,29 +110,63 @@ func replay(line []byte) (found answer) {
 	if err != nil {
 		return answer{Error: err.Error()}
 	}
+	state.run(&found, asked.Sessions, filled, binder, actions, tiers, configurations)
+	if len(asked.Restarted) > 0 {
+		restart(state.pods, found.Bindings, asked.Restarted, filled)
+		found.Sessions = 0
+		state.run(&found, asked.Sessions, filled, binder, actions, tiers, configurations)
+	}
+	return found
+}
+
+// run opens sessions until all pods are bound, and no more than the given number.
+func (state *world) run(found *answer, sessions int, filled *cache.SchedulerCache, binder *util.FakeBinder,
+	actions []framework.Action, tiers []conf.Tier, configurations []conf.Configuration) {
 	found.Bindings = map[string]string{}
-	for found.Sessions < asked.Sessions && len(found.Bindings) < len(state.pods) {
+	running, before := 0, binder.Length()
+	for _, each := range state.pods {
+		if each.Spec.NodeName != "" {
+			running++
+		}
+	}
+	for found.Sessions < sessions && len(found.Bindings) < len(state.pods) {
 		session := framework.OpenSession(filled, tiers, configurations)
 		for _, action := range actions {
 			action.Execute(session)
 		}
 		found.Reasons = nil
-		for _, job := range session.Jobs {
-			for _, task := range job.Tasks {
+		for _, each := range session.Jobs {
+			for _, task := range each.Tasks {
 				switch task.Status {
 				case api.Binding, api.Bound, api.Running:
 					found.Bindings[task.Name] = task.NodeName
 				}
 			}
-			if job.JobFitErrors != "" {
-				found.Reasons = append(found.Reasons, job.JobFitErrors)
+			if each.JobFitErrors != "" {
+				found.Reasons = append(found.Reasons, each.JobFitErrors)
 			}
 		}
 		framework.CloseSession(session)
 		found.Sessions++
-		await(binder, len(found.Bindings))
+		await(binder, before+len(found.Bindings)-running)
 	}
-	return found
+}
+
+// restart lets the bound pods run, and replaces the named ones by new ones.
+func restart(pods []*corev1.Pod, bound map[string]string, names []string, filled *cache.SchedulerCache) {
+	for number, each := range pods {
+		if bound[each.Name] == "" {
+			continue
+		}
+		filled.DeletePod(each)
+		pods[number] = each.DeepCopy()
+		if slices.Contains(names, each.Name) {
+			pods[number].UID += "-again"
+		} else {
+			pods[number].Spec.NodeName, pods[number].Status.Phase = bound[each.Name], corev1.PodRunning
+		}
+		filled.AddPod(pods[number])
+	}
 }
 
 // await waits until the binder has seen all bindings, which a goroutine of the cache hands over.
@@ -180,6 +221,14 @@ func fill(state *world, binder cache.Binder, stop chan struct{}) (*cache.Schedul
 			return nil, err
 		}
 	}
+	for _, each := range state.jobs {
+		group, pods, err := job.Created(each)
+		if err != nil {
+			return nil, err
+		}
+		state.groups = append(state.groups, group)
+		mark(state.pods, pods)
+	}
 	for _, each := range state.groups {
 		made.AddPodGroupV1beta1(each)
 	}
@@ -187,6 +236,19 @@ func fill(state *world, binder cache.Binder, stop chan struct{}) (*cache.Schedul
 		made.AddPod(each)
 	}
 	return made, nil
+}
+
+// mark gives the pods of a Volcano Job the labels and annotations of those with the same name that the controller makes.
+func mark(pods, created []*corev1.Pod) {
+	byName := map[string]*corev1.Pod{}
+	for _, each := range created {
+		byName[each.Name] = each
+	}
+	for _, each := range pods {
+		if own := byName[each.Name]; own != nil {
+			each.Labels, each.Annotations, each.Spec.SchedulerName = own.Labels, own.Annotations, own.Spec.SchedulerName
+		}
+	}
 }
 
 func decode(objects []json.RawMessage) (*world, error) {
@@ -202,6 +264,8 @@ func decode(objects []json.RawMessage) (*world, error) {
 			err = add(&state.nodes, raw)
 		case "Pod":
 			err = add(&state.pods, raw)
+		case "Job":
+			err = add(&state.jobs, raw)
 		case "PodGroup":
 			err = add(&state.groups, raw)
 		case "Queue":

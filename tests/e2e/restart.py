@@ -1,0 +1,66 @@
+"""A part of a running gang starts again: its pods are pending, and all others run where the plan has them.
+
+The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it, and
+in the domain of the pods that run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.model.plan import Unit, all_pods
+from e2e.compare import Verdict, compare
+from e2e.pods import Member
+from e2e.run import at_witness, world
+from e2e.scene import Scene, Stage, scene
+from e2e.scheduler import Case, Release
+
+Part = frozenset[str]
+"""The names of podSet instances."""
+
+MOST = 3
+"""So many parts of a gang start again, one after the other."""
+
+
+def judge(case: Case, release: Release) -> list[Verdict]:
+    """The verdict of each part of each gang that starts again. Gangs that do not fit have none."""
+    made = scene(case, release)
+    fitting = [stage for stage in made.stages if stage.verdict == "fits"]
+    return [
+        _restarted(made, stage, release, gang.name, part)
+        for stage in fitting
+        for gang in stage.gangs
+        for part in list(parts(gang.root))[:MOST]
+    ]
+
+
+def parts(root: Unit, required: bool = False) -> Iterator[Part]:
+    """The parts of units with a required level, or of units inside them, if other pods stay there; largest first."""
+    required = required or bool(root.required)
+    members = [member for units in root.groups for member in units.members]
+    own = [frozenset({pods.name}) for pods in root.pods]
+    if required and len(members) + len(own) > 1:
+        yield from (*(frozenset(pods.name for pods in all_pods(each)) for each in members), *own)
+    for each in members:
+        yield from parts(each, required)
+
+
+def _restarted(made: Scene, stage: Stage, release: Release, gang: str, part: Part) -> Verdict:
+    before = world(made, stage, made.documents)
+    placed = at_witness(stage, before.members)
+    chosen = [
+        each if each.gang == gang and each.pods in part else _running(each, node)
+        for each, node in zip(before.members, placed, strict=True)
+    ]
+    for _ in range(release.scheduler.runs):
+        bindings = release.scheduler.bind(before._replace(members=chosen), release)
+        verdict = compare(stage._replace(blind={}), made.plan.topology, chosen, bindings)
+        if not verdict.agrees:
+            break
+    return verdict
+
+
+def _running(member: Member, node: str) -> Member:
+    body = member.body
+    spec = {**body["spec"], "nodeName": node}
+    return member._replace(body={**body, "spec": spec, "status": {**body["status"], "phase": "Running"}})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import yaml
-
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
@@ -14,12 +12,9 @@ from bayplan.model.plan import GangPlan, Plan, all_pods
 from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
-from bayplan.text.emit import emit
 from e2e.nodes import nodes
 from e2e.pods import Folded
 from e2e.scheduler import Case, Documents, Object, Release, edited, removed
-
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Stage(NamedTuple):
@@ -64,7 +59,7 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
     plan = scheduler.seen(planned.plan, release)
     found = tuple(scheduler.known(plan, planned.target))
     stages = tuple(_stage(gangs, answer, found) for gangs, answer in planner(plan))
-    documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
+    documents = scheduler.read(outcome.value)
     return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
 
 

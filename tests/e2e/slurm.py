@@ -30,6 +30,7 @@ from bayplan.text import File
 from bayplan.topologies import hostlist
 from e2e.mutations import count, more
 from e2e.pods import Folded, Member
+from e2e.scene import Scene, Stage
 from e2e.scheduler import (
     UNFIT,
     BrokenError,
@@ -41,6 +42,7 @@ from e2e.scheduler import (
     Scheduler,
     World,
     counted,
+    edited,
     removed,
 )
 from oracle.slurm import scripts_in
@@ -158,9 +160,9 @@ def _submitted(script: Mapping[str, Any], names: Mapping[str, Sequence[Member]])
 
 
 def _single(options: Mapping[str, str], node: str) -> dict[str, str]:
-    """The options of one task of a section, on that node."""
+    """The options of one task of a section, on that node. Slurm gives exclusive nodes to jobs with a channel, bayplan to pods."""
     each = int(options["ntasks-per-node"])
-    kept = {key: options[key] for key in ("partition", "cpus-per-task", "exclusive") if key in options}
+    kept = {key: options[key] for key in ("partition", "cpus-per-task") if key in options}
     shares = {key: _share(options[key], each) for key in ("gpus-per-node", "mem", "tmp") if key in options}
     return {**kept, **shares, "nodes": "1", "ntasks-per-node": "1", "nodelist": node}
 
@@ -296,7 +298,8 @@ def _shown(text: str) -> tuple[dict[tuple[int, int], tuple[str, ...]], int]:
 
 
 def _fitted(case: Case, _release: Release) -> Case:
-    """Without what Slurm does not have: kinds of workloads, a limit of pods on a node, and pools in one partition."""
+    """Without what Slurm does not have: kinds of workloads, a limit of pods on a node, pools in one partition, and tasks
+    without a CPU."""
     plain = counted(case)
     spec = dict(plain.topology["spec"])
     spec["pools"] = [
@@ -309,11 +312,24 @@ def _fitted(case: Case, _release: Release) -> Case:
         each["name"]: {"partition": each["name"], **pools.get(each["name"], {})} for each in spec["pools"]
     }
     spec["schedulers"] = {**schedulers, "slurm": own}
-    flow = dict(plain.workflow["spec"])
-    flow["gangs"] = [{key: value for key, value in each.items() if key != "workload"} for each in flow["gangs"]]
-    return plain._replace(
-        workflow={**plain.workflow, "spec": flow}, topology={**plain.topology, "spec": spec}
-    )
+    (flow,) = edited([plain.workflow], "Workflow spec gangs * workload", removed)
+    (flow,) = edited([flow], "Workflow spec gangs ** podSets *", _with_cpu)
+    return plain._replace(workflow=flow, topology={**plain.topology, "spec": spec})
+
+
+def _with_cpu(pods: Object) -> Object:
+    """A task has at least one CPU."""
+    return {**pods, "resources": {"cpu": "1", **pods.get("resources", {})}}
+
+
+def _by_section(made: Scene, stage: Stage, release: Release) -> bool:
+    """Whether Slurm places each section by itself."""
+    gangs = {gang.name for gang in stage.gangs}
+    cluster = [each for each in made.documents if each["kind"] == TOPOLOGY]
+    scripts = [each for each in made.documents if each["kind"] == JOB and each["gang"] in gangs]
+    parts = [[*cluster, {**each, "sections": [section]}] for each in scripts for section in each["sections"]]
+    worlds = [World(made.plan.topology, made.nodes, members(part), part) for part in parts]
+    return len(parts) > 1 and all(len(bind(each, release)) == len(each.members) for each in worlds)
 
 
 OPTIONS = f"{JOB} sections * options"
@@ -338,4 +354,5 @@ SLURM = Scheduler(
     read=read,
     members=members,
     known=prove,
+    packed=_by_section,
 )

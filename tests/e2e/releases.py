@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from e2e.kai import KAI
+from e2e.koordinator import KOORDINATOR
 from e2e.kueue import KUEUE
 from e2e.native import NATIVE
 from e2e.scheduler import Release
@@ -14,6 +15,7 @@ RELEASES = (
     Release(VOLCANO, "1.15.1"),
     Release(KUEUE, "0.19.2"),
     Release(NATIVE, "1.37.0"),
+    Release(KOORDINATOR, "1.8.0"),
     Release(SLURM, "25.11"),
 )
 

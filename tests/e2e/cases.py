@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from e2e.scene import LOADER
-from e2e.scheduler import ROOT, Case
+from e2e.scheduler import LOADER, ROOT, Case
 
 FOLDER = Path(__file__).parent / "regressions"
 

@@ -90,6 +90,6 @@ CASES = (
 def places(each: Degenerate, release: Release) -> bool:
     """Whether KAI places all pods of the case."""
     made = scene(each.case, release)
-    seen = world(made, made.stages[0], each.change(made.documents))
+    seen = world(made, made.stages[0], each.change(made.documents), release)
     nodes = edited(seen.nodes, "Node metadata labels *", lambda value: each.labels.get(value, value))
     return len(release.scheduler.bind(seen._replace(nodes=nodes), release)) == len(seen.members)

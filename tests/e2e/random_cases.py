@@ -60,7 +60,7 @@ def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
 
 
 def _add_optional_groups(draw: Random, gang: Object, pool: Object) -> None:
-    """In half of the cases that have room: optional groups, mostly inside a required level, up to its largest domain."""
+    """In half of the cases that have room: optional groups, mostly inside a required level."""
     levels = [each["name"] for each in pool.get("levels", ())]
     out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
     rooms: dict[tuple[str, ...], int] = {}

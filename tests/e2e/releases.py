@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from e2e.kai import KAI
+from e2e.koordinator import KOORDINATOR
 from e2e.kueue import KUEUE
 from e2e.native import NATIVE
 from e2e.scheduler import Release
+from e2e.slurm import SLURM
 from e2e.volcano import VOLCANO
 
 RELEASES = (
@@ -13,6 +15,8 @@ RELEASES = (
     Release(VOLCANO, "1.15.1"),
     Release(KUEUE, "0.19.2"),
     Release(NATIVE, "1.37.0"),
+    Release(KOORDINATOR, "1.8.0"),
+    Release(SLURM, "25.11"),
 )
 
 BY_NAME = {each.name: each for each in RELEASES}

@@ -1,7 +1,7 @@
 """A part of a running gang starts again: its pods are pending, and all others run where the plan has them.
 
-The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it, and
-in the domain of the pods that run.
+The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it,
+and in the domain of the pods that run.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parts(root: Unit, required: bool = False) -> Iterator[Part]:
 
 
 def _restarted(made: Scene, stage: Stage, release: Release, gang: str, part: Part) -> Verdict:
-    before = world(made, stage, made.documents)
+    before = world(made, stage, made.documents, release)
     placed = at_witness(stage, before.members)
     chosen = [
         each if each.gang == gang and each.pods in part else _running(each, node)

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.model.topology import HOSTNAME_LABEL
 from bayplan.planning.fit.search import answers
 from e2e.compare import Verdict, compare
-from e2e.pods import Folded, Member, members
+from e2e.pods import Member
 from e2e.scene import Planner, Scene, Stage, scene
 from e2e.scheduler import Case, Change, Documents, Release, World, edited, removed
 
@@ -38,7 +38,7 @@ def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) ->
 
 def _agreed(made: Scene, stage: Stage, documents: Documents, release: Release) -> Verdict:
     """The verdict if all runs agree, else the first that does not."""
-    seen = world(made, stage, documents)
+    seen = world(made, stage, documents, release)
     for _ in range(release.scheduler.runs):
         verdict = compare(stage, made.plan.topology, seen.members, release.scheduler.bind(seen, release))
         if not verdict.agrees:
@@ -46,15 +46,11 @@ def _agreed(made: Scene, stage: Stage, documents: Documents, release: Release) -
     return verdict
 
 
-def world(made: Scene, stage: Stage, documents: Documents) -> World:
-    """What the scheduler sees of a stage."""
-    return World(made.plan.topology, made.nodes, here(stage, documents, made.folded), documents)
-
-
-def here(stage: Stage, documents: Documents, folded: Folded | None = None) -> list[Member]:
-    """The pods of the stage's gangs."""
+def world(made: Scene, stage: Stage, documents: Documents, release: Release) -> World:
+    """What the scheduler sees of a stage, with the pods of its gangs."""
     names = {gang.name for gang in stage.gangs}
-    return [each for each in members(documents, folded) if each.gang in names]
+    pods = [each for each in release.scheduler.members(documents, made.folded) if each.gang in names]
+    return World(made.plan.topology, made.nodes, pods, documents)
 
 
 def _waiting(made: Scene, stage: Stage, release: Release) -> set[str]:
@@ -69,7 +65,7 @@ def pinned(made: Scene, stage: Stage, release: Release) -> World:
     documents: Sequence[Any] = made.documents
     for path in release.scheduler.constraints:
         documents = edited(documents, path, removed)
-    seen = world(made, stage, documents)
+    seen = world(made, stage, documents, release)
     placed = zip(seen.members, at_witness(stage, seen.members), strict=True)
     free = seen._replace(members=[_on(each, node) for each, node in placed])
     return release.scheduler.unbound(free) if release.scheduler.unbound else free

@@ -6,8 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import yaml
-
 from bayplan import pipeline
 from bayplan.core.diagnostics import Diagnostic, Route
 from bayplan.model.manifest import Shape
@@ -15,12 +13,9 @@ from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, edit_plan, walk
 from bayplan.planning.fit.search import answers
 from bayplan.planning.fit.witness import NoRoom, Placed, Run
 from bayplan.text import document
-from bayplan.text.emit import emit
 from e2e.nodes import nodes
 from e2e.pods import Folded
 from e2e.scheduler import Case, Documents, Object, Release, Scheduler, edited, removed
-
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Stage(NamedTuple):
@@ -84,7 +79,7 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
         _stage(gangs, answer, scheduler, Said(proved, reported, wishes if isinstance(better, Placed) else frozenset()))
         for (gangs, answer), (_, better) in zip(planner(plan), wished, strict=True)
     )
-    documents = [each for each in yaml.load_all("".join(emit(outcome.value.documents)), LOADER) if each]
+    documents = scheduler.read(outcome.value)
     return Scene(case, plan, stages, tuple(nodes(plan.topology)), documents, _folded(planned.shape))
 
 

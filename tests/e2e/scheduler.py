@@ -12,14 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import yaml
+
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.pipeline import Compiled
 from bayplan.report.codes import sections
-from e2e.pods import Member
+from bayplan.text.emit import emit
+from e2e.pods import Folded, Member, members
 
 ROOT = Path(__file__).resolve().parents[2]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 Object = dict[str, Any]
 Documents = Sequence[Mapping[str, Any]]
 Change = Callable[[Any], Any]
@@ -101,6 +106,11 @@ def _nothing(_plan: Plan, _target: Target) -> Iterable[Diagnostic]:
     return ()
 
 
+def loaded(compiled: Compiled) -> Documents:
+    """The manifests."""
+    return [each for each in yaml.load_all("".join(emit(compiled.documents)), LOADER) if each]
+
+
 def _versions(release: Release) -> dict[str, str]:
     return {release.scheduler.name: release.version, "kubernetes": "1.34"}
 
@@ -123,6 +133,8 @@ class Scheduler(NamedTuple):
     accepted: frozenset[str] = UNFIT
     firm: Callable[[Release], frozenset[str]] = _none
     versions: Callable[[Release], dict[str, str]] = _versions  # what to render for
+    read: Callable[[Compiled], Documents] = loaded  # what was rendered, as data
+    members: Callable[[Documents, Folded | None], list[Member]] = members  # its pods
     fitted: Callable[[Case, Release], Case] = _same  # the case without what the replay cannot show
     seen: Callable[[Plan, Release], Plan] = _whole  # the same for the plan
     known: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing  # by which bayplan says that it is not found

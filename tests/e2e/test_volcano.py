@@ -30,7 +30,7 @@ def bound(name: str, replicas: int = 0, accept: str = "") -> int:
         workflow["spec"]["gangs"][0]["podSets"][0]["replicas"] = replicas
     accepting = VOLCANO._replace(scheduler=VOLCANO.scheduler._replace(accepted=UNFIT | {accept}))
     made = scene(Case(name, workflow, topology), accepting)
-    return len(volcano.bind(world(made, made.stages[0], made.documents), VOLCANO))
+    return len(volcano.bind(world(made, made.stages[0], made.documents, VOLCANO), VOLCANO))
 
 
 def documented() -> str:

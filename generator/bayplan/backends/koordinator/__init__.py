@@ -248,7 +248,7 @@ def notices(plan: Plan, shape: Shape, target: Target) -> tuple[Diagnostic, ...]:
 
 def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
     """The planner is off by default. Then no gang with a placement starts: the second pod finds no plan
-    (network_topology_workflow.go PreFilter; config/v1/defaults.go, 1.7 and 1.8)."""
+    (network_topology_workflow.go PreFilter; config/v1/defaults.go; framework_extender_factory.go Run, 1.7 and 1.8)."""
     placed = next((gang for gang in plan.gangs if gather_strategy(plan, gang).placed), None)
     on = plan.topology.gates("koordinator").get(GATE)
     if placed is None or on:
@@ -260,12 +260,11 @@ def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
         yield error("F689", at, message, hint=hint)
         return
     message = (
-        "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, which is off by default;"
-        ' without it a gang with a placement stays pending ("no planned pods")'
+        "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, and the flag"
+        " --enable-network-topology-manager; both are off by default, and without them a gang with a placement stays"
+        ' pending ("no planned pods", "no cluster network topology")'
     )
-    hint = (
-        f"set it, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
-    )
+    hint = f"set them, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
     yield info("F689", (*placed.route, "placement"), message, hint=hint)
 
 

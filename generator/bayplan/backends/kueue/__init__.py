@@ -32,7 +32,7 @@ from bayplan.model.backend import (
     not_yet_upstream,
 )
 from bayplan.model.manifest import Manifest, Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, title, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.planning import compute_domains

@@ -247,7 +247,11 @@ def jobs(plan: Plan, target: Target) -> tuple[Job, ...]:
 
 
 def job(plan: Plan, gang: GangPlan, clusters_by_pool: Mapping[str, Cluster]) -> Job:
-    """The sections of a gang, in rank order."""
+    """The sections of a gang, in rank order, those without a request for memory first.
+
+    sbatch passes `--mem` on to later sections that have none, and no value takes it back (Slurm 25.11, `slurm_opt.c`,
+    reset_each_pass).
+    """
     leaves = tuple(_leaves(gang.root, ()))
     divisions = []
     for instances in _instances_by_shape(plan, leaves):
@@ -255,8 +259,12 @@ def job(plan: Plan, gang: GangPlan, clusters_by_pool: Mapping[str, Cluster]) -> 
     all_losses = [*_split_placements(leaves, divisions, plan), *(loss for each in divisions for loss in each.losses)]
     losses = {(loss.feature, loss.unit.route, loss.preferred): loss for loss in all_losses}
     uses = {(use.feature, use.unit.route): use for each in divisions for use in each.uses}
-    sections = tuple(section for each in divisions for section in each.sections)
-    return Job(gang, sections, tuple(losses.values()), tuple(uses.values()))
+    sections = sorted((section for each in divisions for section in each.sections), key=_has_memory)
+    return Job(gang, tuple(sections), tuple(losses.values()), tuple(uses.values()))
+
+
+def _has_memory(section: Section) -> bool:
+    return section.first.spec.whole_node or bool(amounts(section.first, section.per_node).memory)
 
 
 def _pool_of(plan: Plan, pods: Pods) -> Pool:

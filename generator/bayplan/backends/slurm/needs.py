@@ -184,7 +184,8 @@ def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:
                 yield Need("padded-level", 1, at, subject=subject)
 
 
-# F704 and F718: jobs that Slurm keeps in one block although no block has room for them, and limits of Slurm.
+# F704 and F718: jobs that Slurm keeps in one block although no block has room for them, jobs whose sections need more
+# nodes than their pool has, and limits of Slurm.
 #
 # Without segments, all nodes of a job stay in one block of the smallest planning size that is large enough, in as few
 # blocks of the next smaller size as possible. The same holds for each segment. Consolidated segments stay in one block
@@ -202,21 +203,40 @@ class PlannedPool(NamedTuple):
 
 
 def prove(plan: Plan, target: Target) -> tuple[Diagnostic, ...]:
-    """Jobs that fit the cluster but no single block, in which Slurm would keep them."""
+    """Jobs that fit the cluster but not as Slurm starts them: in a single block, and each section on its own nodes."""
     clusters_by_pool = clusters(plan, target)
     firsts = [job(plan, gang, clusters_by_pool) for gang in plan.gangs if gang.copy == 0]
     over_limits = tuple(found for each in firsts for found in _over_limits(each))
     if over_limits:
         return over_limits
-    planned_pools = {
-        name: _planned_pool(each) for name, each in clusters_by_pool.items() if each.layout.plugin == BLOCK
-    }
-    sections = (
-        (each.gang, section) for each in firsts for section in each.sections if section.first.pool in planned_pools
-    )
-    return tuple(
-        found for gang, section in sections for found in _without_room(gang, section, planned_pools[section.first.pool])
-    )
+    planned_pools = {name: _planned_pool(each) for name, each in clusters_by_pool.items()}
+    return tuple(found for each in firsts for found in _without_nodes(each, planned_pools))
+
+
+def _without_nodes(gang_job: Job, planned_pools: Mapping[str, PlannedPool]) -> Iterator[Diagnostic]:
+    """Sections for which no block has room, else the sections of a pool that need more nodes than it has.
+
+    No two sections of a heterogeneous job run on the same node (Slurm 25.11, `backfill.c`, _het_job_start_now).
+    """
+    gang = gang_job.gang
+    sections_by_pool: dict[str, list[Section]] = {}
+    for section in gang_job.sections:
+        sections_by_pool.setdefault(section.first.pool, []).append(section)
+    for name, sections in sections_by_pool.items():
+        planned = planned_pools[name]
+        in_blocks = sections if planned.layout.plugin == BLOCK else ()
+        found = [each for section in in_blocks for each in _without_room(gang, section, planned)]
+        yield from found
+        wanted = sum(section.nodes for section in sections)
+        usable = sum(len(row.nodes) for row in planned.pool.domains) - len(planned.unusable)
+        if wanted > usable and not found:
+            parts = "the job" if len(sections) == 1 else f"{len(sections)} sections of the job, which share no node,"
+            message = (
+                f'gang "{gang.gang.name}": Slurm starts {parts} on {wanted} nodes of pool "{name}", of which {usable}'
+                " are usable"
+            )
+            hint = "make the podSets equal, so that one section has all of them, or remove pods"
+            yield warning("F704", (*gang.route, "name"), message, hint=hint)
 
 
 def _planned_pool(cluster: Cluster) -> PlannedPool:

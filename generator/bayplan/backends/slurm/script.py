@@ -148,7 +148,10 @@ def _resource_options(job: Job, section: Section) -> Iterator[str]:
     own = job.gang.gang.backends.get("slurm", {})
     requested = amounts(section.first, section.per_node)
     yield f"--nodes={section.nodes}"
-    if section.segment:
+    earlier = job.sections[: job.sections.index(section)]
+    if section.segment or any(
+        each.segment for each in earlier
+    ):  # sbatch passes it on to later sections, 0 takes it back
         yield f"--segment={section.segment}"
     if section.consolidate:
         yield "--consolidate-segments"

@@ -87,7 +87,7 @@ VOLCANO = Scheduler(
         Mutation("no subgroups", "PodGroup spec subGroupPolicy", removed),
         *requests(),
     ),
-    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112),
+    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 206, 264, 282),
     doubts=frozenset({"F645", "F690"}),
     runs=3,  # Volcano goes through Go's maps, whose order is random
 )

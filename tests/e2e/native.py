@@ -44,7 +44,7 @@ NATIVE = Scheduler(
         Mutation("no parent", "* spec parentCompositePodGroupName", removed),
         *requests(),
     ),
-    seeds=(1, 3, 5, 10, 18),
+    seeds=(1, 3, 5, 10, 17, 18, 35, 100031),
     doubts=frozenset({"F604", "F636", "F639", "F690"}),
     versions=_versions,
 )

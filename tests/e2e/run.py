@@ -24,7 +24,8 @@ def _stage(made: Scene, stage: Stage, documents: Documents, release: Release) ->
     verdict = _agreed(made, stage, documents, release)
     if documents is made.documents and verdict.outcome == "unpreferred":
         crowded = release.scheduler.crowded
-        return verdict if crowded and crowded(made, stage, release) else verdict._replace(outcome="broken")
+        explained = crowded(made, stage, release) if crowded else stage.doubted
+        return verdict if explained else verdict._replace(outcome="broken")
     if documents is not made.documents or verdict.outcome not in ("missed", "may fail", "known"):
         return verdict
     waiting = sorted(_waiting(made, stage, release))

@@ -38,6 +38,7 @@ from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.planning.fit.search import starving
 from bayplan.topologies.hypernodes import writing
 
 FEATURES: Mapping[str, Feature] = {
@@ -49,6 +50,7 @@ FEATURES: Mapping[str, Feature] = {
     "claims-by-domain": Feature("a placement of pods with claims", "combinations of domains to try", "F645"),
     "waiting-pods": Feature("`minReplicas` where no domain has room for all pods", code="F680"),
     "scattered-pods": Feature("pods of different size in little room", code="F690"),
+    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
     "optional-roles": Feature("a minimum of each podSet in an optional group", code="F680"),
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "whole-cpus": Feature("`numa` for pods without whole CPUs", code="F648"),
@@ -177,6 +179,13 @@ SUPPORT = (
         " `mostrequested.weight: 1`, and `binpack` with `binpack.weight: 10`",
         report="info",
     ),
+    approximate(
+        "concurrent-gangs",
+        "Volcano places gangs one after another and never moves them, so if room is scarce, it may not place all gangs"
+        " although they fit",
+        "apply the gang that needs the most room first: `--gang NAME`",
+        report="info",
+    ),
     Support("gpu-claim", component="volcano", since="1.15"),
     approximate(
         "gpu-claim",
@@ -218,7 +227,10 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     """The needs of the plan, once for all copies of a gang."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     release = Need("volcano-release", 1, ("workflow", "metadata", "name"))
-    return (release, *cluster_needs(plan.topology), *(need for gang in firsts for need in _gang_needs(plan, gang)))
+    last = starving(plan)
+    concurrent = (Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root)),) if last else ()
+    inside = (need for gang in firsts for need in _gang_needs(plan, gang))
+    return (release, *cluster_needs(plan.topology), *inside, *concurrent)
 
 
 def cluster_needs(topology: ClusterTopology) -> tuple[Need, ...]:

@@ -1,7 +1,7 @@
 """A part of a running gang starts again: its pods are pending, and all others run where the plan has them.
 
-The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it, and
-in the domain of the pods that run.
+The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it,
+and in the domain of the pods that run.
 """
 
 from __future__ import annotations

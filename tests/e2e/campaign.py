@@ -9,7 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from e2e import degenerate, random_cases
+from e2e import degenerate, random_cases, restart
 from e2e.cases import examples, regressions
 from e2e.compare import AGREED
 from e2e.mutations import noticed
@@ -64,6 +64,7 @@ def tally(release: Release, wanted: int, jobs: int) -> Tally:
             "kept cases": list(pool.map(partial(_judged, release.name), kept)),
             "random cases": list(islice(_random(release, pool), wanted)),
             "mutations": list(pool.map(partial(_mutated, release.name), range(len(release.scheduler.mutations)))),
+            "restarts": list(pool.map(partial(_restarted, release.name), restart.SEEDS)),
             "constraints by hand": list(pool.map(partial(_degenerate, release.name), hand)),
         }
     return Tally(release, {kind: [each for each in found if each.outcomes] for kind, found in sets.items()})
@@ -89,6 +90,17 @@ def _judged(name: str, case: Case) -> Result:
 
 def _seeded(name: str, seed: int) -> Result:
     return _judged(name, random_cases.case(seed))
+
+
+def _restarted(name: str, seed: int) -> Result:
+    """A random case of which parts start again."""
+    release, each = BY_NAME[name], random_cases.case(seed)
+    try:
+        verdicts = restart.judge(each, release)
+    except RefusedError as refused:
+        return Result(each.name, None, (str(refused),))
+    why = tuple(reason for each in verdicts for reason in each.why)
+    return Result(each.name, tuple(restart.described(each, release) for each in verdicts), why)
 
 
 def _mutated(name: str, number: int) -> Result:

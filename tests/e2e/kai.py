@@ -128,7 +128,7 @@ def snapshot(world: World, release: Release) -> Object:
     groups = {each.body["metadata"].get("annotations", {}).get(POD_GROUP, "") for each in world.members}
     raw = {
         "nodes": list(world.nodes),
-        "queues": [*_queues(release), *_named(world.documents, "Queue")],
+        "queues": [*_queues(world, release), *_named(world.documents, "Queue")],
         "topologies": _named(world.documents, "Topology"),
         "configMaps": _config_maps(world.members),
         "podGroups": [
@@ -166,10 +166,10 @@ def _config_maps(chosen: Iterable[Member]) -> list[Object]:
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": place} for place in places]
 
 
-def _queues(release: Release) -> list[Object]:
-    """The queue of others, and the parent that the rendered queues name."""
+def _queues(world: World, release: Release) -> list[Object]:
+    """The queue of others if there are any, and the parent that the rendered queues name."""
     parent = {"parentQueue": PARENT} if old(release) else {}
-    return [_queue(OTHERS, **parent), *([_queue(PARENT)] if parent else [])]
+    return [*([_queue(OTHERS, **parent)] if others(world) else []), *([_queue(PARENT)] if parent else [])]
 
 
 def _queue(name: str, **spec: str) -> Object:

@@ -54,7 +54,7 @@ def _random(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
 
 
 def _others(tallies: Sequence[Tally]) -> Iterator[Sequence[str]]:
-    kinds = ("examples", "kept cases", "mutations", "constraints by hand")
+    kinds = ("examples", "kept cases", "mutations", "constraints by hand", "restarts")
     yield "release", *kinds, "disagreements"
     for each in tallies:
         differing = [one for kind in kinds for one in each.results[kind] if not one.agrees]

@@ -1,7 +1,7 @@
 """Random cases: small clusters with holes, and workflows that about fill them. The same seed gives the same case.
 
-Seeds from `RICHER` on have more: optional groups and pods, a level required twice, preferences finer than requirements,
-pods without requests, unlike pods, and nodes that others use.
+Seeds from `RICHER` on have more: optional groups and pods, also inside a required level, a level required twice,
+preferences finer than requirements, pods without requests, unlike pods, and nodes that others use.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _enrich(draw: Random, workflow: Object, pools: list[Object]) -> None:
 
 
 def _add_optional_groups(draw: Random, gang: Object, pool: Object) -> None:
-    """In half of the cases that have room: optional groups, mostly inside a required level."""
+    """In half of the cases with room: optional groups, mostly inside a required level, up to its largest domain."""
     levels = [each["name"] for each in pool.get("levels", ())]
     out = {name for each in pool.get("unusable", {}).values() for name in each.split(",")}
     rooms: dict[tuple[str, ...], int] = {}

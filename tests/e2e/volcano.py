@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.backends.volcano.pod_group import API_VERSION, POD_GROUP, ROLE, SCHEDULER
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.kinds.volcano_job import API_VERSION as JOB_API_VERSION
-from e2e.mutations import count, level, more, requests
+from e2e.mutations import count, finer, level, more, requests
 from e2e.nodes import classes, slices
 from e2e.others import OTHERS, others, pods
 from e2e.pods import Member
@@ -43,6 +43,8 @@ tiers:
 
 GROUP = "PodGroup spec networkTopology"
 SUBGROUP = "PodGroup spec subGroupPolicy * networkTopology"
+JOB = "Job spec networkTopology"
+PARTITION = "Job spec tasks * partitionPolicy networkTopology"
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
@@ -151,9 +153,13 @@ VOLCANO = Scheduler(
         Mutation("minSubGroups + 1", "PodGroup spec subGroupPolicy * minSubGroups", more),
         *count("subGroupSize", "PodGroup spec subGroupPolicy * subGroupSize"),
         Mutation("no subgroups", "PodGroup spec subGroupPolicy", removed),
+        *level("tier of a Volcano Job", f"{JOB} highestTierAllowed", JOB),
+        Mutation("no tier of partitions", PARTITION, removed),
+        Mutation("tier of partitions finer", f"{PARTITION} highestTierAllowed", finer),
+        *count("partitionSize", "Job spec tasks * partitionPolicy partitionSize"),
         *requests(),
     ),
-    seeds=(1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 206, 264, 282),
+    seeds=(100036, 100311, 100421, 1, 2, 7, 15, 17, 25, 31, 45, 53, 112, 206, 264, 282),
     doubts=frozenset({"F645", "F690"}),
     fitted=_fitted,
     unbound=_unbound,

@@ -80,5 +80,5 @@ KOORDINATOR = Scheduler(
         *count("minMember", "PodGroup spec minMember"),
         *requests(),
     ),
-    seeds=(10, 100_001, 100_008),
+    seeds=(10, 83, 100_001, 100_008, 100_056),
 )

@@ -10,26 +10,15 @@ from e2e.nodes import classes, slices
 from e2e.pods import claim_templates, with_claims
 from e2e.scheduler import Change, Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
-ARGUMENTS = "kubescheduler.config.k8s.io/v1"
-CONFIGURATION = f"""
-apiVersion: {ARGUMENTS}
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: koord-scheduler
-  pluginConfig:
-  - name: Coscheduling
-    args: {{apiVersion: {ARGUMENTS}, kind: CoschedulingArgs, awareNetworkTopology: true}}
-  plugins:
-    preEnqueue: {{enabled: [{{name: Coscheduling}}]}}
-    preFilter: {{enabled: [{{name: Coscheduling}}]}}
-    postFilter: {{disabled: [{{name: "*"}}], enabled: [{{name: Coscheduling}}, {{name: DefaultPreemption}}]}}
-    preScore: {{enabled: [{{name: Coscheduling}}]}}
-    score: {{enabled: [{{name: Coscheduling, weight: 1}}]}}
-    reserve: {{enabled: [{{name: Coscheduling}}]}}
-    permit: {{enabled: [{{name: Coscheduling}}]}}
-    preBind: {{enabled: [{{name: Coscheduling}}, {{name: DefaultPreBind}}]}}
-    postBind: {{enabled: [{{name: Coscheduling}}]}}
-"""
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+ARGUMENTS = {"apiVersion": API_VERSION, "kind": "CoschedulingArgs", "awareNetworkTopology": True}
+POINTS = ("preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "postBind")
+PROFILE = {
+    "schedulerName": "koord-scheduler",
+    "pluginConfig": [{"name": "Coscheduling", "args": ARGUMENTS}],
+    "plugins": {point: {"enabled": [{"name": "Coscheduling"}]} for point in POINTS},
+}
+CONFIGURATION = json.dumps({"apiVersion": API_VERSION, "kind": "KubeSchedulerConfiguration", "profiles": [PROFILE]})
 """Koordinator's own, with the setting that bayplan requires (F689), and without plugins that need other objects."""
 
 GROUPS = frozenset({"PodGroup", "ClusterNetworkTopology"})

@@ -164,7 +164,7 @@ def _single(options: Mapping[str, str], node: str) -> dict[str, str]:
 
 
 def _share(amount: str, tasks: int) -> str:
-    """A task's part of what a section asks for on each node."""
+    """A task's part of what a section requests on each node."""
     number, unit = re.fullmatch(r"(\d+)([MG]?)", amount).groups()  # type: ignore[union-attr]
     return f"{int(number) * 1024 // tasks}M" if unit == "G" else f"{int(number) // tasks}{unit}"
 

@@ -200,3 +200,19 @@ def test_small_pods_share_a_node() -> None:
     result = slurm_job.run(text, {"work"})
     assert sorted(task.env["NODE_RANK"] for task in result.tasks) == list(map(str, range(8)))
     assert "--gpus-per-task=2" in result.options
+
+
+@pytest.mark.parametrize(
+    ("resources", "mem", "segments"), [({"memory": "64Gi"}, [None, "64G"], [None, "2"]), ({}, [None] * 2, ["2", "0"])]
+)
+def test_sections_take_nothing_from_earlier_ones(
+    resources: dict[str, str], mem: list[str | None], segments: list[str | None]
+) -> None:
+    """sbatch passes `--mem` and `--segment` on to later sections of a heterogeneous job."""
+    worker = {**support.WORKER, "replicas": 2, "command": ["work"], "resources": resources}
+    logger = {"name": "logger", "replicas": 1, "image": worker["image"], "command": ["work"]}
+    group = {"name": "rack", "replicas": 2, "placement": {"required": "rack"}, "podSets": [worker]}
+    flow = support.workflow({"name": "train", "groups": [group, {"name": "log", "podSets": [logger]}]})
+    (text,) = scripts(compiled(flow)).values()
+    found = slurm_job.sections(text)
+    assert ([each.get("mem") for each in found], [each.get("segment") for each in found]) == (mem, segments)

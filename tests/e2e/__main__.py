@@ -23,6 +23,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     asked = parser.parse_args()
     releases = [each for each in RELEASES if asked.scheduler in ("", each.name, each.scheduler.name)]
+    if not asked.scheduler:
+        for each in [each for each in releases if each.scheduler.source and each.missing()]:
+            print(f"skipped: {each.name}: {each.missing()}", file=sys.stderr)
+            releases.remove(each)
     missing = [each.missing() for each in releases if each.missing()]
     if missing or not releases:
         print("\n".join(missing) or f'no scheduler or release "{asked.scheduler}"', file=sys.stderr)

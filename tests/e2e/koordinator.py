@@ -4,40 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from e2e.mutations import count, requests
 from e2e.nodes import classes, slices
 from e2e.pods import claim_templates, with_claims
-from e2e.scheduler import Mutation, Object, Release, Scheduler, World, ask, removed, stored
+from e2e.scheduler import Change, Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
-ARGUMENTS = "kubescheduler.config.k8s.io/v1"
-CONFIGURATION = f"""
-apiVersion: {ARGUMENTS}
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: koord-scheduler
-  pluginConfig:
-  - name: Coscheduling
-    args: {{apiVersion: {ARGUMENTS}, kind: CoschedulingArgs, awareNetworkTopology: true}}
-  plugins:
-    preEnqueue: {{enabled: [{{name: Coscheduling}}]}}
-    preFilter: {{enabled: [{{name: Coscheduling}}]}}
-    postFilter: {{disabled: [{{name: "*"}}], enabled: [{{name: Coscheduling}}, {{name: DefaultPreemption}}]}}
-    preScore: {{enabled: [{{name: Coscheduling}}]}}
-    score: {{enabled: [{{name: Coscheduling, weight: 1}}]}}
-    reserve: {{enabled: [{{name: Coscheduling}}]}}
-    permit: {{enabled: [{{name: Coscheduling}}]}}
-    preBind: {{enabled: [{{name: Coscheduling}}, {{name: DefaultPreBind}}]}}
-    postBind: {{enabled: [{{name: Coscheduling}}]}}
-"""
-"""Koordinator's own, with the setting for which bayplan asks (F689), and without the plugins that need other objects."""
+API_VERSION = "kubescheduler.config.k8s.io/v1"
+ARGUMENTS = {"apiVersion": API_VERSION, "kind": "CoschedulingArgs", "awareNetworkTopology": True}
+POINTS = ("preEnqueue", "preFilter", "postFilter", "preScore", "score", "reserve", "permit", "preBind", "postBind")
+PROFILE = {
+    "schedulerName": "koord-scheduler",
+    "pluginConfig": [{"name": "Coscheduling", "args": ARGUMENTS}],
+    "plugins": {point: {"enabled": [{"name": "Coscheduling"}]} for point in POINTS},
+}
+CONFIGURATION = json.dumps({"apiVersion": API_VERSION, "kind": "KubeSchedulerConfiguration", "profiles": [PROFILE]})
+"""Koordinator's own, with the setting that bayplan requires (F689), and without plugins that need other objects."""
 
 GROUPS = frozenset({"PodGroup", "ClusterNetworkTopology"})
 
 
 def bind(world: World, release: Release) -> Mapping[str, str]:
     """Pod -> node."""
+    # `manager` is the flag --enable-network-topology-manager.
     case = {"configuration": CONFIGURATION, "manager": True, "objects": list(_objects(world))}
     found: dict[str, str] = ask(release.program, case)["bindings"]
     return found
@@ -56,13 +45,17 @@ SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 RULES = f"PodGroup metadata annotations {SPEC}"
 
 
-def _rules(change: Any) -> Any:
+def _rules(change: Change) -> Change:
     """The annotation with every rule changed."""
 
     def changed(text: str) -> str:
         return json.dumps({"gatherStrategy": [change(dict(rule)) for rule in json.loads(text)["gatherStrategy"]]})
 
     return changed
+
+
+def _one_more(rule: Object) -> Object:
+    return {**rule, "podCountMultiple": rule["podCountMultiple"] + 1} if "podCountMultiple" in rule else rule
 
 
 KOORDINATOR = Scheduler(
@@ -72,13 +65,9 @@ KOORDINATOR = Scheduler(
     mutations=(
         Mutation("no network-topology-spec", RULES, removed),
         Mutation("PreferGather for MustGather", RULES, _rules(lambda rule: {**rule, "strategy": "PreferGather"})),
-        Mutation(
-            "no podCountMultiple",
-            RULES,
-            _rules(lambda rule: {key: value for key, value in rule.items() if key != "podCountMultiple"}),
-        ),
+        Mutation("podCountMultiple + 1", RULES, _rules(_one_more)),
         *count("minMember", "PodGroup spec minMember"),
         *requests(),
     ),
-    seeds=(1, 2, 3, 4, 5, 6),
+    seeds=(10, 83, 100_001, 100_008, 100_056),
 )

@@ -23,3 +23,6 @@ BY_NAME = {each.name: each for each in RELEASES}
 
 BUILT = ("kai 0.17.0", "volcano 1.15.1", "kueue 0.19.2", "native 1.37.0")
 """Those that `.ci/run` builds, and without which its tests fail."""
+
+NEWEST = (*BUILT, "koordinator 1.8.0", "slurm 25.11")
+"""The newest of each scheduler."""

@@ -85,9 +85,10 @@ class Release(NamedTuple):
         """Why the release cannot be run here; empty if it can."""
         if os.access(self.program, os.X_OK):
             return ""
-        return (
-            f"no {self.program.name}: run `bash tests/e2e/prepare {self.scheduler.name}@{self.version}`, which takes Go"
-        )
+        source = self.scheduler.source
+        takes = f"a C compiler, and a source tree of Slurm {self.version} that {source} names" if source else "Go"
+        command = f"bash tests/e2e/prepare {self.scheduler.name}@{self.version}"
+        return f"no {self.program.name}: run `{command}`, which takes {takes}"
 
 
 def _same(case: Case, _release: Release) -> Case:
@@ -130,6 +131,7 @@ class Scheduler(NamedTuple):
     mutations: tuple[Mutation, ...]
     seeds: tuple[int, ...]
     runs: int = 1
+    source: str = ""  # the variable that names the source tree; without the program the campaign skips the scheduler
     accepted: frozenset[str] = UNFIT
     firm: Callable[[Release], frozenset[str]] = _none
     versions: Callable[[Release], dict[str, str]] = _versions  # what to render for

@@ -18,7 +18,7 @@ from e2e.compare import Verdict
 from e2e.degenerate import Degenerate
 from e2e.mutations import noticed
 from e2e.random_cases import case
-from e2e.releases import BUILT, RELEASES
+from e2e.releases import BUILT, BY_NAME, NEWEST, RELEASES
 from e2e.run import judge
 from e2e.scene import RefusedError
 from e2e.scheduler import Case, Mutation, Release
@@ -82,8 +82,8 @@ def test_what_once_differed(each: Regression, release: Release) -> None:
     assert tuple(verdict.outcome for verdict in judge(each.case, release)) == each.outcomes[release.name]
 
 
-NEWEST = [next(release for release in RELEASES if release.name == name) for name in BUILT]
-WRONG = [(release, each) for release in NEWEST for each in release.scheduler.mutations]
+NEWEST_RELEASES = [BY_NAME[name] for name in NEWEST]
+WRONG = [(release, each) for release in NEWEST_RELEASES for each in release.scheduler.mutations]
 
 
 @pytest.mark.parametrize(("release", "each"), WRONG, ids=lambda each: each.name)
@@ -91,7 +91,7 @@ def test_wrong_manifests_are_noticed(each: Mutation, release: Release) -> None:
     assert noticed(each, release)
 
 
-@pytest.mark.parametrize("release", NEWEST, ids=lambda each: each.name)
+@pytest.mark.parametrize("release", NEWEST_RELEASES, ids=lambda each: each.name)
 def test_a_proof_that_is_too_generous_is_noticed(release: Release) -> None:
     """A planner for which each node has one more GPU: pods that are pinned to its nodes do not start."""
     verdicts = (verdict for seed in release.scheduler.seeds for verdict in _verdicts(seed, release))

@@ -264,7 +264,8 @@ def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
         " --enable-network-topology-manager; both are off by default, and without them a gang with a placement stays"
         ' pending ("no planned pods", "no cluster network topology")'
     )
-    hint = f"set them, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {{{GATE}: true}}}}}}`"
+    gates = f"{{{GATE}: true}}"
+    hint = f"set them, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {gates}}}}}`"
     yield info("F689", (*placed.route, "placement"), message, hint=hint)
 
 

@@ -118,7 +118,7 @@ def _options(plan: Plan, job: Job) -> Iterator[str]:
         else:
             yield f"#SBATCH --job-name={job.gang.name}"
             yield f"#SBATCH --comment={_comment(plan, job)}"
-        for option in (*_accounting_options(plan, job, section, number), *_resource_options(job, section)):
+        for option in (*_accounting_options(plan, job, section, number), *_resource_options(job, number)):
             yield f"#SBATCH {option}"
         if not number:
             yield from (f"#SBATCH {option}" for option in _lifetime_options(job))
@@ -144,14 +144,11 @@ def partition_of(plan: Plan, gang: GangPlan, section: Section) -> str:
     return str(own or settings(plan.topology, section.first.pool).get("partition") or plan.queue)
 
 
-def _resource_options(job: Job, section: Section) -> Iterator[str]:
-    own = job.gang.gang.backends.get("slurm", {})
+def _resource_options(job: Job, number: int) -> Iterator[str]:
+    section, own = job.sections[number], job.gang.gang.backends.get("slurm", {})
     requested = amounts(section.first, section.per_node)
     yield f"--nodes={section.nodes}"
-    earlier = job.sections[: job.sections.index(section)]
-    if section.segment or any(
-        each.segment for each in earlier
-    ):  # sbatch passes it on to later sections, 0 takes it back
+    if section.segment or any(earlier.segment for earlier in job.sections[:number]):  # sbatch passes it on; 0 resets it
         yield f"--segment={section.segment}"
     if section.consolidate:
         yield "--consolidate-segments"

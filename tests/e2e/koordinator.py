@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from e2e.mutations import count, requests
 from e2e.nodes import classes, slices
-from e2e.pods import claim_templates, with_claims
+from e2e.others import pods
 from e2e.scheduler import Change, Mutation, Object, Release, Scheduler, World, ask, removed, stored
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
@@ -35,9 +35,7 @@ def bind(world: World, release: Release) -> Mapping[str, str]:
 def _objects(world: World) -> Iterator[Object]:
     yield from (*world.nodes, *classes(world.topology), *slices(world.topology))
     yield from (stored(each) for each in world.documents if each["kind"] in GROUPS)
-    templates = claim_templates(world.documents)
-    for member in world.members:
-        pod, claims = with_claims(member.body, templates)
+    for pod, claims in pods(world, lambda pod: pod):
         yield from (*claims, pod)
 
 

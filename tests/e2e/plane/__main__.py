@@ -53,7 +53,9 @@ def play(folder: Path, scheduler: str, wanted: list[str] | None) -> bool:
                 fine = False
                 continue
             fine &= not told.faults
-            print(f"{'FAIL' if told.faults else 'ok'}  {scheduler}  {name}: {told.text} ({time.monotonic() - start:.0f} s)")
+            print(
+                f"{'FAIL' if told.faults else 'ok'}  {scheduler}  {name}: {told.text} ({time.monotonic() - start:.0f} s)"
+            )
             for fault in told.faults:
                 print(f"      {fault}")
             sys.stdout.flush()

@@ -20,7 +20,7 @@ from e2e.apiserver.binaries import APISERVER, BIN, ETCD, KUBERNETES
 from e2e.apiserver.client import APPLY, Client, Document, Reply
 from e2e.apiserver.cluster import discover, install, must, root
 from e2e.apiserver.server import free_ports, listening, process, running, wait_for
-from e2e.nodes import classes, nodes, slices
+from e2e.nodes import CHANNEL_CLASS, classes, nodes, slices
 from e2e.scene import LOADER
 from judges import UPSTREAM, name
 
@@ -29,7 +29,9 @@ MERGE = "application/merge-patch+json"
 NAMESPACE = "ml"
 HERE = Path(__file__).resolve().parent
 
-MANAGER, KUBECTL = (BIN / f"{each}@v{KUBERNETES}" for each in ("kube-controller-manager", "kubectl"))
+MANAGER, SCHEDULER, KUBECTL = (
+    BIN / f"{each}@v{KUBERNETES}" for each in ("kube-controller-manager", "kube-scheduler", "kubectl")
+)
 JOBSET, KWOK, KUEUE, TRAINING = (
     BIN / each for each in ("jobset@v0.12.0", "kwok@v0.7.0", "kueue@v0.19.2", "training-operator@v1.9.3")
 )
@@ -37,11 +39,19 @@ KAI = {
     each: BIN / f"kai-{each}@v0.17.0"
     for each in ("scheduler", "binder", "admission", "podgrouper", "podgroupcontroller", "queuecontroller")
 }
-KAI_CRDS = ("kai.scheduler_topologies", *(f"scheduling.run.ai_{each}" for each in ("podgroups", "queues", "bindrequests")))
+KAI_CRDS = (
+    "kai.scheduler_topologies",
+    *(f"scheduling.run.ai_{each}" for each in ("podgroups", "queues", "bindrequests")),
+)
 DOMAINS = "resource.nvidia.com_computedomains"
+OTHERS = ("jobsets.jobset.x-k8s.io", "pytorchjobs.kubeflow.org")
 
 FIXED = 9443
 """The port of the webhooks of KAI's controllers for PodGroups and Queues, which they let nobody choose."""
+
+KUEUE_SYSTEM, KUEUE_SERVICE = "kueue-system", "kueue-webhook-service"
+IMEX = "example.com/imex-channel"
+"""As what Kueue counts the channels of ComputeDomains."""
 
 METRICS = 8080
 """The port of the metrics of KAI's controller for PodGroups, which is fixed too."""
@@ -141,8 +151,16 @@ def _without_uid(document: Document) -> Object:
 
 def missing(scheduler: str) -> str:
     """The programs that are not built; empty if all are."""
-    own = [KUEUE, KUEUE.with_name(f"{KUEUE.name}.yaml")] if scheduler == "kueue" else [*KAI.values()]
-    common = [ETCD, APISERVER, MANAGER, KUBECTL, JOBSET, KWOK, *(each.with_name(f"{each.name}.yaml") for each in (JOBSET, TRAINING))]
+    own = [KUEUE, SCHEDULER, KUEUE.with_name(f"{KUEUE.name}.yaml")] if scheduler == "kueue" else [*KAI.values()]
+    common = [
+        ETCD,
+        APISERVER,
+        MANAGER,
+        KUBECTL,
+        JOBSET,
+        KWOK,
+        *(each.with_name(f"{each.name}.yaml") for each in (JOBSET, TRAINING)),
+    ]
     return ", ".join(each.name for each in (*common, *own) if not each.exists())
 
 
@@ -160,12 +178,12 @@ def started(folder: Path, scheduler: str, queues: Iterable[Document]) -> Iterato
         commands = [*_common(folder, jobset), *own(plane, fixed)]
         processes = [stack.enter_context(_process(plane, each)) for each in commands]
         ports = [jobset, fixed, *([FIXED] if scheduler == "kai" else [])]
+        if scheduler == "kueue":
+            wait_for(lambda: _mount(plane), processes, folder)
         wait_for(lambda: all(map(listening, ports)), processes, folder)
         _webhooks(plane, _read(JOBSET), jobset)
         if scheduler == "kai":
             _register(plane, KAI_WEBHOOKS, {"admission": fixed, "podgroupcontroller": FIXED})
-        else:
-            _webhooks(plane, _read(KUEUE), fixed)
         plane.until(lambda: bool(plane.inside("serviceaccounts")), 60)
         yield plane
 
@@ -176,9 +194,9 @@ def _prepare(plane: Plane) -> None:
     for path in (*KAI_CRDS, DOMAINS):
         install(plane.client, _read(next((UPSTREAM / "crds").glob(f"*/{path}.yaml")))[0])
     for each in (*_read(JOBSET), *_read(TRAINING)):
-        if each["kind"] == "CustomResourceDefinition":
+        if each["metadata"]["name"] in OTHERS:
             install(plane.client, each)
-    for each in (NAMESPACE, "kai-resource-reservation", "kai-scale-adjust", "kueue-system"):
+    for each in (NAMESPACE, "kai-resource-reservation", "kai-scale-adjust", KUEUE_SYSTEM):
         plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
     served = folder / "tmp" / "k8s-webhook-server" / "serving-certs"  # where controller-runtime looks
     served.mkdir(parents=True)
@@ -201,7 +219,9 @@ def _kubeconfig(path: Path, client: Client, token: str) -> None:
     whole = {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": "plane", "cluster": {"server": server, "certificate-authority": str(client.certificate)}}],
+        "clusters": [
+            {"name": "plane", "cluster": {"server": server, "certificate-authority": str(client.certificate)}}
+        ],
         "users": [{"name": "user", "user": {"token": token}}],
         "contexts": [{"name": "plane", "context": {"cluster": "plane", "user": "user", "namespace": NAMESPACE}}],
         "current-context": "plane",
@@ -286,7 +306,9 @@ class Hook(NamedTuple):
 KAI_WEBHOOKS = (
     Hook("admission", "mutate--v1-pod", "Mutating", "", "v1", "pods", ("CREATE",)),
     Hook("admission", "validate--v1-pod", "Validating", "", "v1", "pods"),
-    Hook("admission", "validate-kai-scheduler-v1alpha1-topology", "Validating", "kai.scheduler", "v1alpha1", "topologies"),
+    Hook(
+        "admission", "validate-kai-scheduler-v1alpha1-topology", "Validating", "kai.scheduler", "v1alpha1", "topologies"
+    ),
     Hook(
         "podgroupcontroller",
         "validate-scheduling-run-ai-v2alpha2-podgroup",
@@ -346,4 +368,49 @@ def _encoded(path: Path) -> str:
 
 
 def _kueue(plane: Plane, port: int) -> list[list[str | Path]]:
-    raise NotImplementedError
+    """Kueue's manager with the certificates that it makes itself, and kube-scheduler, which binds what it admits.
+
+    Its Service has the name of the real one and leads to loopback. Its APIServices stay away, because the manager serves
+    them only inside the cluster.
+    """
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": KUEUE_SERVICE, "namespace": KUEUE_SYSTEM}}
+    plane.create({**service, "spec": {"type": "ExternalName", "externalName": "localhost"}})
+    for each in _read(KUEUE):
+        if each["kind"] in ("CustomResourceDefinition", "Secret") or each["kind"].endswith("WebhookConfiguration"):
+            for hook in [*each.get("webhooks", ()), each.get("spec", {}).get("conversion", {}).get("webhook")]:
+                if hook:
+                    hook["clientConfig"]["service"]["port"] = port
+            install(plane.client, each) if each["kind"] == "CustomResourceDefinition" else plane.create(each)
+    config = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "namespace": KUEUE_SYSTEM,
+        "leaderElection": {"leaderElect": False},
+        "health": {"healthProbeBindAddress": "0"},
+        "metrics": {"bindAddress": "0"},
+        "webhook": {"port": port, "certDir": str(plane.folder / "kueue")},
+        "featureGates": {"VisibilityOnDemand": False},
+        "integrations": {"frameworks": ["batch/job", "jobset.x-k8s.io/jobset", "pod"]},
+        "resources": {"deviceClassMappings": [{"name": IMEX, "deviceClassNames": [CHANNEL_CLASS]}]},
+    }
+    (plane.folder / "kueue.json").write_text(json.dumps(config), encoding="utf-8")
+    scheduler: list[str | Path] = [
+        SCHEDULER,
+        "--kubeconfig=kubeconfig.json",
+        "--secure-port=0",
+        "--leader-elect=false",
+        "--kube-api-qps=200",
+        "--kube-api-burst=400",
+    ]
+    return [[KUEUE, "--config=kueue.json"], scheduler]
+
+
+def _mount(plane: Plane) -> bool:
+    """Write Kueue's Secret into the folder where its Deployment mounts it. Whether there was something to write."""
+    folder = plane.folder / "kueue"
+    folder.mkdir(exist_ok=True)
+    path = f"/api/v1/namespaces/{KUEUE_SYSTEM}/secrets/kueue-webhook-server-cert"
+    data = must(plane.client.get(path)).body.get("data") or {}
+    for name, text in data.items():
+        (folder / name).write_bytes(base64.b64decode(text))
+    return bool(data)

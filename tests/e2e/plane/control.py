@@ -20,6 +20,7 @@ from e2e.apiserver.binaries import APISERVER, BIN, ETCD, KUBERNETES
 from e2e.apiserver.client import APPLY, Client, Document, Reply
 from e2e.apiserver.cluster import discover, install, must, root
 from e2e.apiserver.server import free_ports, listening, process, running, wait_for
+from e2e.kai import PRIORITIES
 from e2e.nodes import CHANNEL_CLASS, classes, nodes, slices
 from e2e.scene import LOADER
 from judges import UPSTREAM, name
@@ -82,12 +83,15 @@ class Plane(NamedTuple):
         """Server-side apply in order, strictly validated. What the server or a webhook complains about."""
         found = []
         for each in documents:
-            reply = self.client.send(
-                "PATCH", self.path(each), each, APPLY, fieldValidation="Strict", fieldManager="bayplan", force="true"
-            )
+            reply = self.send(each)
             found += [f"{name(each)}: {reply.status} {reply.message}"] if not reply.taken else []
             found += [f"{name(each)}: warning: {text}" for text in reply.warnings]
         return found
+
+    def send(self, document: Document) -> Reply:
+        """Server-side apply, strictly validated."""
+        query = {"fieldValidation": "Strict", "fieldManager": "bayplan", "force": "true"}
+        return self.client.send("PATCH", self.path(document), document, APPLY, **query)
 
     def create(self, document: Document) -> Object:
         """Create an object that must be taken."""
@@ -198,6 +202,9 @@ def _prepare(plane: Plane) -> None:
             install(plane.client, each)
     for each in (NAMESPACE, "kai-resource-reservation", "kai-scale-adjust", KUEUE_SYSTEM):
         plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}})
+    for title, value in PRIORITIES.items():
+        place = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": title}}
+        plane.create({**place, "value": value})
     served = folder / "tmp" / "k8s-webhook-server" / "serving-certs"  # where controller-runtime looks
     served.mkdir(parents=True)
     for ending in ("crt", "key"):  # the API server's own, which is for loopback and holds its authority

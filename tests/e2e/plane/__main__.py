@@ -10,11 +10,11 @@ import traceback
 from pathlib import Path
 
 from e2e.plane.control import missing, started
-from e2e.plane.scenes import KAI_SCENES, Bench, example
+from e2e.plane.scenes import KAI_SCENES, KUEUE_SCENES, Bench, example
 from e2e.releases import BY_NAME
 from e2e.scene import scene
 
-PLANES = {"kai": ("kai 0.17.0", KAI_SCENES)}
+PLANES = {"kai": ("kai 0.17.0", KAI_SCENES), "kueue": ("kueue 0.19.2", KUEUE_SCENES)}
 
 
 def main() -> int:

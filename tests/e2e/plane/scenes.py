@@ -17,7 +17,8 @@ from bayplan.model.plan import all_pods
 from e2e.apiserver.cluster import must
 from e2e.cases import read_example
 from e2e.compare import compare
-from e2e.plane.control import MERGE, NAMESPACE, Object, Plane
+from e2e.nodes import CHANNEL_CLASS
+from e2e.plane.control import IMEX, MERGE, NAMESPACE, Object, Plane
 from e2e.pods import Member, claim_templates
 from e2e.releases import BY_NAME
 from e2e.scene import Scene, Stage, scene
@@ -30,6 +31,7 @@ SECONDS = 240
 """How long something may take that must happen. On two free cores nothing takes more than ten."""
 
 POD_GROUPS = "scheduling.run.ai/v2alpha2/podgroups"
+WORKLOADS = "kueue.x-k8s.io/v1beta2/workloads"
 CLAIMS = "resource.k8s.io/v1/resourceclaims"
 ENDS = {"metadata": {"annotations": {"bench/ends": "true"}}}
 
@@ -63,7 +65,7 @@ class Bench(NamedTuple):
 
     def undo(self, made: Scene) -> list[str]:
         """Run the commands of `bayplan delete-plan`. What is left of the workflow then, and what the commands said."""
-        printed = bayplan(self.plane.folder, made.case, "delete-plan")
+        printed = bayplan(self.plane.folder, made.case, "delete-plan", "-s", self.release.split()[0])
         done = self.plane.shell(f"set -e\n{printed}")
         faults = [done.stderr] if done.returncode else []
         for name in claim_templates(made.documents):
@@ -73,7 +75,7 @@ class Bench(NamedTuple):
 
     def left(self, made: Scene) -> list[str]:
         """The objects of the workflow and of its pods."""
-        kinds = ("pods", "services", "configmaps", "serviceaccounts", CLAIMS, POD_GROUPS)
+        kinds = ("pods", "services", "configmaps", "serviceaccounts", CLAIMS, self.gangs)
         owned = ("batch/v1/jobs", "jobset.x-k8s.io/v1alpha2/jobsets", "resource.nvidia.com/v1beta1/computedomains")
         roles = ("rbac.authorization.k8s.io/v1/roles", "rbac.authorization.k8s.io/v1/rolebindings")
         kept = ("default", "kube-root-ca.crt")
@@ -110,15 +112,19 @@ class Bench(NamedTuple):
             time.sleep(CALM)
         return now
 
-    def waits(self, stage: Stage) -> list[str]:
-        """Wait until the scheduler has written into each PodGroup of the stage that it finds no place."""
-        gangs = {gang.name for gang in stage.gangs}
+    def waits(self, made: Scene) -> list[str]:
+        """Wait until the scheduler has written into the PodGroup or Workload of a case that it finds no place."""
 
         def told() -> bool:
-            groups = [each for each in self.plane.inside(POD_GROUPS) if _labels(each).get(GANG_LABEL) in gangs]
-            return bool(groups) and all(each.get("status", {}).get("schedulingConditions") for each in groups)
+            groups = [each.get("status", {}) for each in self.plane.inside(self.gangs) if _of(each, made)]
+            return bool(groups) and all(each.get("schedulingConditions") or _unreserved(each) for each in groups)
 
-        return [] if self.plane.until(told, SECONDS) else ["the scheduler has not tried the PodGroup"]
+        return [] if self.plane.until(told, SECONDS) else ["the scheduler has not tried the gang"]
+
+    @property
+    def gangs(self) -> str:
+        """The kind of object that is a gang to the scheduler."""
+        return WORKLOADS if self.release.startswith("kueue") else POD_GROUPS
 
     def judged(self, made: Scene, stage: Stage, outcome: str = "placed") -> list[str]:
         """Compare the bound pods of a stage with the plan."""
@@ -146,6 +152,8 @@ class Bench(NamedTuple):
 
     def groups(self, made: Scene) -> list[str]:
         """PodGroups that nobody rendered, and rendered ones that controllers or webhooks changed."""
+        if self.gangs != POD_GROUPS:
+            return []
         rendered = {each["metadata"]["name"]: each["spec"] for each in made.documents if each["kind"] == "PodGroup"}
         found = {each["metadata"]["name"]: each["spec"] for each in self.plane.inside(POD_GROUPS) if _of(each, made)}
         extra = [f"PodGroup {name} was not rendered" for name in sorted(set(found) - set(rendered))]
@@ -155,6 +163,11 @@ class Bench(NamedTuple):
             for key, value in spec.items()
             if not _holds(found.get(name, {}).get(key), value)
         ]
+
+
+def _unreserved(status: Mapping[str, Any]) -> bool:
+    conditions = status.get("conditions", ())
+    return any(each["type"] == "QuotaReserved" and each["status"] == "False" for each in conditions)
 
 
 def _holds(stored: Any, sent: Any) -> bool:
@@ -183,9 +196,12 @@ def _labels(document: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _of(document: Mapping[str, Any], made: Scene) -> bool:
-    """Whether an object is of this case's workflow: by its label, or by its name if controllers made it."""
-    workflow = made.case.workflow["metadata"]["name"]
-    return bool(_labels(document).get(WORKFLOW_LABEL, document["metadata"]["name"].split("-")[0]) == workflow)
+    """Whether an object is of this case's workflow: by its label, or by its owner or name if controllers made it."""
+    workflow, metadata = made.case.workflow["metadata"]["name"], document["metadata"]
+    if WORKFLOW_LABEL in _labels(document):
+        return bool(_labels(document)[WORKFLOW_LABEL] == workflow)
+    names = [metadata["name"], *(owner["name"] for owner in metadata.get("ownerReferences", ()))]
+    return any(each.split("-")[0] == workflow for each in names)
 
 
 def _rank(pod: Object) -> tuple[str, str, int, int]:
@@ -241,13 +257,22 @@ def edited(case: Case, change: Callable[[Object, Object], None], name: str = "")
 
 
 def pretrain(bench: Bench) -> Told:
-    """README's example: four groups, each in one rack, with a ComputeDomain each."""
-    return _placed(bench, example("pretrain"))
+    """README's example: four groups, each in one rack, with a ComputeDomain each or one for all."""
+    return _placed(bench, mapped(example("pretrain")))
 
 
 def nested(bench: Bench) -> Told:
     """Groups in groups."""
-    return _placed(bench, example("nested-groups"))
+    return _placed(bench, mapped(example("nested-groups")))
+
+
+def mapped(case: Case) -> Case:
+    """The case with the mapping of channels that Kueue's configuration must have."""
+
+    def stated(_: Object, topology: Object) -> None:
+        topology["spec"]["schedulers"] = {"kueue": {"deviceClassMappings": {CHANNEL_CLASS: IMEX}}}
+
+    return edited(case, stated)
 
 
 def claimed(bench: Bench) -> Told:
@@ -351,12 +376,12 @@ def refused(bench: Bench) -> Told:
         (pods,) = workflow["spec"]["gangs"][0]["groups"][0]["podSets"]
         pods["replicas"] = 19
 
-    made = bench.made(edited(example("pretrain"), larger))
+    made = bench.made(edited(mapped(example("pretrain")), larger))
     faults = bench.apply(made)
     (stage,) = made.stages
-    faults += bench.waits(stage)
+    faults += bench.waits(made)
     faults += bench.judged(made, stage, "refused")
-    return Told(f"{len(bench.pods(gang.name for gang in stage.gangs))} pods wait", faults + bench.undo(made))
+    return Told(f"{_asked(stage)} pods wait", faults + bench.undo(made))
 
 
 def deleted(bench: Bench) -> Told:
@@ -381,7 +406,7 @@ def waiting(bench: Bench) -> Told:
     def second(workflow: Object, _: Object) -> None:
         workflow["metadata"]["name"] = "second"
 
-    case = edited(example("pretrain"), four_racks)
+    case = edited(mapped(example("pretrain")), four_racks)
     made = bench.made(case)
     faults = bench.apply(made)
     (stage,) = made.stages
@@ -390,7 +415,7 @@ def waiting(bench: Bench) -> Told:
     after = bench.made(edited(case, second))
     faults += bench.apply(after)
     (late,) = after.stages
-    faults += bench.waits(late)
+    faults += bench.waits(after)
     early = len(bench.bound(gang.name for gang in late.gangs))
     faults += [f"{early} pods of the second job start beside the first"] if early else []
     faults += bench.undo(made)
@@ -509,5 +534,12 @@ KAI_SCENES: dict[str, Callable[[Bench], Told]] = {
     "post-rendered PyTorchJob": post_rendered,
     "refused": refused,
     "delete-plan": deleted,
+    "second job": waiting,
+}
+
+KUEUE_SCENES: dict[str, Callable[[Bench], Told]] = {
+    "pretrain": pretrain,
+    "nested groups": nested,
+    "refused": refused,
     "second job": waiting,
 }

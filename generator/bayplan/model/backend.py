@@ -187,8 +187,9 @@ class Backend(NamedTuple):
     """One scheduler: data and pure functions.
 
     `lower` makes the scheduler's documents and marks; it never fails, never warns and never drops anything. `needs` are
-    those of the declaration's own `features`, and `kind_needs` those of a workload of one kind. `prove` reports placements that exist but that the scheduler does not
-    find. `notices` report settings of the cluster that the manifests depend on.
+    those of the declaration's own `features`, and `kind_needs` those of a workload of one kind. `prove` reports
+    placements that exist but that the scheduler does not find. `notices` report settings of the cluster that the
+    manifests depend on.
     """
 
     declared: Declaration

@@ -53,9 +53,8 @@ def play(folder: Path, scheduler: str, wanted: list[str] | None) -> bool:
                 fine = False
                 continue
             fine &= not told.faults
-            print(
-                f"{'FAIL' if told.faults else 'ok'}  {scheduler}  {name}: {told.text} ({time.monotonic() - start:.0f} s)"
-            )
+            word, seconds = "FAIL" if told.faults else "ok", time.monotonic() - start
+            print(f"{word}  {scheduler}  {name}: {told.text} ({seconds:.0f} s)")
             for fault in told.faults:
                 print(f"      {fault}")
             sys.stdout.flush()

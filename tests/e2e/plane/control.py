@@ -377,8 +377,8 @@ def _encoded(path: Path) -> str:
 def _kueue(plane: Plane, port: int) -> list[list[str | Path]]:
     """Kueue's manager with the certificates that it makes itself, and kube-scheduler, which binds what it admits.
 
-    Its Service has the name of the real one and leads to loopback. Its APIServices stay away, because the manager serves
-    them only inside the cluster.
+    Its Service has the name of the real one and leads to loopback. Its APIServices stay away: the manager serves them
+    only inside a cluster.
     """
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": KUEUE_SERVICE, "namespace": KUEUE_SYSTEM}}
     plane.create({**service, "spec": {"type": "ExternalName", "externalName": "localhost"}})
@@ -387,7 +387,10 @@ def _kueue(plane: Plane, port: int) -> list[list[str | Path]]:
             for hook in [*each.get("webhooks", ()), each.get("spec", {}).get("conversion", {}).get("webhook")]:
                 if hook:
                     hook["clientConfig"]["service"]["port"] = port
-            install(plane.client, each) if each["kind"] == "CustomResourceDefinition" else plane.create(each)
+            if each["kind"] == "CustomResourceDefinition":
+                install(plane.client, each)
+            else:
+                plane.create(each)
     config = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -418,6 +421,6 @@ def _mount(plane: Plane) -> bool:
     folder.mkdir(exist_ok=True)
     path = f"/api/v1/namespaces/{KUEUE_SYSTEM}/secrets/kueue-webhook-server-cert"
     data = must(plane.client.get(path)).body.get("data") or {}
-    for name, text in data.items():
-        (folder / name).write_bytes(base64.b64decode(text))
+    for title, text in data.items():
+        (folder / title).write_bytes(base64.b64decode(text))
     return bool(data)

@@ -343,6 +343,8 @@ def elastic(bench: Bench) -> Told:
     count = bench.calm(stage)
     may = stage._replace(verdict="fits")  # with the pods that must start, as P556 says
     faults += bench.judged(made, may)
+    # KAI starts no other pod until the waiting group has room (allocation_info.go, "elastic phase").
+    faults += [] if count == least else [f"{count} pods run instead of {least}"]
     return Told(f"{count} of {_asked(stage)} pods run, {least} must", faults + bench.undo(made))
 
 
@@ -504,7 +506,7 @@ def _index(pod: Object) -> int:
 
 
 def _worker(job: Object, uid: str, index: int) -> Object:
-    """A pod as the training operator 1.9.3 makes it (pkg/controller.v1/common/pod.go, pytorch/pytorchjob_controller.go)."""
+    """A pod as the training operator 1.9.3 makes it (pkg/controller.v1/common/pod.go)."""
     name, template = job["metadata"]["name"], job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
     labels = {
         "training.kubeflow.org/job-name": name,

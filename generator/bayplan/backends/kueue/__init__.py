@@ -18,6 +18,7 @@ from bayplan.backends.kueue.lower import (
     requests,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.kube.kinds import instances
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -31,7 +32,6 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
-from bayplan.kube.kinds import instances
 from bayplan.model.manifest import Manifest, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Unit, title, walk
 from bayplan.model.target import Target

@@ -176,6 +176,8 @@ def started(folder: Path, scheduler: str, queues: Iterable[Document]) -> Iterato
         plane = Plane(folder, client, {}, {})
         _prepare(plane)
         if scheduler == "kai":
+            busy = [port for port in (FIXED, METRICS) if listening(port)]
+            assert not busy, f"KAI's controllers need the ports {busy}, which other programs have"
             _apply_queues(plane, queues)
         own = _kai if scheduler == "kai" else _kueue
         jobset, fixed = free_ports(2)

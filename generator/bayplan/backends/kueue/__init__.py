@@ -337,10 +337,12 @@ def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
 
 def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
     """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`)."""
-    unfolded = {gang.name: gang for gang in plan.gangs}
-    for gang, pods in instances(workload) if workload.kind == "jobset" else ():
-        layers = requests(plan, unfolded[gang.name])[pods.name].layers
-        largest = max((layer.size for layer in layers), default=0)
+    if workload.kind != "jobset":
+        return
+    names = {gang.name for gang in workload.gangs}
+    request_of = {gang.name: requests(plan, gang) for gang in plan.gangs if gang.name in names}
+    for gang, pods in instances(workload):
+        largest = max((layer.size for layer in request_of[gang.name][pods.name].layers), default=0)
         if largest > pods.replicas:
             yield Need("slice-of-jobs", largest // pods.replicas, gang.route, subject=title(gang, gang.root))
             return

@@ -131,11 +131,8 @@ def annotations(flow: dict[str, Any], version: str = "0.19", **request: Any) -> 
     """Kueue's annotations on each pod template."""
     result = run(flow, version, **request)
     assert result.compiled, result.diagnostics
-    templates = [
-        job["template"]["spec"]["template"]
-        for job_set in result.kinds("JobSet")
-        for job in job_set["spec"]["replicatedJobs"]
-    ]
+    jobs = [job["template"] for each in result.kinds("JobSet") for job in each["spec"]["replicatedJobs"]]
+    templates = [job["spec"]["template"] for job in (*jobs, *result.kinds("Job"))]
     prefix = "kueue.x-k8s.io/podset-"
     found = [each["metadata"].get("annotations", {}) for each in templates]
     return [{key.removeprefix(prefix): own[key] for key in own if key.startswith(prefix)} for own in found]

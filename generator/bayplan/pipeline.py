@@ -197,7 +197,10 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     declared = backend.declared
     shared = "all" in declared.folds.values()
     ranked = ranks.assign_ranks(compute_domains.merge(claimed.value)) if shared else asked
-    shaped = shape(ranked, Offer(title(backend, target), declared.kinds, declared.support, declared.folds), target)
+    features = {**FEATURES, **declared.features}
+    name = title(backend, target)
+    offer = Offer(name, declared.kinds, declared.support, declared.folds, backend.kind_needs, features)
+    shaped = shape(ranked, offer, target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:
         found += [

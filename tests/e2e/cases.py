@@ -31,8 +31,14 @@ def examples() -> list[Case]:
     folders = sorted(
         path.parent for path in (ROOT / "examples").glob("*/workflow.yaml") if path.parent.name not in CLAIMED
     )
-    cases = [Case(folder.name, _read(folder / "workflow.yaml"), _read(folder / "topology.yaml")) for folder in folders]
+    cases = [read_example(folder.name) for folder in folders]
     return [case for case in cases if case.topology["spec"].get("defaults", {}).get("scheduler", "kai") == "kai"]
+
+
+def read_example(name: str) -> Case:
+    """One of them."""
+    folder = ROOT / "examples" / name
+    return Case(name, _read(folder / "workflow.yaml"), _read(folder / "topology.yaml"))
 
 
 def regressions() -> list[Regression]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from bayplan import pipeline
 from bayplan.cli.inputs import Inputs, requests
@@ -38,15 +38,19 @@ def cached_topology_check() -> TopologyCheck:
 
 
 def compile_all(
-    args: Arguments, read: Inputs, check_topology: TopologyCheck | None = None
+    args: Arguments, read: Inputs, check_topology: TopologyCheck | None = None, accept: Set[str] = frozenset()
 ) -> tuple[list[CompiledWorkflow], list[Batch]]:
-    """The workflows that compile; the diagnostics of the options, of the files and of every workflow."""
+    """The workflows that compile; the diagnostics of the options, of the files and of every workflow.
+
+    `accept`: codes of errors that are warnings here, beside those of --accept.
+    """
     check_topology = check_topology or cached_topology_check()
     requested = requests(args, read)
     compiled: list[CompiledWorkflow] = []
     batches = [Batch(requested.diagnostics), *read.batches]
     for request in requested.value or ():
-        outcome, origins = pipeline.compile(request._replace(judged=check_topology(request.topology)))
+        judged = check_topology(request.topology)
+        outcome, origins = pipeline.compile(request._replace(judged=judged, accept=request.accept | accept))
         reported = (*outcome.diagnostics, *_native_keys(outcome.diagnostics, request.workflow))
         batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:

@@ -24,11 +24,18 @@ def run(args: Arguments) -> int:
     return finish(args, [*batches, *colliding], destination.writer(args, documents), success=success)
 
 
+UNFIT = frozenset({"P551", "P554", "P555", "P557", "P558"})
+"""Codes by which a gang does not fit, or perhaps does not."""
+
+
 def delete_plan(args: Arguments) -> int:
-    """`bayplan delete-plan`: one command per line that deletes an object of render, in a safe order."""
+    """`bayplan delete-plan`: one command per line that deletes an object of render, in a safe order.
+
+    A workflow that no longer fits, as when nodes failed after it was applied, can still be deleted.
+    """
     from bayplan.manifests import lifecycle
 
-    compiled, batches = compile_all(args, inputs.read_all(args))
+    compiled, batches = compile_all(args, inputs.read_all(args), accept=UNFIT)
     documents, colliding = join(compiled)
     lines = (f"{line}\n" for line in lifecycle.delete_plan(documents))
     return finish(args, [*batches, *colliding], lambda: output.write(lines))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from bayplan.core.diagnostics import Diagnostic, Route, Severity
 from bayplan.core.values import NamedTuple
-from bayplan.model.manifest import File, Lowered, Manifest, Shape
+from bayplan.model.manifest import File, Lowered, Manifest, Shape, Workload
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -187,13 +187,15 @@ class Backend(NamedTuple):
     """One scheduler: data and pure functions.
 
     `lower` makes the scheduler's documents and marks; it never fails, never warns and never drops anything. `needs` are
-    those of the declaration's own `features`. `prove` reports placements that exist but that the scheduler does not
-    find. `notices` report settings of the cluster that the manifests depend on.
+    those of the declaration's own `features`, and `kind_needs` those of a workload of one kind. `prove` reports
+    placements that exist but that the scheduler does not find. `notices` report settings of the cluster that the
+    manifests depend on.
     """
 
     declared: Declaration
     lower: Lower
     needs: Callable[[Plan], Iterable[Need]] = _nothing
+    kind_needs: Callable[[Plan, Workload], Iterable[Need]] = _nothing
     prove: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing
     notices: Callable[[Plan, Shape, Target], Iterable[Diagnostic]] = _nothing
     cluster: Cluster = Cluster()

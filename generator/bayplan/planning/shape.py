@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, Kind, instances
-from bayplan.model.backend import Need, Support
+from bayplan.model.backend import FEATURES, Feature, Need, Support
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Ranks, Unit, Units, all_pods, edit_unit, instance, once
 from bayplan.model.target import Target
@@ -110,12 +110,17 @@ Family = tuple[GangPlan, ...]
 
 
 class Offer(NamedTuple):
-    """What a backend declares: its name, its kinds in the order to try them, and its rows of support."""
+    """What a backend declares: its name, its kinds in the order to try them, and its rows of support.
+
+    `needs` are those of a workload of one kind that only this scheduler has; `features` describes them.
+    """
 
     name: str
     kinds: tuple[str, ...]
     rows: tuple[Support, ...]
     folds: Mapping[str, str] = {}  # kind -> how far groups fold in it
+    needs: Callable[[Plan, Workload], Iterable[Need]] = lambda *_: ()
+    features: Mapping[str, Feature] = FEATURES
 
 
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
@@ -213,7 +218,8 @@ def _disagree(requested: Mapping[str, GangPlan]) -> Diagnostic:
 
 
 def _gaps(workloads: tuple[Workload, ...], plan: Plan, offer: Offer, target: Target) -> Iterator[Diagnostic]:
-    yield from compare([_kind_need(workloads[0])], offer.rows, target, offer.name)
+    needs = (_kind_need(workloads[0]), *offer.needs(plan, workloads[0]))
+    yield from compare(needs, offer.rows, target, offer.name, offer.features)
     if kind := KINDS.get(workloads[0].kind):
         yield from compare(_needs(workloads, kind, plan), kind.SUPPORT, target, f"a {kind.TITLE}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import secrets
 import socket
 import subprocess
@@ -28,7 +29,7 @@ class BrokenError(Exception):
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Client]:
+def running(folder: Path, authorization: str = "AlwaysAllow") -> Iterator[Client]:
     """A ready API server whose files, certificates and data lie in `folder`, an empty one."""
     database, peers, secure = free_ports(3)
     token = secrets.token_hex(16)
@@ -37,7 +38,7 @@ def running(folder: Path) -> Iterator[Client]:
     certificate = folder / "certificates" / "apiserver.crt"  # which the server makes before it listens
     with ExitStack() as stack:
         etcd = stack.enter_context(process(etcd_command(database, peers), folder))
-        apiserver = stack.enter_context(process(apiserver_command(secure, database), folder))
+        apiserver = stack.enter_context(process(apiserver_command(secure, database, authorization), folder))
         wait_for(lambda: certificate.exists() and listening(secure), (etcd, apiserver), folder)
         client = connect(secure, certificate, token)
         stack.callback(client.connection.close)
@@ -52,7 +53,7 @@ def etcd_command(port: int, peers: int) -> list[str]:
     return [str(ETCD), "--data-dir=data", "--log-level=warn", "--unsafe-no-fsync", *clients]
 
 
-def apiserver_command(port: int, database: int) -> list[str]:
+def apiserver_command(port: int, database: int, authorization: str) -> list[str]:
     """Its defaults, so the usual admission and feature gates; one user who may do everything.
 
     The advertised address is one for documentation (RFC 5737): without it the server looks for a network.
@@ -66,7 +67,7 @@ def apiserver_command(port: int, database: int) -> list[str]:
         "--cert-dir=certificates",
         "--token-auth-file=tokens.csv",
         "--anonymous-auth=false",
-        "--authorization-mode=AlwaysAllow",
+        f"--authorization-mode={authorization}",
         "--service-cluster-ip-range=10.0.0.0/24",
         "--allow-privileged",  # as kubelets of most clusters have it: fabrics of the host may ask for it
         "--service-account-issuer=https://kubernetes.default.svc",
@@ -76,12 +77,18 @@ def apiserver_command(port: int, database: int) -> list[str]:
 
 
 @contextmanager
-def process(command: Sequence[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def process(command: Sequence[str], folder: Path, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process that writes to `<program>.log` and is gone afterwards, even if this one is killed."""
     guarded = [sys.executable, until_closed.__file__, *command]
     with log_of(command, folder).open("wb") as log:
         started = subprocess.Popen(
-            guarded, cwd=folder, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+            guarded,
+            cwd=folder,
+            env={**os.environ, **environment},
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     with started:  # closes standard input and waits
         yield started
@@ -98,7 +105,7 @@ def wait_for(done: Callable[[], bool], processes: Sequence[subprocess.Popen[byte
     while not done():
         if any(each.poll() is not None for each in processes) or time.monotonic() > end:
             logs = (path.read_text(encoding="utf-8", errors="replace")[-3000:] for path in sorted(folder.glob("*.log")))
-            raise BrokenError("kube-apiserver did not become ready:\n" + "\n".join(logs))
+            raise BrokenError("a program did not become ready:\n" + "\n".join(logs))
         time.sleep(0.1)
 
 

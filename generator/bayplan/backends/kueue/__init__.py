@@ -18,6 +18,7 @@ from bayplan.backends.kueue.lower import (
     requests,
 )
 from bayplan.core.diagnostics import Diagnostic, Route, error, info
+from bayplan.kube.kinds import instances
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -31,7 +32,7 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
-from bayplan.model.manifest import Manifest, Shape
+from bayplan.model.manifest import Manifest, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, title, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -46,6 +47,7 @@ FEATURES: Mapping[str, Feature] = {
     "unlike-slices": Feature("a placement over groups that differ", code="F639"),
     "slice-layers": Feature("nested groups with a level each", "layers of slices", "F638"),
     "gated-slice-layers": Feature("nested groups, with TASMultiLayerTopology on", "layers of slices", "F638"),
+    "slice-of-jobs": Feature("nested groups in a JobSet", code="F638"),
     "slice-preferred": Feature("a preferred level of groups", code="F632"),
     "finer-preferred": Feature("a preferred level below the required level of groups inside", code="F632"),
     "bare-pod-sets": Feature("bare pods of several podSets in one gang", code="F616"),
@@ -150,6 +152,11 @@ PLACEMENT = (
         NESTED_SLICES,
         "target Kueue 0.19, state the gate in the topology file, `schedulers: {kueue: {featureGates:"
         " {TASMultiLayerTopology: true}}}`, or nest fewer groups",
+    ),
+    not_yet_upstream(
+        "slice-of-jobs",
+        "each inner group is a Job of the JobSet, and Kueue's webhook refuses Jobs that have fewer pods than a slice",
+        "use `workload: job`, which takes one podSet, or remove the placement around the inner groups",
     ),
     Support("gated-slice-layers", up_to=1),
     Support("gated-slice-layers", up_to=3, component="kueue", since="0.17"),
@@ -354,6 +361,19 @@ def _level_needs(plan: Plan, gang: GangPlan, pod_sets: PodSets) -> Iterator[Need
         yield Need(feature, deepest, route, subject=title(gang, gang.root))
 
 
+def kind_needs(plan: Plan, workload: Workload) -> Iterator[Need]:
+    """Slices of several Jobs of a JobSet: Kueue judges its Jobs too (Kueue 0.14 to 0.19, `job_webhook.go`)."""
+    if workload.kind != "jobset":
+        return
+    names = {gang.name for gang in workload.gangs}
+    request_of = {gang.name: requests(plan, gang) for gang in plan.gangs if gang.name in names}
+    for gang, pods in instances(workload):
+        largest = max((layer.size for layer in request_of[gang.name][pods.name].layers), default=0)
+        if largest > pods.replicas:
+            yield Need("slice-of-jobs", largest // pods.replicas, gang.route, subject=title(gang, gang.root))
+            return
+
+
 def _dependent_gangs(plan: Plan) -> Iterator[Need]:
     """Gangs in one JobSet are one Workload."""
     waiting = [gang for gang in plan.gangs if gang.copy == 0 and gang.after]
@@ -478,6 +498,7 @@ BACKEND = Backend(
     ),
     lower,
     needs=needs,
+    kind_needs=kind_needs,
     prove=prove,
     notices=notices,
     cluster=Cluster(cluster_objects, cluster_needs),

@@ -1,0 +1,1 @@
+"""A control plane with simulated nodes, and scenes in which real controllers run what bayplan renders."""

@@ -34,6 +34,7 @@ from e2e.scheduler import (
     Scheduler,
     World,
     counted,
+    edited,
     removed,
     stored,
 )
@@ -246,7 +247,7 @@ def _packed(made: Scene, stage: Stage, release: Release) -> bool:
 
 
 def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
-    """Whether KAI meets each preferred level of the stage for a unit that is alone.
+    """Whether KAI meets each preferred level of the stage for a unit that is alone, or packs its pods badly there.
 
     Inside a unit with a level, it may not: KAI takes the first domain of the outer level that has room, without a look
     at preferences inside (KAI actions/common/allocate.go, allocateSubGroupSet).
@@ -254,10 +255,18 @@ def _crowded(made: Scene, stage: Stage, release: Release) -> bool:
     units = ((gang, unit) for gang in stage.gangs for unit in _outermost(gang.root) if unit.route in stage.wishes)
     for gang, unit in units:
         documents, chosen = _alone(made, gang, unit)
-        bindings = bind(World(made.plan.topology, made.nodes, chosen, documents), release)
-        if is_apart(gang, unit, made.plan.topology, by_pod_set(chosen, bindings)):
-            return False
+        alone = World(made.plan.topology, made.nodes, chosen, documents)
+        if is_apart(gang, unit, made.plan.topology, by_pod_set(chosen, bind(alone, release))):
+            insisting = alone._replace(documents=edited(documents, "PodGroup ** topologyConstraint", _insisting))
+            if TRIED not in replay(release, snapshot(insisting, release), TALKATIVE).log:
+                return False
     return True
+
+
+def _insisting(constraint: Mapping[str, str]) -> Object:
+    """The preferred level as the required one."""
+    required = constraint.get("preferredTopologyLevel", constraint.get("requiredTopologyLevel"))
+    return {"topology": constraint["topology"], "requiredTopologyLevel": required}
 
 
 def _outermost(unit: Unit) -> Iterator[Unit]:

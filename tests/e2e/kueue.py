@@ -132,7 +132,7 @@ KUEUE = Scheduler(
         Mutation("no groups of podSets", f"* ** annotations {TOPOLOGY}group-name", removed),
         *requests(),
     ),
-    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282, 100048),
+    seeds=(1, 4, 5, 6, 12, 13, 67, 91, 160, 282, 302, 729, 100048),
     doubts=frozenset({"F690"}),
     fitted=_fitted,
     unbound=_unbound,

@@ -14,13 +14,16 @@ from typing import Any
 
 from bayplan import fabrics, formats, pipeline
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
+from bayplan.backends import BACKENDS
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
+from bayplan.kube import cards, owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
-from bayplan.kube.objects import get, identity, items, mapping, text
+from bayplan.kube.objects import get, group, identity, items, kind, mapping, name, namespace, text, title
+from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
 from bayplan.manifests.assemble import compute_domain, labelled
@@ -32,7 +35,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.pipeline import Origins, Planned
-from bayplan.planning.selection import select_target, unused_queue
+from bayplan.planning.selection import select_backend, select_target, unused_queue
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
@@ -216,10 +219,13 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
+    unneeded = tuple(_unneeded(picked.value, request, cluster))
+    findings += tuple(_removal(each) for each in unneeded)
     whole = Augmented(
         tuple(change for part in parts for change in part.changes),
         tuple(new for part in parts for new in part.added),
         tuple(plan for part in parts for plan in part.plans),
+        tuple(each.route for each in reversed(unneeded)),
     )
     findings += unused_queue(request.queue, (plan.workflow for plan in whole.plans), "workload")
     return Outcome(None if has_errors(findings) else whole, findings), origins
@@ -233,17 +239,69 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
         *unresolved_shell_variables(candidate.templates),
         *(_relocated(each, selected) for each in outcome.diagnostics),
     )
-    if outcome.value is None:
+    marks = _foreign(selected, request, cluster)
+    if not any(each.code == "F740" for each in outcome.diagnostics):
+        findings += tuple(_owned(selected, marks))
+    if outcome.value is None or (marks and not selected.adopt):
         return Outcome(None, findings)
     findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
     slot_marks, documents = slot_marks_of(candidate, outcome.value)
-    every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt)
+    every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt, marks)
     findings += tuple(privileged_containers(candidate, every, cluster))
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
     return Outcome(None if has_errors(findings) else whole, findings)
+
+
+# Workloads that belong to another scheduler than the one of their placement.
+
+
+def _foreign(selected: Selected, request: AugmentRequest, cluster: Cluster) -> tuple[Mark, ...]:
+    """The marks of other schedulers on the workload, and on its runtime if it has one."""
+    scheduler = select_backend(request.scheduler, selected.workflow, cluster.topology, BACKENDS).value
+    templates, declared = selected.templates, cluster.topology.schedulers.items()
+    names = {name: key for key, each in declared if (name := str(each.get("schedulerName", "")))}
+    objects = (templates.placed,) if templates.placed is templates.object else (templates.placed, templates.object)
+    found = (mark for one in objects for mark in owners.marks(one, names))
+    return owners.foreign(found, scheduler.declared.name) if scheduler else ()
+
+
+def _owned(selected: Selected, marks: tuple[Mark, ...]) -> Iterator[Diagnostic]:
+    """A950: an error for each other scheduler or, with `adopt`, an info that lists what bayplan removes."""
+    if not selected.adopt:
+        note = Note("the placement is requested here", _request_route(selected))
+        hint = "place it with `-s {}`, remove these fields, or set `adopt: true` in a policy rule to remove them"
+        yield from owners.belongs(marks, "its placement is for another scheduler", hint, notes=(note,))
+        return
+    for owner, own in owners.by_owner(marks).items():
+        message = f"bayplan removes what gives {title(selected.templates.placed)} to {OWNERS[owner].title}: "
+        notes = tuple(Note(f"the {each.shown}", each.route) for each in own)
+        yield info("A950", own[0].route, message + listing(dict.fromkeys(each.shown for each in own), "and", 8), notes=notes)
+
+
+def _unneeded(picked: Iterable[Selected], request: AugmentRequest, cluster: Cluster) -> Iterator[Object]:
+    """The objects of other schedulers that only adopted workloads name."""
+    marks = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)]
+    named = {(*mark.names, namespace(mark.object)) for mark in marks if mark.names}
+    if not named:
+        return
+    gone = {mark.route for mark in marks}
+    others = [mark for one in request.objects for mark in owners.marks(one) if mark.route not in gone]
+    kept = {(*mark.names, namespace(mark.object)) for mark in others if mark.names}
+    for one in request.objects:
+        key = (group(one), kind(one), name(one))
+        if _meets(key, one, named) and not _meets(key, one, kept):
+            yield one
+
+
+def _meets(key: tuple[str, str, str], one: Object, named: Iterable[tuple[str, str, str, str]]) -> bool:
+    return any(each[:3] == key and cards.meets(namespace(one), each[3]) for each in named)
+
+
+def _removal(one: Object) -> Diagnostic:
+    return info("A950", (*one.route, "metadata", "name"), f"bayplan removes {title(one)}, which no workload names any more")
 
 
 def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:
@@ -262,7 +320,7 @@ def _place_of(route: Route, selected: Selected) -> Route:
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
     """A950: fields of the workload that conflict with its placement."""
     one = whole.object
-    request_route = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
+    request_route = _request_route(selected)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         scheduler = planned.backend.declared.name
@@ -275,6 +333,12 @@ def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> It
 def _shown(value: Any) -> str:
     """A string in quotes, or another value as JSON."""
     return f'"{value}"' if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _request_route(selected: Selected) -> Route:
+    """The first place that requests the placement."""
+    routes = (route for route in selected.origins.values() if _is_placement_request(route))
+    return next(routes, selected.templates.placed.route)
 
 
 def _is_placement_request(route: Route) -> bool:

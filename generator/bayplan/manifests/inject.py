@@ -11,6 +11,7 @@ from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
+from bayplan.kube.owners import FIELDS, Mark
 from bayplan.kube.pod import EXCLUSIVE, HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
@@ -57,19 +58,39 @@ class Injected(NamedTuple):
 
 
 def inject(
-    templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
+    templates: WorkloadTemplates,
+    slot_marks: Sequence[SlotMarks],
+    topology: ClusterTopology,
+    adopt: bool,
+    removed: Sequence[Mark] = (),
 ) -> tuple[Injected, ...]:
     """The workload with all marks, and the other object if that has its pod templates. With `adopt`, marks replace
-    values that contradict them."""
+    values that contradict them, and the marks of other schedulers are `removed` first."""
     own = [requirement for each in slot_marks for requirement in _owner(each)]
     inside = [requirement for each in slot_marks for requirement in _template(templates.object.data, each, topology)]
     if templates.placed is templates.object:
-        return (_injected(templates.object, (*own, *inside), adopt),)
-    return _injected(templates.placed, own, adopt), _injected(templates.object, inside, adopt)
+        return (_injected(templates.object, (*own, *inside), adopt, removed),)
+    return (
+        _injected(templates.placed, own, adopt, removed),
+        _injected(templates.object, inside, adopt, removed),
+    )
 
 
-def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -> Injected:
+def _cleared(one: Object, removed: Iterable[Mark]) -> Any:
+    """The object without the marks of other schedulers, and without labels and annotations that are empty then."""
     data: Any = one.data
+    for mark in removed:
+        if mark.object.route == one.route and get(data, *mark.path) is not None:
+            data = _without(data, mark.path)
+            if mark.path[-2] in FIELDS and not get(data, *mark.path[:-1]):
+                data = _without(data, mark.path[:-1])
+    return data
+
+
+def _injected(
+    one: Object, requirements: Iterable[RequiredValue], adopt: bool, removed: Iterable[Mark] = ()
+) -> Injected:
+    data = _cleared(one, removed)
     conflicts: list[Conflict] = []
     for requirement in requirements:
         current, blocked = _current(data, requirement)

@@ -99,9 +99,11 @@ class Added(NamedTuple):
 class Augmented(NamedTuple):
     """The result for a set of objects: changed ones in their order, and new ones in the order to apply them.
 
-    `plans`: those of all placed workloads.
+    `plans`: those of all placed workloads; `removed`: the routes of objects that no workload
+    names any more, from the last to the first.
     """
 
     changes: tuple[Change, ...] = ()
     added: tuple[Added, ...] = ()
     plans: tuple[Plan, ...] = ()
+    removed: tuple[Route, ...] = ()

@@ -239,9 +239,9 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
         *unresolved_shell_variables(candidate.templates),
         *(_relocated(each, selected) for each in outcome.diagnostics),
     )
-    marks = _foreign(selected, request, cluster)
+    scheduler, marks = _foreign(selected, request, cluster)
     if not any(each.code == "F740" for each in outcome.diagnostics):
-        findings += tuple(_owned(selected, marks))
+        findings += tuple(_owned(selected, marks, scheduler))
     if outcome.value is None or (marks and not selected.adopt):
         return Outcome(None, findings)
     findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
@@ -258,32 +258,33 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
 # Workloads that belong to another scheduler than the one of their placement.
 
 
-def _foreign(selected: Selected, request: AugmentRequest, cluster: Cluster) -> tuple[Mark, ...]:
-    """The marks of other schedulers on the workload, and on its runtime if it has one."""
-    scheduler = select_backend(request.scheduler, selected.workflow, cluster.topology, BACKENDS).value
-    templates, declared = selected.templates, cluster.topology.schedulers.items()
-    names = {name: key for key, each in declared if (name := str(each.get("schedulerName", "")))}
+def _foreign(selected: Selected, request: AugmentRequest, cluster: Cluster) -> tuple[str, tuple[Mark, ...]]:
+    """The scheduler of the placement, and the marks of others on the workload and, if it has one, on its runtime."""
+    backend = select_backend(request.scheduler, selected.workflow, cluster.topology, BACKENDS).value
+    if backend is None:
+        return "", ()
+    templates, scheduler = selected.templates, backend.declared.name
     objects = (templates.placed,) if templates.placed is templates.object else (templates.placed, templates.object)
-    found = (mark for one in objects for mark in owners.marks(one, names))
-    return owners.foreign(found, scheduler.declared.name) if scheduler else ()
+    found = (mark for one in objects for mark in owners.marks(one, owners.names(cluster.topology)))
+    return scheduler, owners.foreign(found, scheduler)
 
 
-def _owned(selected: Selected, marks: tuple[Mark, ...]) -> Iterator[Diagnostic]:
+def _owned(selected: Selected, marks: tuple[Mark, ...], scheduler: str) -> Iterator[Diagnostic]:
     """A950: an error for each other scheduler or, with `adopt`, an info that lists what bayplan removes."""
     if not selected.adopt:
         note = Note("the placement is requested here", _request_route(selected))
-        hint = "place it with `-s {}`, remove these fields, or set `adopt: true` in a policy rule to remove them"
-        yield from owners.belongs(marks, "its placement is for another scheduler", hint, notes=(note,))
+        hint = "place it with `-s {}`, remove what gives it away, or set `adopt: true` in a policy rule to remove it"
+        yield from owners.belongs(marks, f"its placement is for {scheduler}", hint, notes=(note,))
         return
     for owner, own in owners.by_owner(marks).items():
-        message = f"bayplan removes what gives {title(selected.templates.placed)} to {OWNERS[owner].title}: "
-        notes = tuple(Note(f"the {each.shown}", each.route) for each in own)
-        yield info("A950", own[0].route, message + listing(dict.fromkeys(each.shown for each in own), "and", 8), notes=notes)
+        one = title(selected.templates.placed)
+        message = f"bayplan removes what gives {one} to {OWNERS[owner].title}, in {count(len(own), 'place')}"
+        yield info("A950", own[0].route, message, notes=tuple(Note(f"the {each.shown}", each.route) for each in own))
 
 
 def _unneeded(picked: Iterable[Selected], request: AugmentRequest, cluster: Cluster) -> Iterator[Object]:
     """The objects of other schedulers that only adopted workloads name."""
-    marks = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)]
+    marks = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)[1]]
     named = {(*mark.names, namespace(mark.object)) for mark in marks if mark.names}
     if not named:
         return
@@ -301,7 +302,9 @@ def _meets(key: tuple[str, str, str], one: Object, named: Iterable[tuple[str, st
 
 
 def _removal(one: Object) -> Diagnostic:
-    return info("A950", (*one.route, "metadata", "name"), f"bayplan removes {title(one)}, which no workload names any more")
+    return info(
+        "A950", (*one.route, "metadata", "name"), f"bayplan removes {title(one)}, which no workload names any more"
+    )
 
 
 def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:

@@ -10,6 +10,7 @@ from bayplan.kube.objects import get, mapping, text, title
 from bayplan.kube.templates import templates_in
 from bayplan.model.augment import Path
 from bayplan.model.manifest import Object
+from bayplan.model.topology import ClusterTopology
 
 Key = str
 ObjectKind = tuple[str, str]
@@ -75,7 +76,7 @@ ALSO: Mapping[str, tuple[str, ...]] = {"slurm-bridge": ("native",)}
 """Scheduler -> others whose marks it reads too (slurm-bridge 1.2 and the PodGroups of Kubernetes 1.36)."""
 
 NAMED_BY = "ray.io/scheduler-name"
-"""The label by which KubeRay hands a cluster to a scheduler (KubeRay 1.4, ray-operator/controllers/ray/batchscheduler)."""
+"""The label by which KubeRay hands a cluster to a scheduler (KubeRay 1.4, controllers/ray/batchscheduler)."""
 
 SUSPENDED: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 """Fields by which Kueue holds back a workload until it admits it."""
@@ -104,8 +105,8 @@ class Mark(NamedTuple):
         return f"{kinds[-1][:-1]} {self.path[-1]}" if kinds else f"field `{'.'.join(map(str, self.path))}`"
 
 
-def marks(one: Object, schedulers: Mapping[str, str] = {}) -> Iterator[Mark]:  # noqa: B006
-    """The marks of a workload and of its pod templates. `schedulers`: further values of `schedulerName` -> scheduler."""
+def marks(one: Object, schedulers: Mapping[str, str] = {}) -> Iterator[Mark]:
+    """The marks of a workload and of its pod templates. `schedulers`: more values of `schedulerName` -> scheduler."""
     known = {**{owner.scheduler: name for name, owner in OWNERS.items() if owner.scheduler}, **schedulers}
     found = tuple(_marks(one, known))
     yield from found
@@ -115,13 +116,15 @@ def marks(one: Object, schedulers: Mapping[str, str] = {}) -> Iterator[Mark]:  #
 
 def _marks(one: Object, schedulers: Mapping[str, str]) -> Iterator[Mark]:
     paths = [template.path for template in templates_in((one,))]
-    for path in dict.fromkeys(((), *(path[:length] for path in paths for length in range(1, len(path) + 1)))):
+    above = dict.fromkeys(((), *(path[:length] for path in paths for length in range(1, len(path) + 1))))
+    for place in above:
         for field in FIELDS:
-            at = (*path, "metadata", field)
+            at = (*place, "metadata", field)
             for key, value in mapping(one.data, *at).items():
                 yield from _by_key(one, (*at, key), str(key), str(value), schedulers)
-    for path in dict.fromkeys(((), *paths)):
-        at = (*path, "spec", "schedulerName")
+    named = [(*path, "spec", "schedulerName") for path in paths]
+    whole = ("spec", "schedulerName")  # a Volcano Job has a default for its tasks
+    for at in named if all(get(one.data, *each) for each in named) else dict.fromkeys((whole, *named)):
         if owner := schedulers.get(text(one.data, *at), ""):
             yield Mark(owner, one, at)
     for path in paths:
@@ -154,6 +157,13 @@ def by_owner(found: Iterable[Mark]) -> Mapping[str, Sequence[Mark]]:
     for each in found:
         groups.setdefault(each.owner, []).append(each)
     return groups
+
+
+def names(topology: ClusterTopology) -> Mapping[str, str]:
+    """The values of `schedulerName` that a topology declares -> their schedulers."""
+    return {
+        called: name for name, each in topology.schedulers.items() if (called := str(each.get("schedulerName", "")))
+    }
 
 
 MOST_NOTES = 8

@@ -156,7 +156,7 @@ def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator
     if "affinity" in parts.spec:
         yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
-        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
+        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _tolerations)
     yield from _network_requirements(data, each, topology)
     # a limit contradicts a resource that must not have one
     containers = (*at, "spec", "containers")
@@ -246,6 +246,32 @@ def _affinity(current: Any, wanted: Mapping[str, Any]) -> Any:
 def _union(current: Any, wanted: list[Any]) -> list[Any]:
     own = list(current) if isinstance(current, list) else []
     return [*own, *(each for each in wanted if each not in own)]
+
+
+def _tolerations(current: Any, wanted: list[Any]) -> list[Any]:
+    """The workload's tolerations, and those that they do not cover."""
+    own = list(current) if isinstance(current, list) else []
+    return [*own, *(each for each in wanted if not any(_covers(one, each) for one in own))]
+
+
+def _covers(one: Any, other: Any) -> bool:
+    """Whether a toleration accepts every taint that another one accepts, and for as long (Kubernetes 1.37,
+    component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`)."""
+    if one == other:
+        return True
+    exists, key = get(one, "operator") == "Exists", text(one, "key")
+    if get(one, "tolerationSeconds") is not None or (text(one, "effect") or text(other, "effect")) != text(
+        other, "effect"
+    ):
+        return False
+    if exists and not key:
+        return True
+    return bool(key) and key == text(other, "key") and (exists or _value(one) == _value(other))
+
+
+def _value(toleration: Any) -> str | None:
+    """The value of a taint that the toleration accepts; None: any."""
+    return None if get(toleration, "operator") == "Exists" else text(toleration, "value")
 
 
 def _named(current: Any, wanted: list[Any]) -> list[Any]:

@@ -129,10 +129,10 @@ def _marks(one: Object, schedulers: Mapping[str, str]) -> Iterator[Mark]:
             yield Mark(owner, one, at)
     for path in paths:
         for name, owner_row in OWNERS.items():
-            for field, kind in owner_row.names.items():
-                if isinstance(field, tuple) and get(one.data, *path, "spec", field[0]) is not None:
-                    value = text(one.data, *path, "spec", *field)
-                    yield Mark(name, one, (*path, "spec", field[0]), (*kind, value) if value else None)
+            for key, kind in owner_row.names.items():
+                if isinstance(key, tuple) and get(one.data, *path, "spec", key[0]) is not None:
+                    called = text(one.data, *path, "spec", *key)
+                    yield Mark(name, one, (*path, "spec", key[0]), (*kind, called) if called else None)
 
 
 def _by_key(one: Object, path: Path, key: str, value: str, schedulers: Mapping[str, str]) -> Iterator[Mark]:

@@ -230,9 +230,9 @@ def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
         unknown = not chosen.selected and pool.node.accelerator and not devices
         if not (chosen.none or unknown):
             continue
-        what = f'the template of podSet "{pods.spec.name}" selects nodes by {chosen.by}'
+        what = f'the template of podSet "{pods.spec.name}" selects nodes with {chosen.by}'
         if chosen.none:
-            message = f'{what}, but no node of pool "{pool.name}", in which bayplan counts its pods, is one of them'
+            message = f'{what}, but its pool "{pool.name}" has none of them'
         else:
             message = f'{what}, which no pool describes, but bayplan counts its pods in pool "{pool.name}"'
         fitting = [each.name for each in plan.topology.pools if _all_selected(pods, each)]
@@ -267,8 +267,7 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
             message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide devices'
             yield warning("P518", (*pods.route, "accelerator"), message, hint=SHARES)
         for key, counted in _narrowing(pods, plan.topology):
-            message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts '
-            message += f'{counted} of pool "{pods.pool}"'
+            message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts {counted}'
             hint = SPREAD if key == "topologySpreadConstraints" else POOL
             yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
@@ -276,17 +275,18 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
 def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[tuple[str, str]]:
     """The keys by which the template selects fewer nodes than the pool, and the nodes that the proof counts."""
     spec, chosen = pods.spec.template.get("spec") or {}, _selection(pods, topology)
+    every = f'every usable node of pool "{pods.pool}"'
     if chosen and (chosen.excluded or chosen.undecided) and chosen.by:
-        most, some = chosen.selected + chosen.excluded + chosen.undecided, chosen.selected and not chosen.undecided
-        yield chosen.by.field[0], f"all {most} nodes instead of {chosen.selected}" if some else "every usable node"
+        counted = f'all {chosen.selected + chosen.excluded} nodes of pool "{pods.pool}", not {chosen.selected}'
+        yield str(chosen.by.field[0]), every if chosen.undecided else counted
     if spec.get("affinity"):
         from bayplan.planning.node_selection import affine
 
         if affine(spec):
-            yield "affinity", "every usable node"
+            yield "affinity", every
     # the scheduler may ignore ScheduleAnyway
     if any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in spec.get("topologySpreadConstraints") or ()):
-        yield "topologySpreadConstraints", "every usable node"
+        yield "topologySpreadConstraints", every
 
 
 # Preferences that no placement can meet: an info each, because the workflow still runs.

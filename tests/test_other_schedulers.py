@@ -1,0 +1,276 @@
+"""Workloads that belong to another scheduler already, nodes that their templates select, and podSets left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+import workloads
+from bayplan.backends import BACKENDS
+from bayplan.kube import owners
+from bayplan.kube.objects import kind
+from bayplan.linting.objects import collect
+from bayplan.manifests.inject import _covers
+from bayplan.model.existing import NOT_YET
+from bayplan.planning.node_selection import selection
+from bayplan.text.document import read
+from fit_scene import pool, racks
+from support import TOPOLOGY
+from test_augment import Outcome, a_job, a_jobset, job, pod, workload
+from tools.golden import GOLDEN
+from tools.run import bayplan
+
+COVERS = {"A950", "P524", "A942"}
+
+ADOPT = {"match": {"kind": "*"}, "gang": {"placement": {"required": "rack"}}, "adopt": True}
+SCHEDULERS = ("kai", "volcano", "kueue", "koordinator", "native")
+NEW = {**TOPOLOGY, "spec": {**TOPOLOGY["spec"], "versions": {"kubernetes": "1.37", "kai": "0.17"}}}
+
+
+def placed(*objects: Mapping[str, Any], scheduler: str, adopt: bool = True) -> Outcome:
+    rule = {**ADOPT, "adopt": adopt}
+    return Outcome(*objects, policy=[rule], scheduler=scheduler, topology=NEW, namespace="ml")
+
+
+def whole(made: Outcome) -> list[Any]:
+    """All objects afterwards."""
+    removed = set(made.value.removed) if made.value else set()
+    kept = [each for number, each in enumerate(made.after) if (f"manifest:{number}",) not in removed]
+    return json.loads(json.dumps([*made.added, *kept]))
+
+
+@pytest.mark.parametrize("first", SCHEDULERS)
+@pytest.mark.parametrize("second", SCHEDULERS)
+def test_a_workload_of_one_scheduler_is_refused_or_migrated_by_another(first: str, second: str) -> None:
+    before = whole(placed(a_jobset(("w", 1, 4)), scheduler=first))
+    refused = placed(*before, scheduler=second, adopt=False)
+    migrated = placed(*before, scheduler=second)
+    assert ("A950" in refused.codes) == (first != second)
+    assert (refused.value is None) == (first != second)
+    fresh = whole(placed(a_jobset(("w", 1, 4)), scheduler=second))
+    assert sorted(map(str, map(_sorted, whole(migrated)))) == sorted(map(str, map(_sorted, fresh)))
+
+
+def _sorted(data: Any) -> Any:
+    """With the keys in order, because a migrated workload may have them in another one."""
+    return json.dumps(data, sort_keys=True)
+
+
+def test_what_kueue_holds_back_starts_after_its_migration() -> None:
+    asked = a_job()
+    asked["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] = "lq"
+    asked["spec"] |= {"suspend": True, "template": pod()}
+    note = {"kueue.x-k8s.io/podset-required-topology": "rack"}
+    asked["spec"]["template"]["metadata"] = {"annotations": note}
+    (error,) = [each for each in placed(asked, scheduler="kai", adopt=False).found if each.severity == "error"]
+    assert error.route[-1] == "kueue.x-k8s.io/queue-name"
+    assert [each.route[-1] for each in error.notes[:-1]] == [*note, "suspend"]
+    after = placed(asked, scheduler="kai").after[0]
+    assert "suspend" not in after["spec"]
+    assert "kueue" not in json.dumps(after)
+    assert placed(asked, scheduler="kueue", adopt=False).codes == []
+    del asked["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], asked["spec"]["template"]["metadata"]
+    assert placed(asked, scheduler="kai", adopt=False).after[0]["spec"]["suspend"] is True  # suspended by a user
+
+
+def test_an_object_that_others_name_stays() -> None:
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "g"}, "spec": {}}
+    mine = a_job(template={**pod(schedulerName="volcano"), "metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}})
+    other = json.loads(json.dumps(mine))
+    other["metadata"]["name"] = "other"
+    rule = {**ADOPT, "match": {"name": "train"}}
+    made = Outcome(group, mine, other, policy=[rule], scheduler="kai")
+    assert made.value is not None and made.value.removed == ()
+    made = Outcome(group, mine, policy=[rule], scheduler="kai")
+    assert made.value is not None and made.value.removed == (("manifest:0",),)
+
+
+def test_a_ray_cluster_names_its_scheduler_in_a_label() -> None:
+    (cluster,) = workloads.KINDS["raycluster"](2)
+    cluster["metadata"].setdefault("labels", {})["ray.io/scheduler-name"] = "volcano"
+    assert "A950" in placed(cluster, scheduler="kai", adopt=False).codes
+    assert "A950" not in placed(cluster, scheduler="volcano", adopt=False).codes
+
+
+@pytest.mark.parametrize("scheduler", sorted(BACKENDS))
+def test_own_output_belongs_to_no_other_scheduler(scheduler: str) -> None:
+    for path in sorted((GOLDEN / scheduler).glob("*.yaml")):
+        documents = read(path.name, path.read_bytes(), "manifest", own=False).value or ()
+        for one in collect(documents).objects:
+            assert owners.foreign(owners.marks(one), scheduler) == (), path
+
+
+LIST = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: before}
+- apiVersion: scheduling.volcano.sh/v1beta1
+  kind: PodGroup
+  metadata: {name: g}
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: between}
+- apiVersion: scheduling.volcano.sh/v1beta1
+  kind: PodGroup
+  metadata: {name: h}
+"""
+
+
+def test_lists_lose_only_the_objects_of_the_other_scheduler(tmp_path: Any) -> None:
+    jobs = []
+    for name in "gh":
+        one = a_job(template={**pod(schedulerName="volcano"), "metadata": {"annotations": {"scheduling.k8s.io/group-name": name}}})
+        one["metadata"]["name"] = name
+        jobs.append(one)
+    rule = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Policy", "spec": {"rules": [ADOPT]}}
+    for name, data in (("topology", TOPOLOGY), ("policy", rule)):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(data), encoding="utf-8")
+    stream = LIST + "".join(f"---\n{json.dumps(each)}\n" for each in jobs)
+    done = bayplan("post-render", "-t", "topology.yaml", "--policy", "policy.yaml", cwd=tmp_path, stdin=stream)
+    assert done.returncode == 0, done.stderr
+    after = [each for each in yaml.safe_load_all(done.stdout) if each]
+    (items,) = [each["items"] for each in after if each["kind"] == "List"]
+    assert [each["metadata"]["name"] for each in items] == ["before", "between"]
+    request = {
+        "apiVersion": "config.kubernetes.io/v1",
+        "kind": "ResourceList",
+        "items": [yaml.safe_load(LIST), *jobs],
+        "functionConfig": {
+            "apiVersion": "bayplan.dev/v1alpha1",
+            "kind": "PlaceWorkloads",
+            "metadata": {"name": "place"},
+            "spec": {"topology": "topology.yaml", "policy": "policy.yaml"},
+        },
+    }
+    done = bayplan("krm", cwd=tmp_path, stdin=json.dumps(request))
+    assert done.returncode == 0, done.stderr
+    listed = yaml.safe_load(done.stdout)["items"]
+    assert [each["metadata"]["name"] for each in listed[0]["items"]] == ["before", "between"]
+
+
+# Nodes that templates select.
+
+
+def ray(head: Mapping[str, Any], worker: Mapping[str, Any] = {}, **asked: str) -> dict[str, Any]:
+    spec = {
+        "headGroupSpec": {"template": {"spec": {"containers": [{"name": "h", "image": "x:1"}], **head}}},
+        "workerGroupSpecs": [{"groupName": "w", "replicas": 4, "minReplicas": 4, "template": pod(**worker)}],
+    }
+    return workload("RayCluster", "ray.io/v1", spec, **asked)
+
+
+SYSTEM = {"nodeSelector": {"nodepool": "system"}}
+
+
+def with_pool_of_cpus() -> dict[str, Any]:
+    spec = TOPOLOGY["spec"]
+    levels = spec["pools"][0]["levels"][:1]
+    cpus = {"name": "cpus", "node": {"cpu": "32", "memory": "64Gi", "nodeSelector": {"nodepool": "system"}}}
+    gpus = {**spec["pools"][0], "node": {**spec["pools"][0]["node"], "nodeSelector": {"nodepool": "gpus"}}}
+    pools = [gpus, {**cpus, "levels": levels, "domains": [{"path": "s0", "nodes": "c[1-2]"}]}]
+    return {**TOPOLOGY, "spec": {**spec, "pools": pools}}
+
+
+def test_pods_without_gpus_that_select_other_nodes_are_no_gpu_pods() -> None:
+    asked = {"placement": "required=spine"}
+    assert Outcome(ray(SYSTEM, **asked)).codes == ["P524"]
+    left = Outcome(ray(SYSTEM, **asked, leave_out="he*"))
+    assert left.codes == []
+    (after,) = left.after
+    assert after["spec"]["headGroupSpec"] == ray(SYSTEM)["spec"]["headGroupSpec"]
+    assert left.new("PodGroup")["spec"]["minMember"] == 4
+    described = Outcome(ray(SYSTEM, **asked), topology=with_pool_of_cpus())
+    assert described.codes == []
+    (after,) = described.after
+    templates = (after["spec"]["headGroupSpec"], after["spec"]["workerGroupSpecs"][0])
+    assert [each["template"]["spec"]["nodeSelector"]["nodepool"] for each in templates] == ["system", "gpus"]
+    again = Outcome(after, *described.added, topology=with_pool_of_cpus())
+    assert again.value is not None and again.value.changes == again.value.added == ()
+
+
+def test_gpus_of_a_label_that_the_topology_lacks_are_a_warning() -> None:
+    assert Outcome(ray({}, SYSTEM, placement="required=spine")).codes == ["P518"]
+    assert Outcome(ray({}, {"nodeSelector": {"nodepool": "gpus"}}, placement="required=spine"), topology=with_pool_of_cpus()).codes == []
+    wrong = Outcome(ray({}, SYSTEM, placement="required=spine", pool="gb200"), topology=with_pool_of_cpus())
+    assert wrong.value is None
+
+
+def terms(*expressions: tuple[str, str, list[str]], field: str = "matchExpressions") -> dict[str, Any]:
+    listed = [{"key": key, "operator": operator, "values": values} for key, operator, values in expressions]
+    return {field: listed}
+
+
+def affinity(*alternatives: Mapping[str, Any]) -> dict[str, Any]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(alternatives)}}
+    return {"affinity": {"nodeAffinity": required}}
+
+
+RACK = "example.com/rack"
+
+
+@pytest.mark.parametrize(
+    ("spec", "counts"),
+    [
+        ({}, (8, 0, 0)),
+        ({"nodeSelector": {"kind": "gpu"}}, (8, 0, 0)),
+        ({"nodeSelector": {"kind": "cpu"}}, (0, 8, 0)),
+        ({"nodeSelector": {"kind": "gpu", "firmware": "1"}}, (0, 0, 8)),
+        ({"nodeSelector": {"kind": "cpu", "firmware": "1"}}, (0, 8, 0)),
+        (affinity(terms(("kind", "In", ["gpu", "cpu"]))), (8, 0, 0)),
+        (affinity(terms(("kind", "NotIn", ["gpu"]))), (0, 8, 0)),
+        (affinity(terms(("kind", "Exists", []))), (8, 0, 0)),
+        (affinity(terms(("kind", "DoesNotExist", []))), (0, 8, 0)),
+        (affinity(terms(("size", "Gt", ["7"]))), (8, 0, 0)),
+        (affinity(terms(("size", "Lt", ["8"]))), (0, 8, 0)),
+        (affinity(terms(("size", "Gt", ["x"]))), (0, 8, 0)),
+        (affinity(terms(("kind", "In", ["cpu"])), terms(("firmware", "Exists", []))), (0, 0, 8)),
+        (affinity(terms(("kind", "In", ["cpu"])), terms(("kind", "In", ["gpu"]))), (8, 0, 0)),
+        (affinity(terms(("metadata.name", "In", ["n0", "n1"]), field="matchFields")), (2, 6, 0)),
+        ({"nodeSelector": {"kubernetes.io/hostname": "n3"}}, (1, 7, 0)),
+        ({"nodeSelector": {"firmware": "1"}, **affinity(terms(("kind", "In", ["cpu"])))}, (0, 8, 0)),
+    ],
+)
+def test_the_nodes_that_a_template_selects(spec: Mapping[str, Any], counts: tuple[int, int, int]) -> None:
+    nodes = pool(racks(2, 4))
+    nodes = nodes._replace(node=nodes.node._replace(node_selector={"kind": "gpu", "size": "8"}))
+    assert selection(spec, nodes)[:3] == counts
+
+
+ANY, GPU = {"operator": "Exists"}, {"key": "nvidia.com/gpu", "operator": "Exists"}
+NO_SCHEDULE = {**GPU, "effect": "NoSchedule"}
+PRESENT = {"key": "nvidia.com/gpu", "operator": "Equal", "value": "present"}
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted", "covered"),
+    [
+        (ANY, NO_SCHEDULE, True),
+        (GPU, NO_SCHEDULE, True),
+        (GPU, PRESENT, True),
+        (NO_SCHEDULE, GPU, False),
+        (PRESENT, GPU, False),
+        ({**PRESENT, "operator": None}, {**PRESENT, "effect": "NoExecute"}, True),
+        ({**PRESENT, "value": "absent"}, PRESENT, False),
+        ({**NO_SCHEDULE, "effect": "NoExecute"}, NO_SCHEDULE, False),
+        ({**GPU, "tolerationSeconds": 5}, GPU, False),
+        ({"key": "other", "operator": "Exists"}, GPU, False),
+        (GPU, ANY, False),
+    ],
+)
+def test_a_toleration_that_covers_another(own: Any, wanted: Any, covered: bool) -> None:
+    assert _covers(own, wanted) == covered
+
+
+def test_every_scheduler_with_a_name_for_its_pods_has_marks() -> None:
+    placing = {name for name in BACKENDS if name not in ("none", "slurm")}
+    assert placing == set(owners.OWNERS)
+    assert NOT_YET.queue_label == ""
+    assert kind(collect(read("x", json.dumps(a_job()).encode(), "manifest", own=False).value or ()).objects[0]) == "Job"
+    assert job()

@@ -8,7 +8,10 @@ from bayplan.kube.owners import OWNERS, Owner
 from tools.docs import filled as filled_in
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "policy.md"
-HEAD = "| scheduler | `schedulerName` | labels and annotations | fields of the pod | objects that they name |\n|---|---|---|---|---|\n"
+HEAD = """\
+| scheduler | `schedulerName` | labels and annotations | fields of the pod | objects that they name |
+|---|---|---|---|---|
+"""
 
 
 def filled(text: str) -> str:

@@ -20,9 +20,9 @@ from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
-from bayplan.kube import cards, owners
+from bayplan.kube import owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
-from bayplan.kube.objects import get, group, identity, items, kind, mapping, name, namespace, text, title
+from bayplan.kube.objects import get, identity, items, mapping, text, title
 from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
@@ -284,21 +284,13 @@ def _owned(selected: Selected, marks: tuple[Mark, ...], scheduler: str) -> Itera
 
 def _unneeded(picked: Iterable[Selected], request: AugmentRequest, cluster: Cluster) -> Iterator[Object]:
     """The objects of other schedulers that only adopted workloads name."""
-    marks = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)[1]]
-    named = {(*mark.names, namespace(mark.object)) for mark in marks if mark.names}
-    if not named:
-        return
-    gone = {mark.route for mark in marks}
-    others = [mark for one in request.objects for mark in owners.marks(one) if mark.route not in gone]
-    kept = {(*mark.names, namespace(mark.object)) for mark in others if mark.names}
-    for one in request.objects:
-        key = (group(one), kind(one), name(one))
-        if _meets(key, one, named) and not _meets(key, one, kept):
-            yield one
-
-
-def _meets(key: tuple[str, str, str], one: Object, named: Iterable[tuple[str, str, str, str]]) -> bool:
-    return any(each[:3] == key and cards.meets(namespace(one), each[3]) for each in named)
+    gone = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)[1]]
+    named = owners.named_by(gone, request.objects)
+    if named:
+        routes = {mark.route for mark in gone}
+        rest = (mark for one in request.objects for mark in owners.marks(one) if mark.route not in routes)
+        kept = owners.named_by(rest, request.objects)
+        yield from (one for one in request.objects if one.route in named - kept)
 
 
 def _removal(one: Object) -> Diagnostic:

@@ -25,6 +25,7 @@ RELATED_KINDS = (
     "TrainingRuntime",
     "ClusterTrainingRuntime",
     "Workload",
+    "CompositePodGroup",
 )
 """Kinds with settings for the pods of other objects."""
 

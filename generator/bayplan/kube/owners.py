@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import get, mapping, text, title
+from bayplan.kube.cards import meets
+from bayplan.kube.objects import get, group, kind, mapping, name, namespace, text, title
 from bayplan.kube.templates import templates_in
 from bayplan.model.augment import Path
 from bayplan.model.manifest import Object
@@ -72,6 +73,13 @@ OWNERS: Mapping[str, Owner] = {
 }
 """Scheduler -> its marks, as its release that bayplan knows reads them (`backends/` cites the sources)."""
 
+ABOVE: Mapping[Path, ObjectKind] = {
+    ("spec", "parentCompositePodGroupName"): ("scheduling.k8s.io", "CompositePodGroup"),
+    ("spec", "podGroupTemplateRef", "workload", "workloadName"): ("scheduling.k8s.io", "Workload"),
+    ("spec", "workloadRef", "workloadName"): ("scheduling.k8s.io", "Workload"),
+}
+"""Fields by which PodGroups of Kubernetes 1.36 and 1.37 name other objects of the same gang."""
+
 ALSO: Mapping[str, tuple[str, ...]] = {"slurm-bridge": ("native",)}
 """Scheduler -> others whose marks it reads too (slurm-bridge 1.2 and the PodGroups of Kubernetes 1.36)."""
 
@@ -107,7 +115,7 @@ class Mark(NamedTuple):
 
 def marks(one: Object, schedulers: Mapping[str, str] = {}) -> Iterator[Mark]:
     """The marks of a workload and of its pod templates. `schedulers`: more values of `schedulerName` -> scheduler."""
-    known = {**{owner.scheduler: name for name, owner in OWNERS.items() if owner.scheduler}, **schedulers}
+    known = {**{row.scheduler: scheduler for scheduler, row in OWNERS.items() if row.scheduler}, **schedulers}
     found = tuple(_marks(one, known))
     yield from found
     if any(each.owner == "kueue" for each in found):
@@ -120,27 +128,27 @@ def _marks(one: Object, schedulers: Mapping[str, str]) -> Iterator[Mark]:
     for place in above:
         for field in FIELDS:
             at = (*place, "metadata", field)
-            for key, value in mapping(one.data, *at).items():
-                yield from _by_key(one, (*at, key), str(key), str(value), schedulers)
+            for word, value in mapping(one.data, *at).items():
+                yield from _by_key(one, (*at, word), str(word), str(value), schedulers)
     named = [(*path, "spec", "schedulerName") for path in paths]
     whole = ("spec", "schedulerName")  # a Volcano Job has a default for its tasks
     for at in named if all(get(one.data, *each) for each in named) else dict.fromkeys((whole, *named)):
         if owner := schedulers.get(text(one.data, *at), ""):
             yield Mark(owner, one, at)
     for path in paths:
-        for name, owner_row in OWNERS.items():
-            for key, kind in owner_row.names.items():
+        for scheduler, row in OWNERS.items():
+            for key, what in row.names.items():
                 if isinstance(key, tuple) and get(one.data, *path, "spec", key[0]) is not None:
                     called = text(one.data, *path, "spec", *key)
-                    yield Mark(name, one, (*path, "spec", key[0]), (*kind, called) if called else None)
+                    yield Mark(scheduler, one, (*path, "spec", key[0]), (*what, called) if called else None)
 
 
 def _by_key(one: Object, path: Path, key: str, value: str, schedulers: Mapping[str, str]) -> Iterator[Mark]:
-    for name, owner in OWNERS.items():
+    for scheduler, owner in OWNERS.items():
         if key in owner.names:
-            yield Mark(name, one, path, (*owner.names[key], value))
+            yield Mark(scheduler, one, path, (*owner.names[key], value))
         elif any(key == each or (each.endswith("/") and key.startswith(each)) for each in owner.keys):
-            yield Mark(name, one, path)
+            yield Mark(scheduler, one, path)
     if key == NAMED_BY and value in schedulers:
         yield Mark(schedulers[value], one, path)
 
@@ -149,6 +157,22 @@ def foreign(found: Iterable[Mark], scheduler: str) -> tuple[Mark, ...]:
     """The marks of other schedulers than the one that places the workload."""
     own = (scheduler, *ALSO.get(scheduler, ()))
     return tuple(each for each in found if each.owner not in own)
+
+
+def named_by(found: Iterable[Mark], objects: Sequence[Object]) -> frozenset[Route]:
+    """The routes of the objects that marks name, and of those that these name."""
+    wanted = {(*mark.names, namespace(mark.object)) for mark in found if mark.names}
+    routes: set[Route] = set()
+    before = -1
+    while wanted and len(routes) > before:
+        before = len(routes)
+        for one in objects:
+            key = (group(one), kind(one), name(one))
+            if any(each[:3] == key and meets(namespace(one), each[3]) for each in wanted):
+                routes.add(one.route)
+                above = ((*what, text(one.data, *path), namespace(one)) for path, what in ABOVE.items())
+                wanted.update(each for each in above if each[2])
+    return frozenset(routes)
 
 
 def by_owner(found: Iterable[Mark]) -> Mapping[str, Sequence[Mark]]:

@@ -16,7 +16,7 @@ from bayplan.linting.objects import collect
 from bayplan.manifests.inject import _covers
 from bayplan.text.document import read
 from support import TOPOLOGY
-from test_augment import Outcome, a_job, a_jobset, pod, workload
+from test_augment import GPUS, Outcome, a_job, a_jobset, pod, workload
 from tools.golden import GOLDEN
 from tools.run import bayplan
 
@@ -160,6 +160,42 @@ def test_lists_lose_only_the_objects_of_the_other_scheduler(tmp_path: Any) -> No
     listed = yaml.safe_load(done.stdout)["items"]
     assert [each["metadata"]["name"] for each in listed if each["kind"] == "ConfigMap"] == ["before", "between"]
     assert {each["apiVersion"] for each in listed if each["kind"] == "PodGroup"} == {"scheduling.run.ai/v2alpha2"}
+
+
+# TrainJobs whose runtime others use too.
+
+
+def a_train_job(**more: Any) -> list[dict[str, Any]]:
+    """A TrainJob of a ClusterTrainingRuntime, which has no resources."""
+    job, runtime = workloads.KINDS["trainjob"](8)
+    job["spec"] = {"runtimeRef": {"name": runtime["metadata"]["name"]}, "trainer": {"resourcesPerNode": GPUS}, **more}
+    template = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    template["spec"]["containers"] = [{"name": "node", "image": "x:1"}]
+    runtime["kind"] = "ClusterTrainingRuntime"
+    del runtime["metadata"]["namespace"]
+    return [job, runtime]
+
+
+def test_a_train_job_of_a_shared_runtime_gets_a_patch_of_its_own() -> None:
+    theirs = {"manager": "example.com/team", "trainingRuntimeSpec": {"template": {"metadata": {"labels": {"a": "b"}}}}}
+    objects = a_train_job(runtimePatches=[theirs])
+    rule = {"match": {"kind": "TrainJob"}, "gang": {"placement": {"required": "spine"}}}
+    made = Outcome(*objects, policy=[rule], scheduler="kueue", topology=NEW)
+    assert made.codes == []
+    job, runtime = made.after
+    assert runtime == objects[1]
+    first, second = job["spec"]["runtimePatches"]
+    assert (first, second["manager"]) == (theirs, "bayplan.dev/placement")
+    (part,) = second["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    annotations = part["template"]["spec"]["template"]["metadata"]["annotations"]
+    assert annotations == {"kueue.x-k8s.io/podset-required-topology": "example.com/spine"}
+    assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+    again = Outcome(job, runtime, policy=[rule], scheduler="kueue", topology=NEW)
+    assert again.value
+    assert again.value.changes == ()
+    refused = Outcome(*objects, policy=[rule], scheduler="kai", topology=NEW)
+    assert refused.codes == ["W508"]
+    assert "`schedulerName`" in refused.found[-1].message
 
 
 # Nodes that templates select.

@@ -64,7 +64,10 @@ def affinity(*alternatives: Mapping[str, Any]) -> dict[str, Any]:
         (affinity(terms(("size", "Gt", ["x"]))), (0, 8, 0)),
         (affinity(terms(("kind", "In", ["cpu"])), terms(("firmware", "Exists", []))), (0, 0, 8)),
         (affinity(terms(("kind", "In", ["cpu"])), terms(("kind", "In", ["gpu"]))), (8, 0, 0)),
-        (affinity(terms(("metadata.name", "In", ["gb200-z-s0-r0-0", "gpu-z-s0-r0-1"]), field="matchFields")), (2, 6, 0)),
+        (
+            affinity(terms(("metadata.name", "In", ["gb200-z-s0-r0-0", "gb200-z-s0-r0-1"]), field="matchFields")),
+            (2, 6, 0),
+        ),
         ({"nodeSelector": {"kubernetes.io/hostname": "gb200-z-s0-r0-3"}}, (1, 7, 0)),
         ({"nodeSelector": {"firmware": "1"}, **affinity(terms(("kind", "In", ["cpu"])))}, (0, 8, 0)),
     ],

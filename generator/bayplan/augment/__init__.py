@@ -250,6 +250,11 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
     findings += tuple(privileged_containers(candidate, every, cluster))
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
+    if selected.templates.patched:
+        from bayplan.manifests.runtime_patches import patched  # few TrainJobs need it
+
+        job, lost = patched(selected.templates, *every)
+        every, findings = (job,), (*findings, *lost)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
     return Outcome(None if has_errors(findings) else whole, findings)

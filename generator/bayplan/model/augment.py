@@ -49,6 +49,7 @@ class WorkloadTemplates(NamedTuple):
     gangs: int = 1
     gang_label: str = ""
     queue: str = ""  # if its kind has a field for it
+    patched: bool = False  # whether the marks go into patches of a TrainJob, because its runtime is not its own
     left_out: int = 0  # pod templates that the policy leaves out of the gang
     workload: Object | None = None  # what bayplan places, if `object` only has its pod templates (a TrainJob's runtime)
 

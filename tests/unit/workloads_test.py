@@ -232,6 +232,7 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param(
             "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W508 spec.runtimeRef", id="of-the-cluster"
         ),
+        pytest.param("deployment", ("spec", "strategy"), None, "W512 spec", id="rolled-out"),
         pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
         pytest.param("trainjob", ("spec", "podTemplateOverrides"), [{}], "W508 spec.podTemplate", id="overridden"),
     ],
@@ -245,7 +246,8 @@ def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, 
 @pytest.mark.parametrize(
     ("group", "kind", "code"),
     [
-        ("apps/v1", "Deployment", "W500"),
+        ("grove.io/v1alpha1", "PodCliqueSet", "W500"),
+        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W500"),
         ("batch/v1", "CronJob", "W500"),
         ("apps/v1", "DaemonSet", "W500"),
         ("", "", "W500"),

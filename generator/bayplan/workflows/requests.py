@@ -12,7 +12,7 @@ from bayplan.core.phrases import count, did_you_mean, listing, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
 from bayplan.kube.templates import templates_in
-from bayplan.kube.workloads import WORKLOADS
+from bayplan.kube.workloads import BY_NAME, WORKLOADS
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
@@ -289,7 +289,8 @@ def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
 def matches(rule: Rule, one: Object, where: str) -> bool:
     """Whether a rule matches an object. Patterns match only kinds that bayplan reads; other kinds need their name."""
     match = rule.match
-    if match.kind != kind(one) and ((group(one), kind(one)) not in WORKLOADS or not _fits(kind(one), match.kind)):
+    key = group(one), kind(one)
+    if match.kind != key[1] and (key not in WORKLOADS or key in BY_NAME or not _fits(key[1], match.kind)):
         return False
     if not (_fits(name(one), match.name) and _fits(namespace(one) or where, match.namespace)):
         return False

@@ -98,7 +98,7 @@ def _nodes(pool: Pool, by_name: bool) -> Iterator[tuple[Mapping[str, str], int]]
 def _verdict(
     selector: Sequence[Requirement], terms: Sequence[Sequence[Requirement]], labels: Mapping[str, str]
 ) -> tuple[bool | None, Requirement | None]:
-    """Whether a node is selected, and the requirement that decides against it or is undecided."""
+    """Whether the template selects a node, and the requirement that excludes it or that the labels do not decide."""
     verdict, reason = _every(selector, labels)
     if verdict is False or not terms:
         return verdict, reason

@@ -217,7 +217,7 @@ SHARES = "request shares of one size, one device per pod, and set the `memory` o
 
 
 def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
-    """P524, for each podSet whose template selects no node of its pool, as far as the topology knows.
+    """P524, for each podSet whose template selects no node of its pool.
 
     Pods with devices may select them by a label that the topology lacks. Pods without devices do not belong among the
     accelerators if they select nodes by such a label. `existing`: whether others wrote the workload.

@@ -70,6 +70,9 @@ def test_what_kueue_holds_back_starts_after_its_migration() -> None:
     assert "suspend" not in after["spec"]
     assert "kueue" not in json.dumps(after)
     assert placed(asked, scheduler="kueue", adopt=False).codes == []
+    asked["spec"]["managedBy"] = "kueue.x-k8s.io/multikueue"
+    assert "managedBy" not in placed(asked, scheduler="kai").after[0]["spec"]
+    del asked["spec"]["managedBy"]
     del asked["metadata"]["labels"]["kueue.x-k8s.io/queue-name"], asked["spec"]["template"]["metadata"]
     assert placed(asked, scheduler="kai", adopt=False).after[0]["spec"]["suspend"] is True  # suspended by a user
 

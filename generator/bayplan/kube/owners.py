@@ -89,6 +89,9 @@ NAMED_BY = "ray.io/scheduler-name"
 SUSPENDED: tuple[Path, ...] = (("spec", "suspend"), ("spec", "runPolicy", "suspend"))
 """Fields by which Kueue holds back a workload until it admits it."""
 
+MANAGED: tuple[Path, ...] = (("spec", "managedBy"), ("spec", "runPolicy", "managedBy"))
+"""Fields that hand a workload to MultiKueue, with the value `kueue.x-k8s.io/multikueue` (Kueue 0.19)."""
+
 FIELDS = ("labels", "annotations")
 
 
@@ -116,7 +119,7 @@ class Mark(NamedTuple):
 def marks(one: Object, schedulers: Mapping[str, str] = {}) -> Iterator[Mark]:
     """The marks of a workload and of its pod templates. `schedulers`: more values of `schedulerName` -> scheduler."""
     known = {**{row.scheduler: scheduler for scheduler, row in OWNERS.items() if row.scheduler}, **schedulers}
-    found = tuple(_marks(one, known))
+    found = (*_marks(one, known), *_managed(one))
     yield from found
     if any(each.owner == "kueue" for each in found):
         yield from (Mark("kueue", one, path) for path in SUSPENDED if get(one.data, *path) is True)
@@ -141,6 +144,10 @@ def _marks(one: Object, schedulers: Mapping[str, str]) -> Iterator[Mark]:
                 if isinstance(key, tuple) and get(one.data, *path, "spec", key[0]) is not None:
                     called = text(one.data, *path, "spec", *key)
                     yield Mark(scheduler, one, (*path, "spec", key[0]), (*what, called) if called else None)
+
+
+def _managed(one: Object) -> Iterator[Mark]:
+    return (Mark("kueue", one, path) for path in MANAGED if text(one.data, *path).startswith(OWNERS["kueue"].keys[0]))
 
 
 def _by_key(one: Object, path: Path, key: str, value: str, schedulers: Mapping[str, str]) -> Iterator[Mark]:

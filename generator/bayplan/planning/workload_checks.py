@@ -209,6 +209,7 @@ KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 """Fields of a pod's spec by which Kubernetes excludes nodes."""
 
 POOL = "make the nodes that it selects a pool of the topology, and set `pool` to it"
+APART = "remove it, or make sure that it leaves enough nodes"
 SPREAD = "remove it, or set `ScheduleAnyway`: it spreads pods that must share a domain"
 DESCRIBE = "describe the nodes that it selects as a pool of the topology"
 LEAVE_OUT = "or leave the pods out of the gang with `leaveOut` in a policy"
@@ -266,27 +267,37 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
         if accelerator and accelerator.name in irregular and not accelerator.whole:
             message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide devices'
             yield warning("P518", (*pods.route, "accelerator"), message, hint=SHARES)
-        for key, counted in _narrowing(pods, plan.topology):
-            message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts {counted}'
-            hint = SPREAD if key == "topologySpreadConstraints" else POOL
-            yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
+        yield from _narrowing(pods, plan.topology)
 
 
-def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[tuple[str, str]]:
-    """The keys by which the template selects fewer nodes than the pool, and the nodes that the proof counts."""
-    spec, chosen = pods.spec.template.get("spec") or {}, _selection(pods, topology)
-    every = f'every usable node of pool "{pods.pool}"'
-    if chosen and (chosen.excluded or chosen.undecided) and chosen.by:
-        counted = f'all {chosen.selected + chosen.excluded} nodes of pool "{pods.pool}", not {chosen.selected}'
-        yield str(chosen.by.field[0]), every if chosen.undecided else counted
+def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """P518 for each field by which the template selects fewer nodes than the pool, or may do so."""
+    spec, chosen, of_pool = pods.spec.template.get("spec") or {}, _selection(pods, topology), f'of pool "{pods.pool}"'
+    if chosen and chosen.by and (chosen.excluded or chosen.undecided):
+        what = f'podSet "{pods.spec.name}" selects nodes with {chosen.by}'
+        if chosen.undecided:
+            message = (
+                f"{what}, but the topology does not have this label, so the proof counts every usable node {of_pool}"
+            )
+            hint = f"if all its nodes have it, add it to `node.nodeSelector` of the pool; otherwise {DESCRIBE}"
+        else:
+            counted = chosen.selected + chosen.excluded
+            message, hint = f"{what}, but the proof counts all {counted} nodes {of_pool}, not {chosen.selected}", POOL
+        yield _ignored(pods, str(chosen.by.field[0]), message, hint)
+    ignored = f'in the template of podSet "{pods.spec.name}" and counts every usable node {of_pool}'
     if spec.get("affinity"):
         from bayplan.planning.node_selection import affine
 
         if affine(spec):
-            yield "affinity", every
+            yield _ignored(pods, "affinity", f"the proof ignores affinity to pods {ignored}", APART)
     # the scheduler may ignore ScheduleAnyway
     if any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in spec.get("topologySpreadConstraints") or ()):
-        yield "topologySpreadConstraints", every
+        key = "topologySpreadConstraints"
+        yield _ignored(pods, key, f"the proof ignores `{key}` {ignored}", SPREAD)
+
+
+def _ignored(pods: Pods, key: str, message: str, hint: str) -> Diagnostic:
+    return warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
 # Preferences that no placement can meet: an info each, because the workflow still runs.

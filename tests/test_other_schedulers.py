@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+import judges
 import workloads
 from bayplan.backends import BACKENDS
 from bayplan.kube import owners
@@ -193,6 +194,9 @@ def test_a_train_job_of_a_shared_runtime_gets_a_patch_of_its_own() -> None:
     annotations = part["template"]["spec"]["template"]["metadata"]["annotations"]
     assert annotations == {"kueue.x-k8s.io/podset-required-topology": "example.com/spine"}
     assert job["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+    if (judges.UPSTREAM / "crds").is_dir():
+        for target in judges.targets_for(NEW["spec"]["versions"]):
+            assert judges.judge(json.loads(json.dumps(job)), target) == []
     again = Outcome(job, runtime, policy=[rule], scheduler="kueue", topology=NEW)
     assert again.value
     assert again.value.changes == ()

@@ -13,7 +13,6 @@ from bayplan.model.augment import Path
 from bayplan.model.manifest import Object
 from bayplan.model.topology import ClusterTopology
 
-Key = str
 ObjectKind = tuple[str, str]
 
 
@@ -27,7 +26,7 @@ class Owner(NamedTuple):
     title: str
     scheduler: str = ""
     keys: tuple[str, ...] = ()
-    names: Mapping[Key | Path, ObjectKind] = {}
+    names: Mapping[str | Path, ObjectKind] = {}
 
 
 POD_GROUP = "PodGroup"

@@ -248,6 +248,22 @@ def test_pods_without_gpus_that_select_other_nodes_are_no_gpu_pods() -> None:
     assert again.value.changes == again.value.added == ()
 
 
+@pytest.mark.parametrize(
+    ("expression", "codes"),
+    [
+        ({"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}, []),
+        ({"key": "kubernetes.io/os", "operator": "In", "values": ["windows"]}, ["P524"]),
+        ({"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}, ["P518"]),
+        ({"key": "node-role.kubernetes.io/control-plane", "operator": "DoesNotExist"}, ["P518"]),
+        ({"key": "nodepool", "operator": "Exists"}, ["P524"]),
+    ],
+)
+def test_what_a_head_without_gpus_may_require_of_nodes(expression: Mapping[str, Any], codes: list[str]) -> None:
+    required = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    head = {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}}
+    assert Outcome(ray(head, placement="required=spine")).codes == codes
+
+
 def test_gpus_of_a_label_that_the_topology_lacks_are_a_warning() -> None:
     assert Outcome(ray({}, SYSTEM, placement="required=spine")).codes == ["P518"]
     two = with_pool_of_cpus()

@@ -21,6 +21,12 @@ NODE_NAME = "metadata.name"
 Field = tuple[str | int, ...]
 
 
+EVERY_NODE = {"kubernetes.io/os": "linux"}
+"""Labels that all nodes have unless their pool has another value."""
+
+ARCHITECTURE = "kubernetes.io/arch"
+
+
 class Requirement(NamedTuple):
     """A label that nodes must have, and its place in the pod's spec."""
 
@@ -33,6 +39,11 @@ class Requirement(NamedTuple):
         """`kind=cpu`, or `kind In cpu, gpu`."""
         listed = ", ".join(self.values)
         return f"{self.key}={listed}" if self.operator == "In" and len(self.values) == 1 else self._long(listed)
+
+    @property
+    def particular(self) -> bool:
+        """Whether only certain nodes can have what it requires, such as those of one pool."""
+        return self.operator not in ("NotIn", "DoesNotExist") and self.key != ARCHITECTURE
 
     def _long(self, listed: str) -> str:
         return f"{self.key} {self.operator} {listed}".rstrip()
@@ -84,7 +95,7 @@ def selection(spec: Mapping[str, Any], pool: Pool) -> Selection:
 
 def _nodes(pool: Pool, by_name: bool) -> Iterator[tuple[Mapping[str, str], int]]:
     """The labels of usable nodes, and how many nodes have them. A pool without a list of nodes counts as one."""
-    own = dict(pool.node.node_selector)
+    own = {**EVERY_NODE, **pool.node.node_selector}
     if not pool.domains:
         yield own, 1
     for path, nodes in usable(pool).items():

@@ -228,7 +228,7 @@ def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
         if chosen is None or pool is None or chosen.by is None:
             continue
         devices = pods.spec.accelerator or pods.spec.whole_node
-        unknown = not chosen.selected and pool.node.accelerator and not devices
+        unknown = not chosen.selected and pool.node.accelerator and not devices and chosen.by.particular
         if not (chosen.none or unknown):
             continue
         what = f'the template of podSet "{pods.spec.name}" selects nodes with {chosen.by}'

@@ -434,6 +434,8 @@ def test_a_captured_stream_without_a_word_of_ours_passes(path: Path, place: Plac
 
 @pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
 @pytest.mark.parametrize("path", [each for each in CAPTURES if "llm-d" in each.parent.name], ids=name)
-def test_deployments_are_no_gangs(path: Path, place: Place) -> None:
-    said = place.refused(path.read_bytes().decode(), *place.policy({"match": {"kind": "Deployment"}}))
-    assert said.count("error[W5") == 2
+def test_deployments_are_gangs_only_if_rollouts_stop_their_pods_first(path: Path, place: Place) -> None:
+    rules, raw = place.policy({"match": {"kind": "Deployment"}}), path.read_bytes().decode()
+    assert place.passed(raw, *rules).count("kind: PodGroup\n") == 2  # of one pod each
+    more = raw.replace("  replicas: 1\n", "  replicas: 2\n")
+    assert place.refused(more, *rules).count("error[W512]") == 2

@@ -54,7 +54,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "ranks": frozenset({"lws", "pytorchjob"}),
     },
     "kueue": {
-        "gang": ANYWHERE | {"trainjob"},
+        "gang": ANYWHERE - {"deployment"},
         "copies": frozenset({"jobset"}),
         "ranks": frozenset({"job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob"}),
     },
@@ -64,7 +64,7 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
         "ranks": frozenset({"volcano-job"}),
     },
     "koordinator": {"gang": ANYWHERE, "copies": frozenset({"jobset"})},
-    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "pod", "trainjob"})},
+    "native": {"gang": frozenset({"job", "jobset", "lws", "statefulset", "deployment", "pod", "trainjob"})},
     "slurm": {},
     "slurm-bridge": {"gang": frozenset({"job", "jobset", "pod"})},
     "sunk": {"gang": ANYWHERE - {"raycluster", "rayjob"}},  # a head and a worker are a gang of two
@@ -215,7 +215,7 @@ def refused_well(result: Result) -> None:
     assert not result.changed
 
 
-STORED = ("job", "jobset", "lws", "statefulset", "volcano-job", "pod", "trainjob")
+STORED = ("job", "jobset", "lws", "statefulset", "deployment", "volcano-job", "pod", "trainjob")
 """Kinds whose schemas are stored, here or with Kubernetes."""
 
 
@@ -279,7 +279,7 @@ def _nameless(unit: UnitIntent) -> Any:
 
 
 def test_every_kind_is_tried() -> None:
-    assert set(workloads.KINDS) == set(TITLES) - {"deployment"}
+    assert set(workloads.KINDS) == set(TITLES)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -202,3 +202,32 @@ def test_the_plugin_goes_where_it_is_told(alone: Charts) -> None:
     assert "error[O804]" in refused.stderr
     (alone.folder / "file").write_text("", encoding="utf-8")
     assert "error[O8" in alone.bayplan("helm", "install-plugin", "-o", "file").stderr
+
+
+POLICY = """\
+apiVersion: bayplan.dev/v1alpha1
+kind: Policy
+spec: {rules: [{match: {kind: Job, name: r}, adopt: true}]}
+"""
+
+
+def test_a_chart_that_kueue_suspends_is_refused_or_migrated_and_says_so(charts: Charts) -> None:
+    job = JOB.replace("  annotations:", "  labels: {kueue.x-k8s.io/queue-name: lq}\n  annotations:", 1)
+    suspended = job.replace("spec:\n", "spec:\n  suspend: true\n", 1)
+    (charts.folder / "chart" / "templates" / "job.yaml").write_text(suspended, encoding="utf-8")
+    assert charts.template().returncode == 1
+    kept = charts.bayplan("last-error").stdout
+    assert 'error[A950]: the label kueue.x-k8s.io/queue-name gives Job "r" to Kueue' in kept
+    assert "so does the field `spec.suspend`" in kept
+    (charts.folder / "policy.yaml").write_text(POLICY, encoding="utf-8")
+    more = (
+        word
+        for each in ("--policy", str(charts.folder / "policy.yaml"), "-v")
+        for word in ("--post-renderer-args", each)
+    )
+    done = charts.template(*more)
+    assert done.returncode == 0, done.stderr
+    (placed,) = [each for each in objects(done.stdout) if key(each) == ("Job", "r")]
+    assert "suspend" not in placed["spec"]
+    assert "kueue" not in str(placed)
+    assert 'info[A950]: bayplan removes what gives Job "r" to Kueue, in 2 places' in charts.bayplan("last-error").stdout

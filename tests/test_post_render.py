@@ -158,9 +158,13 @@ def test_a_policy_that_selects_nothing_is_not_the_one(place: Place) -> None:
     project = {"apiVersion": "bayplan.dev/v1alpha1", "kind": "Project"}
     spec = {"topology": "topology.yaml", "policy": "policy.yaml"}
     (place.folder / "bayplan.yaml").write_text("".join(emit([{**project, "spec": spec}])), encoding="utf-8")
-    done = bayplan("post-render", cwd=place.folder, env={"XDG_STATE_HOME": str(place.folder)}, stdin=text(MAP))
+    env = {"XDG_STATE_HOME": str(place.folder)}
+    done = bayplan("post-render", "--strict", "-v", cwd=place.folder, env=env, stdin=text(MAP))
     assert (done.returncode, done.stdout) == (0, text(MAP))
-    assert "warning[A943]" in done.stderr
+    assert "info[A943]" in done.stderr
+    done = bayplan("post-render", "--fail-on", "A950,A943", "-q", cwd=place.folder, env=env, stdin=text(MAP))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "info[A943]" in done.stderr
 
 
 def test_helm_4_finds_the_template_of_what_is_new(place: Place) -> None:
@@ -430,6 +434,8 @@ def test_a_captured_stream_without_a_word_of_ours_passes(path: Path, place: Plac
 
 @pytest.mark.skipif(not CAPTURES, reason="no captures upstream")
 @pytest.mark.parametrize("path", [each for each in CAPTURES if "llm-d" in each.parent.name], ids=name)
-def test_deployments_are_no_gangs(path: Path, place: Place) -> None:
-    said = place.refused(path.read_bytes().decode(), *place.policy({"match": {"kind": "Deployment"}}))
-    assert said.count("error[W5") == 2
+def test_deployments_are_gangs_only_if_rollouts_stop_their_pods_first(path: Path, place: Place) -> None:
+    rules, raw = place.policy({"match": {"kind": "Deployment"}}), path.read_bytes().decode()
+    assert place.passed(raw, *rules).count("kind: PodGroup\n") == 2  # of one pod each
+    more = raw.replace("  replicas: 1\n", "  replicas: 2\n")
+    assert place.refused(more, *rules).count("error[W512]") == 2

@@ -34,7 +34,7 @@ FOUND: Mapping[str, Mapping[str, int]] = {
     "trainer/examples__flux__lammps-train-gpus.yaml": {"W508": 1},
     "trainer/examples__flux__lammps-train-job.yaml": {"W508": 1},
     "trainer/examples__yaml__02-runtime-patches.yaml": {"W508": 1},
-    "trainer/examples__yaml__04-volcano-integration.yaml": {"W508": 2, "W510": 1},
+    "trainer/examples__yaml__04-volcano-integration.yaml": {"W510": 1},
     "volcano/design-network-topology-02.yaml": {"W506": 1},
     "volcano/doc-network-topology-04.yaml": {"W506": 1},
     "volcano/doc-pytorch-plugin-00.yaml": {"W506": 1},

@@ -42,6 +42,11 @@ TEXTS = {
         kind: StatefulSet
         spec: {replicas: 5, podManagementPolicy: Parallel, template: POD}
         """,
+    "deployment": """
+        apiVersion: apps/v1
+        kind: Deployment
+        spec: {replicas: 5, strategy: {type: Recreate}, template: POD}
+        """,
     "pytorchjob": """
         apiVersion: kubeflow.org/v1
         kind: PyTorchJob
@@ -86,6 +91,7 @@ SEATS = {
     "jobset": ["leader 1", "worker 16 x 3"],
     "lws": ["leader 1", "worker 7"],
     "statefulset": ["worker 5"],
+    "deployment": ["worker 5"],
     "pytorchjob": ["master 1", "worker 7"],
     "mpijob": ["launcher 1", "worker 4"],
     "trainjob": ["node 6"],

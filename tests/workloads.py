@@ -70,6 +70,17 @@ def statefulset(pods: int = 32) -> list[dict[str, Any]]:
     return [_object("apps/v1", "StatefulSet", spec)]
 
 
+def deployment(pods: int = 32) -> list[dict[str, Any]]:
+    """One whose rollouts stop all pods first."""
+    spec = {
+        "replicas": pods,
+        "strategy": {"type": "Recreate"},
+        "selector": {"matchLabels": {"app": NAME}},
+        "template": template(""),
+    }
+    return [_object("apps/v1", "Deployment", spec)]
+
+
 def pytorchjob(pods: int = 32) -> list[dict[str, Any]]:
     """Workers alone."""
     specs = {"Worker": {"replicas": pods, "restartPolicy": "OnFailure", "template": template("")}}
@@ -139,6 +150,7 @@ KINDS: Mapping[str, Callable[..., list[dict[str, Any]]]] = {
     "jobset": jobset,
     "lws": lws,
     "statefulset": statefulset,
+    "deployment": deployment,
     "pytorchjob": pytorchjob,
     "mpijob": mpijob,
     "raycluster": raycluster,
@@ -213,6 +225,10 @@ def _of_stateful_set(one: Any, _: list[Any]) -> Made:
     return ((f"-{n}", one["spec"]["template"], {}) for n in range(one["spec"]["replicas"]))
 
 
+def _of_deployment(one: Any, _: list[Any]) -> Made:
+    return ((f"-5d4f8-{n:05}", one["spec"]["template"], {}) for n in range(one["spec"]["replicas"]))
+
+
 def _of_kubeflow(one: Any, _: list[Any]) -> Made:
     specs = one["spec"].get("pytorchReplicaSpecs") or one["spec"]["mpiReplicaSpecs"]
     late = one["spec"].get("launcherCreationPolicy") == "WaitForWorkersReady"
@@ -239,6 +255,7 @@ PODS: Mapping[tuple[str, str], Callable[[Any, list[Any]], Made]] = {
     ("JobSet", "jobset.x-k8s.io"): _of_jobset,
     ("LeaderWorkerSet", "leaderworkerset.x-k8s.io"): _of_lws,
     ("StatefulSet", "apps"): _of_stateful_set,
+    ("Deployment", "apps"): _of_deployment,
     ("PyTorchJob", "kubeflow.org"): _of_kubeflow,
     ("MPIJob", "kubeflow.org"): _of_kubeflow,
     ("RayCluster", "ray.io"): _of_ray,

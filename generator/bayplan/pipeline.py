@@ -44,7 +44,7 @@ from bayplan.planning.selection import (
     select_target,
 )
 from bayplan.planning.shape import Offer, shape
-from bayplan.planning.workload_checks import components, fitting, unmet_preferences, unmodelled_constraints
+from bayplan.planning.workload_checks import components, elsewhere, fitting, unmet_preferences, unmodelled_constraints
 from bayplan.text.document import Document
 from bayplan.topologies import WRITTEN
 
@@ -233,6 +233,7 @@ def prove_and_compare(request: Request, checked: Checked, draft: Draft) -> Outco
     backend, target, plan = checked.backend, checked.target, draft.plan
     needs = (*plan_needs(draft.asked), *backend.needs(draft.asked))
     found = [*draft.found, *device_checks.check(draft.asked), *diagnose(plan), *gaps(needs, backend, target)]
+    found += elsewhere(plan, draft.shape is not None and draft.shape.existing)
     found += device_checks.gaps(plan, backend.declared.name, title(backend, target), target)
     if not has_errors(found):
         found += [*unmet_preferences(plan), *unmodelled_constraints(plan), *backend.prove(plan, target)]

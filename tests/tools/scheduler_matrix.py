@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bayplan.backends import BACKENDS
-from bayplan.cli.schedulers import PLACED_KINDS, rows_of_existing
+from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
 from bayplan.model.existing import LED, TITLES
@@ -93,7 +93,7 @@ UNITS = {"gang": "pods", "workload-jobset": "replicatedJobs", "workload-job": "J
 
 CUTS = {
     "copies": ("groups of whole Jobs of a replicatedJob", ("jobset", "trainjob")),
-    "ranks": ("groups of consecutive ranks (`group-size`)", (*(k for k in PLACED_KINDS if k != "pod"), LED)),
+    "ranks": ("groups of consecutive ranks (`group-size`)", (*(k for k in TITLES if k != "pod"), LED)),
     "gangs": ("several gangs from one pod template", ("lws",)),
 }
 
@@ -241,7 +241,7 @@ def _versions(row: Support, component: str) -> str:
 
 
 def _existing(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    for kind in PLACED_KINDS:
+    for kind in TITLES:
         title = TITLES[kind].split(" ", 1)[1]
         yield title, *(_existing_cell(each, f"place-{kind}") for each in backends)
     for cut, (title, kinds) in CUTS.items():

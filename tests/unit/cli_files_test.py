@@ -183,6 +183,12 @@ def test_target_in_the_wrong_form(value: str) -> None:
     assert {each.code for each in outcome.diagnostics} == {"A920"}
 
 
+def test_lists_of_codes() -> None:
+    asked = given(accept=("F601, F626", "F602"), **{"fail-on": ("P508,M706",)})
+    assert arguments.accept(asked).value == {"F601", "F602", "F626"}
+    assert arguments.fail_on(asked).value == {"P508", "M706"}
+
+
 @pytest.mark.parametrize(
     ("code", "found"), [("F602", []), ("F999", ["A924"]), ("", ["A924"]), ("P503", ["A924"]), ("S201", ["A924"])]
 )

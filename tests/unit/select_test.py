@@ -259,7 +259,7 @@ def test_a_fabric_stands_where_it_was_asked_for() -> None:
 def test_rules_that_match_nothing_and_rules_that_come_later() -> None:
     rules = (Rule(Match("JobSet", "w*"), GangRule(queue="a")), Rule(Match("JobSet")), Rule(Match("Pod")))
     found, said = run([jobset("w1"), jobset("w2"), jobset("x")], *rules)
-    assert [(each.code, each.severity, each.route[3]) for each in said] == [("A943", "warning", 2), ("A944", "info", 1)]
+    assert [(each.code, each.severity, each.route[3]) for each in said] == [("A943", "info", 2), ("A944", "info", 1)]
     assert 'JobSet "w1" and 1 other, because' in said[1].message
     assert [each.workflow.queue for each in found] == ["a", "a", ""]
     _, said = run([jobset("x")], *rules[::2])
@@ -290,9 +290,9 @@ def test_matches(match: Match, found: bool) -> None:
 def test_kinds_without_gangs_are_matched_by_name_alone() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
     assert codes([deployment, jobset()], Rule(Match(name="*"))) == []
-    assert codes([deployment, jobset()], Rule(Match("Deployment"))) == ["W500"]
+    assert codes([deployment, jobset()], Rule(Match("Deployment"))) == ["W502", "W512"]
     asked = changed(deployment, ("metadata", "annotations"), {f"{OURS}queue": "a"})
-    assert codes([asked]) == ["W500"]
+    assert codes([asked]) == ["W502", "W512"]
     assert codes([{**asked, "kind": "Service", "apiVersion": "v1"}]) == ["W500"]
 
 

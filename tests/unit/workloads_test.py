@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -231,11 +232,9 @@ OF_ONE_POD: dict[str, Any] = {"name": "worker", "template": {"spec": {"template"
         pytest.param(
             "trainjob", ("spec", "runtimeRef"), {"name": "torch"}, "W508 spec.runtimeRef", id="of-the-cluster"
         ),
+        pytest.param("deployment", ("spec", "strategy"), None, "W512 spec", id="rolled-out"),
         pytest.param("trainjob", ("spec", "trainer", "numNodes"), "6", "W502 spec.trainer.numNodes", id="nodes"),
-        pytest.param("trainjob", ("spec", "runtimePatches"), [{}], "W508 spec.runtimePatches", id="patched"),
-        pytest.param(
-            "trainjob", ("spec", "trainer", "resourcesPerNode"), {"limits": {}}, "W508 spec.trainer", id="resources"
-        ),
+        pytest.param("trainjob", ("spec", "podTemplateOverrides"), [{}], "W508 spec.podTemplate", id="overridden"),
     ],
 )
 def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, ...], value: Any, said: str) -> None:
@@ -247,7 +246,8 @@ def test_what_cannot_be_read_is_said_in_place(kind: str, path: tuple[str | int, 
 @pytest.mark.parametrize(
     ("group", "kind", "code"),
     [
-        ("apps/v1", "Deployment", "W500"),
+        ("grove.io/v1alpha1", "PodCliqueSet", "W500"),
+        ("nvidia.com/v1alpha1", "DynamoGraphDeployment", "W500"),
         ("batch/v1", "CronJob", "W500"),
         ("apps/v1", "DaemonSet", "W500"),
         ("", "", "W500"),
@@ -266,17 +266,23 @@ def test_a_launcher_that_comes_last_is_no_part_of_the_gang() -> None:
     assert [each.severity for each in found.diagnostics] == ["info"]
 
 
-def test_a_runtime_that_is_not_for_this_train_job_alone_is_refused() -> None:
+def test_a_runtime_that_is_not_for_this_train_job_alone_is_patched() -> None:
     other = Object(("manifest:1",), {**data("trainjob"), "metadata": {"name": "other"}})
-    found = read(one(data("trainjob")), (*BESIDE, one(data("trainjob")), other))
-    assert [each.code for each in found.diagnostics] == ["W508"]
-    assert 'TrainJob "other"' in found.diagnostics[0].message
-    grouped = Object(("manifest:9",), changed(parsed(RUNTIME), ("spec", "podGroupPolicy"), {"coscheduling": {}}))
-    found = read(one(data("trainjob")), (grouped,))
-    assert [(each.code, each.route[0]) for each in found.diagnostics] == [("W510", "manifest:9")]
     of_all = Object(("manifest:9",), {**parsed(RUNTIME), "kind": "ClusterTrainingRuntime"})
-    found = read(one(changed(data("trainjob"), ("spec", "runtimeRef"), {"name": "torch"})), (of_all,))
-    assert [each.code for each in found.diagnostics] == ["W508"]
+    shared = changed(data("trainjob"), ("spec", "runtimeRef"), {"name": "torch"})
+    changes = changed(data("trainjob"), ("spec", "trainer", "resourcesPerNode"), {"limits": {"nvidia.com/gpu": 3}})
+    named = Object(("manifest:9",), json.loads(json.dumps(parsed(RUNTIME)).replace('"main"', '"node"')))
+    found = read(one(data("trainjob")), BESIDE).value
+    assert found
+    assert not found.patched
+    for job, beside in ((data("trainjob"), (*BESIDE, other)), (shared, (of_all,)), (changes, (named,))):
+        found = read(one(job), (*beside, one(job))).value
+        assert found
+        assert found.patched
+    assert "'nvidia.com/gpu': 3" in str(found.object.data)
+    grouped = Object(("manifest:9",), changed(parsed(RUNTIME), ("spec", "podGroupPolicy"), {"coscheduling": {}}))
+    refused = read(one(data("trainjob")), (grouped,))
+    assert [(each.code, each.route[0]) for each in refused.diagnostics] == [("W510", "manifest:9")]
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,16 @@ from typing import Any
 
 from bayplan import fabrics, formats, pipeline
 from bayplan.augment.planning import Candidate, Cluster, Plans, candidate_of, cluster_of, planned
+from bayplan.backends import BACKENDS
 from bayplan.backends import existing as backends_existing
 from bayplan.checks.accelerators import CODES, HAMI
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, origin
 from bayplan.core.phrases import count, listing, single_line
 from bayplan.fabrics import kinds
+from bayplan.kube import owners
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
-from bayplan.kube.objects import get, identity, items, mapping, text
+from bayplan.kube.objects import get, identity, items, mapping, text, title
+from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
 from bayplan.manifests.assemble import compute_domain, labelled
@@ -32,7 +35,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.pipeline import Origins, Planned
-from bayplan.planning.selection import select_target, unused_queue
+from bayplan.planning.selection import select_backend, select_target, unused_queue
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
@@ -216,10 +219,13 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
     findings += tuple(dict.fromkeys(single_line(d) for each in results for d in each.diagnostics))
     findings += tuple(_shared(picked.value, results))
     parts = [each.value for each in results if each.value]
+    unneeded = tuple(_unneeded(picked.value, request, cluster))
+    findings += tuple(_removal(each) for each in unneeded)
     whole = Augmented(
         tuple(change for part in parts for change in part.changes),
         tuple(new for part in parts for new in part.added),
         tuple(plan for part in parts for plan in part.plans),
+        tuple(each.route for each in reversed(unneeded)),
     )
     findings += unused_queue(request.queue, (plan.workflow for plan in whole.plans), "workload")
     return Outcome(None if has_errors(findings) else whole, findings), origins
@@ -233,17 +239,69 @@ def _placed(selected: Selected, request: AugmentRequest, cluster: Cluster, plans
         *unresolved_shell_variables(candidate.templates),
         *(_relocated(each, selected) for each in outcome.diagnostics),
     )
-    if outcome.value is None:
+    scheduler, marks = _foreign(selected, request, cluster)
+    if not any(each.code == "F740" for each in outcome.diagnostics):
+        findings += tuple(_owned(selected, marks, scheduler))
+    if outcome.value is None or (marks and not selected.adopt):
         return Outcome(None, findings)
     findings += tuple(_relocated(each, selected) for each in missing_env(candidate, outcome.value))
     slot_marks, documents = slot_marks_of(candidate, outcome.value)
-    every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt)
+    every = inject(selected.templates, slot_marks, cluster.topology, selected.adopt, marks)
     findings += tuple(privileged_containers(candidate, every, cluster))
     fresh, more = new_objects(selected.templates, documents, cluster)
     findings += (*(d for each in every for d in _contradictions(selected, each, outcome.value)), *more)
+    if selected.templates.patched:
+        from bayplan.manifests.runtime_patches import patched  # few TrainJobs need it
+
+        job, lost = patched(selected.templates, *every)
+        every, findings = (job,), (*findings, *lost)
     changed = tuple(Change(each.object.route, each.data) for each in every if each.data != each.object.data)
     whole = Augmented((*changed, *fresh.changes), fresh.added, (outcome.value.plan,))
     return Outcome(None if has_errors(findings) else whole, findings)
+
+
+# Workloads that belong to another scheduler than the one of their placement.
+
+
+def _foreign(selected: Selected, request: AugmentRequest, cluster: Cluster) -> tuple[str, tuple[Mark, ...]]:
+    """The scheduler of the placement, and the marks of others on the workload and, if it has one, on its runtime."""
+    backend = select_backend(request.scheduler, selected.workflow, cluster.topology, BACKENDS).value
+    if backend is None:
+        return "", ()
+    templates, scheduler = selected.templates, backend.declared.name
+    objects = (templates.placed,) if templates.placed is templates.object else (templates.placed, templates.object)
+    found = (mark for one in objects for mark in owners.marks(one, owners.names(cluster.topology)))
+    return scheduler, owners.foreign(found, scheduler)
+
+
+def _owned(selected: Selected, marks: tuple[Mark, ...], scheduler: str) -> Iterator[Diagnostic]:
+    """A950: an error for each other scheduler or, with `adopt`, an info that lists what bayplan removes."""
+    if not selected.adopt:
+        note = Note("the placement is requested here", _request_route(selected))
+        hint = "place it with `-s {}`, remove what gives it away, or set `adopt: true` in a policy rule to remove it"
+        yield from owners.belongs(marks, f"its placement is for {scheduler}", hint, notes=(note,))
+        return
+    for owner, own in owners.by_owner(marks).items():
+        one = title(selected.templates.placed)
+        message = f"bayplan removes what gives {one} to {OWNERS[owner].title}, in {count(len(own), 'place')}"
+        yield info("A950", own[0].route, message, notes=tuple(Note(f"the {each.shown}", each.route) for each in own))
+
+
+def _unneeded(picked: Iterable[Selected], request: AugmentRequest, cluster: Cluster) -> Iterator[Object]:
+    """The objects of other schedulers that only adopted workloads name."""
+    gone = [mark for each in picked if each.adopt for mark in _foreign(each, request, cluster)[1]]
+    named = owners.named_by(gone, request.objects)
+    if named:
+        routes = {mark.route for mark in gone}
+        rest = (mark for one in request.objects for mark in owners.marks(one) if mark.route not in routes)
+        kept = owners.named_by(rest, request.objects)
+        yield from (one for one in request.objects if one.route in named - kept)
+
+
+def _removal(one: Object) -> Diagnostic:
+    return info(
+        "A950", (*one.route, "metadata", "name"), f"bayplan removes {title(one)}, which no workload names any more"
+    )
 
 
 def _relocated(finding: Diagnostic, selected: Selected) -> Diagnostic:
@@ -262,7 +320,7 @@ def _place_of(route: Route, selected: Selected) -> Route:
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
     """A950: fields of the workload that conflict with its placement."""
     one = whole.object
-    request_route = next((route for route in selected.origins.values() if _is_placement_request(route)), one.route)
+    request_route = _request_route(selected)
     for path, there, wanted in whole.conflicts:
         field = ".".join(str(key) for key in path)
         scheduler = planned.backend.declared.name
@@ -275,6 +333,12 @@ def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> It
 def _shown(value: Any) -> str:
     """A string in quotes, or another value as JSON."""
     return f'"{value}"' if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _request_route(selected: Selected) -> Route:
+    """The first place that requests the placement."""
+    routes = (route for route in selected.origins.values() if _is_placement_request(route))
+    return next(routes, selected.templates.placed.route)
 
 
 def _is_placement_request(route: Route) -> bool:

@@ -27,6 +27,7 @@ from bayplan.pipeline import Checked, Draft, Planned, Request
 from bayplan.planning import existing as existing_planning
 from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
+from bayplan.planning.node_selection import selection
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import reattribute, select_backend, select_queue
 from bayplan.workflows.existing import Selected
@@ -118,7 +119,7 @@ def candidate_of(selected: Selected, cluster: Cluster) -> Candidate:
 
 # A workload's Workflow, completed from the cluster: the GPUs of its pods, their nodes, its queue.
 
-CHECKED_FIELDS = ("affinity", "dnsPolicy", "hostNetwork", "overhead", "resources", "securityContext")
+CHECKED_FIELDS = ("affinity", "dnsPolicy", "hostNetwork", "nodeSelector", "overhead", "resources", "securityContext")
 """Fields of a pod that the checks of a podSet's template and the search for nodes read."""
 
 
@@ -152,17 +153,18 @@ def _with_own_cards(pods: PodSet, spec: Mapping[str, Any], where: str, cluster: 
     kept = {key: spec[key] for key in CHECKED_FIELDS if spec.get(key)}
     if spread := items(spec, "topologySpreadConstraints"):
         kept["topologySpreadConstraints"] = spread
-    if selector := _own_selector(spec, cluster.topology):
-        kept["nodeSelector"] = selector
     accelerator = cards.accelerator(spec, where, cluster.topology, cluster.claims)
-    return pods._replace(accelerator=accelerator, template={"spec": {**lists, **kept}})
+    pool = _own_pool(spec, cluster.topology)
+    return pods._replace(accelerator=accelerator, pool=pool, template={"spec": {**lists, **kept}})
 
 
-def _own_selector(spec: Mapping[str, Any], topology: ClusterTopology) -> dict[str, Any]:
-    """The node labels that the pods select themselves, without the labels of pools, which a second run also finds."""
-    pools = [pool.node.node_selector for pool in topology.pools]
-    chosen = mapping(spec, "nodeSelector").items()
-    return {key: value for key, value in chosen if not any(each.get(key) == value for each in pools)}
+def _own_pool(spec: Mapping[str, Any], topology: ClusterTopology) -> str:
+    """The only pool whose nodes the pods select themselves, if they exclude all others; empty without one."""
+    if len(topology.pools) < 2 or not (spec.get("nodeSelector") or spec.get("affinity")):
+        return ""
+    chosen = {pool.name: selection(spec, pool) for pool in topology.pools}
+    left = [name for name, each in chosen.items() if not each.none]
+    return left[0] if len(left) == 1 and chosen[left[0]].selected else ""
 
 
 def own_queue(templates: WorkloadTemplates, label: str) -> str:

@@ -38,15 +38,18 @@ SOURCES = (
 )
 POLICY = Option(("--policy",), "A policy: rules that select workloads and say how to place them.", "FILE")
 TARGET = Option(("--target",), "Component versions, such as kai=0.17,draDriver=25.12.", "C=V,...")
-STRICT = Option(("--strict",), "Treat warnings as errors.")
-OUTCOME = (STRICT, *REPORT)
+FAILING = (
+    Option(("--strict",), "Treat warnings as errors."),
+    Option(("--fail-on",), "Fail if a finding has one of these codes, even if it is an info.", "CODE,..."),
+)
+OUTCOME = (*FAILING, *REPORT)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     QUEUE,
     TARGET,
-    Option(("--accept",), "Downgrade error CODE to a warning.", "CODE"),
-    STRICT,
+    Option(("--accept",), "Downgrade errors with these codes to warnings.", "CODE,..."),
+    *FAILING,
 )
 CHECK = Option(("--check",), "Write nothing; fail if the file or folder of -o is not up to date.")
 OUTPUT = (
@@ -125,7 +128,7 @@ COMMANDS = (
                 "NAME",
             ),
             TARGET,
-            Option(("--accept",), "Downgrade errors with CODE to warnings.", "CODE"),
+            Option(("--accept",), "Downgrade errors with these codes to warnings.", "CODE,..."),
             *OUTCOME,
         ),
         "MANIFEST is a file, a folder, or - for standard input. bayplan checks all of them together. With a topology "

@@ -89,12 +89,17 @@ def _codes(context: Context, incomplete: str) -> Values:
     return ((code, section.title) for code, section in sections().items() if code.startswith(letters))
 
 
+def _all_codes(context: Context, incomplete: str) -> Values:
+    from bayplan.report.codes import sections
+
+    return ((code, section.title) for code, section in sections().items())
+
+
 def _explained(context: Context, incomplete: str) -> Iterator[tuple[str, str]]:
     """All codes, and the fields at most one level below the word."""
     from bayplan.cli.explain import all_fields
-    from bayplan.report.codes import sections
 
-    yield from ((code, section.title) for code, section in sections().items())
+    yield from _all_codes(context, incomplete)
     for field in all_fields():
         if field.name.count(".") <= incomplete.count(".") + 1:
             yield field.name, field.schema.get("description", "")
@@ -172,6 +177,7 @@ VALUES: Mapping[str, Callable[[Context, str], Values]] = {
     "scheduler": _schedulers,
     "to": _writable,
     "accept": _codes,
+    "fail-on": _all_codes,
     "target": _versions,
     "from": _formats,
     "preset": _presets,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bayplan.cli import files, inputs, output
@@ -10,11 +10,14 @@ from bayplan.cli.compiling import compile_all, join
 from bayplan.cli.finish import finish
 from bayplan.cli.lint import lenient, load_manifests
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import error
+from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.kube import owners
+from bayplan.kube.objects import kind, name
 from bayplan.linting.objects import collect
 from bayplan.manifests.diff import Diff, difference
-from bayplan.model.manifest import File
+from bayplan.model.manifest import File, Object
 from bayplan.report import Batch
+from bayplan.text.document import Document
 from bayplan.text.document import read as read_document
 from bayplan.text.emit import emit
 
@@ -42,8 +45,21 @@ def run(args: Arguments) -> int:
             Batch((error("O811", (), message, hint="compare the script with `bayplan render -o FILE --check`"),))
         )
     comparison = difference([each.data for each in rendered], objects, compiled[0][1].planned.plan.namespace)
+    batches.append(Batch(tuple(_owned(objects, compiled, rendered)), sources))
     code = finish(args, [*batches, *colliding], lambda: output.write(_text(args, comparison)))
     return code or (0 if comparison.equal else 1)
+
+
+def _owned(objects: Sequence[Object], compiled: Sequence[Any], rendered: Sequence[Document]) -> Iterator[Diagnostic]:
+    """A950: existing workloads that belong to another scheduler than the one of the workflow."""
+    planned = compiled[0][1].planned
+    scheduler, names = planned.backend.declared.name, owners.names(planned.plan.topology)
+    ours = {(kind(each), name(each)) for each in (Object((), document.data) for document in rendered)}
+    for one in objects:
+        if (kind(one), name(one)) in ours:
+            found = owners.foreign(owners.marks(one, names), scheduler)
+            hint = f"remove what gives it to {{}}, or delete it before you apply the manifests for {scheduler}"
+            yield from owners.belongs(found, f"the workflow is for {scheduler}", hint)
 
 
 def _text(args: Arguments, comparison: Diff) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from bayplan.cli import output
-from bayplan.cli.options import Arguments
+from bayplan.cli.options import Arguments, fail_on
 from bayplan.core.diagnostics import Diagnostic, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
@@ -42,7 +42,7 @@ def finish(
     success: Success | None = None,
 ) -> int:
     """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report."""
-    reported = list(batches)
+    reported = [*batches, Batch(fail_on(args).diagnostics)]
     code = exit_code(args, reported)
     if write is not None and code == 0:
         reported.append(Batch(write()))
@@ -51,12 +51,13 @@ def finish(
 
 
 def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
-    """0: no errors. 1: errors, or with --strict warnings. 2: errors in the command line."""
+    """0: no errors. 1: errors, with --strict warnings, or codes of --fail-on. 2: errors in the command line."""
     reported = [each for batch in batches for each in batch.diagnostics]
     if any(each.severity == "error" and each.route[:1] == ("argument",) for each in reported):
         return 2
     strict = args.has("strict") and any(each.severity == "warning" for each in reported)
-    return 1 if strict or has_errors(reported) else 0
+    fatal = fail_on(args).value or ()
+    return 1 if strict or has_errors(reported) or any(each.code in fatal for each in reported) else 0
 
 
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:
@@ -69,10 +70,11 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: 
 
     listed = findings(batches)
     hidden = _hidden_severities(args) if form == "text" else ()
-    shown = [each for each in listed if each.severity not in hidden]
+    fatal = fail_on(args).value or ()
+    shown = [each for each in listed if each.severity not in hidden or each.code in fatal]
     failed = (shown or form != "text") and _write_report(args, shown, form, to_stdout)
     _speak(args, None if failed else success)
-    infos = sum(each.severity == "info" for each in listed)
+    infos = sum(each.severity == "info" and each.code not in fatal for each in listed)
     if infos and hidden and not args.has("quiet"):
         write_stderr(f"{infos} info{'s' if infos > 1 else ''} hidden; -v shows {'them' if infos > 1 else 'it'}\n")
     return 1 if failed else 0

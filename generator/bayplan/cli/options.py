@@ -101,31 +101,43 @@ def target(args: Arguments) -> Outcome[Mapping[str, str]]:
 
 def accept(args: Arguments, letters: str = "F") -> Outcome[frozenset[str]]:
     """The codes of --accept. `letters`: the first letters of the codes that the command downgrades."""
-    if not (codes := args.values("accept")):
+    return _codes(args, "accept", letters)
+
+
+def fail_on(args: Arguments) -> Outcome[frozenset[str]]:
+    """The codes of --fail-on."""
+    return _codes(args, "fail-on")
+
+
+def _codes(args: Arguments, key: str, letters: str = "") -> Outcome[frozenset[str]]:
+    """The codes of an option, with commas between them. `letters`: their first letters; empty: any."""
+    codes = [code.strip() for value in args.values(key) for code in value.split(",")]
+    if not codes:
         return Outcome(frozenset())
     from bayplan.report.codes import successors
 
+    option = f"--{key}"
     today = [successors().get(code, code) for code in codes]
-    retired = [_retired(code, now) for code, now in zip(codes, today, strict=True) if code != now]
-    wrong = [diagnostic for code in today if (diagnostic := _unacceptable(code, letters))]
+    retired = [_retired(option, code, now) for code, now in zip(codes, today, strict=True) if code != now]
+    wrong = [diagnostic for code in today if (diagnostic := _unacceptable(option, code, letters))]
     return Outcome(None if wrong else frozenset(today), (*retired, *wrong))
 
 
-def _retired(code: str, successor: str) -> Diagnostic:
+def _retired(option: str, code: str, successor: str) -> Diagnostic:
     message = f"{code} is retired; its successor is {successor}"
-    return info("A924", ("argument", "--accept"), message, hint=f"write --accept {successor}")
+    return info("A924", ("argument", option), message, hint=f"write {option} {successor}")
 
 
-def _unacceptable(code: str, letters: str) -> Diagnostic | None:
+def _unacceptable(option: str, code: str, letters: str) -> Diagnostic | None:
     from bayplan.report.codes import sections
 
-    route = ("argument", "--accept")
+    route = ("argument", option)
     if code not in sections():
         hint = did_you_mean(code, sections()) or "copy the code from the brackets after `error`"
         return error("A924", route, f'unknown code: "{code}"', hint=hint)
-    if code[0] not in letters:
+    if letters and code[0] not in letters:
         begin = " or ".join(letters)
-        message = f"--accept takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
+        message = f"{option} takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
         hint = "fix what the error reports"
         return error("A924", route, message, hint=hint)
     return None

@@ -24,6 +24,8 @@ RELATED_KINDS = (
     "ResourceClaimTemplate",
     "TrainingRuntime",
     "ClusterTrainingRuntime",
+    "Workload",
+    "CompositePodGroup",
 )
 """Kinds with settings for the pods of other objects."""
 
@@ -112,10 +114,11 @@ def _augment(args: Arguments, path: str, raw: bytes, batches: tuple[Batch, ...])
     batches = (*batches, Batch(diagnostics, {**sources, **needed.documents}, origins))
     if augmented.value is None:
         return finish(args, batches)
-    changes, added, plans = augmented.value
-    pieces = stream.written(read, augmented.value) if changes or added else (raw,)
+    changes, added, plans, removed = augmented.value
+    pieces = stream.written(read, augmented.value) if changes or added or removed else (raw,)
     text = b"".join(pieces)
-    result = f"{count(len(changes), 'object')} changed, {len(added)} added" if plans else UNPLACED
+    lost = f", {len(removed)} removed" if removed else ""
+    result = f"{count(len(changes), 'object')} changed, {len(added)} added{lost}" if plans else UNPLACED
     return finish(args, batches, lambda: output.write_bytes([text]), success=Success(plans, result=result))
 
 

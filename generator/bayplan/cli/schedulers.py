@@ -113,16 +113,13 @@ def _row_lines(row: Support, meaning: str, unit: str) -> Iterator[str]:
     yield from (f"{'':22}{text}" for text in (row.reason, row.hint and f"hint: {row.hint}") if text)
 
 
-PLACED_KINDS = tuple(kind for kind in TITLES if kind != "deployment")
-"""Existing kinds that bayplan can place; a Deployment is never a gang."""
-
 TEMPLATES = "pod templates"
 """The unit in which rows of existing workloads count."""
 
 PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "place": ("placed as one gang", PLACED_KINDS),
+    "place": ("placed as one gang", tuple(TITLES)),
     "copies": ("groups that are Jobs of one template", ("jobset", "trainjob")),
-    "ranks": ("groups of neighbouring ranks of one template", (*(each for each in PLACED_KINDS if each != "pod"), LED)),
+    "ranks": ("groups of neighbouring ranks of one template", (*(each for each in TITLES if each != "pod"), LED)),
     "gangs": ("several gangs with one template", ("lws",)),
 }
 """Each way to place an existing workload, with its title and its kinds."""
@@ -155,7 +152,7 @@ def rows_of_existing(backend: Backend, feature: str) -> list[Support]:
 def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     """The header, then each kind and each way to divide it with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
-    for kind in PLACED_KINDS:
+    for kind in TITLES:
         yield (TITLES[kind], *(summed(rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
     for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
         yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))

@@ -16,7 +16,7 @@ from typing import Any
 from bayplan.clients import MARK
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, moved, warning
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations
+from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Added, Augmented
 from bayplan.model.manifest import Object
@@ -147,16 +147,20 @@ def objects(stream: Stream) -> Iterator[Object]:
 
 
 def written(stream: Stream, augmented: Augmented) -> Iterator[bytes]:
-    """The stream with changed and added documents."""
+    """The stream with changed and added documents, and without the removed ones."""
     changed: dict[int, list[tuple[Route, Any]]] = {}
     added: dict[int, list[Added]] = {}
     for change in augmented.changes:
         changed.setdefault(number_of(change.route), []).append((change.route[1:], change.data))
     for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(new)
+    for route in augmented.removed:
+        if route[1:]:
+            changed.setdefault(number_of(route), []).append((route[1:], None))
+    removed = {number_of(route) for route in augmented.removed if not route[1:]}
     texts = _rewritten(stream, changed)
     for number, piece in enumerate(stream.pieces):
-        after = texts.get(number, piece)
+        after = b"" if number in removed else texts.get(number, piece)
         yield _preceded(stream, number, after, added[number]) if number in added else after
 
 
@@ -168,7 +172,10 @@ def _rewritten(stream: Stream, changed: Mapping[int, list[tuple[Route, Any]]]) -
     for number, changes in changed.items():
         old = new = stream.documents[number]
         for path, data in changes:
-            new = put(new, path, with_annotations(data, helm_annotations(get(old, *path))))
+            if data is None:
+                new = without_item(new, path)
+            else:
+                new = put(new, path, with_annotations(data, helm_annotations(get(old, *path))))
         tasks.append((stream.pieces[number].removeprefix(_BOM).decode(), old, new))
     texts = (text.encode() for text in rewrite_all(tasks))
     marks = (_BOM if stream.pieces[number].startswith(_BOM) else b"" for number in changed)

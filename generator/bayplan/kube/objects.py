@@ -58,6 +58,12 @@ def put(data: Any, path: Sequence[str | int], value: Any) -> Any:
     return {**own, key: put(own.get(key), rest, value)}
 
 
+def without_item(data: Any, path: Sequence[str | int]) -> Any:
+    """A copy without the item of a list at the end of a path."""
+    rest = [each for number, each in enumerate(get(data, *path[:-1])) if number != path[-1]]
+    return put(data, path[:-1], rest)
+
+
 def without_annotations(data: Mapping[str, Any], names: Container[str]) -> Mapping[str, Any]:
     """The object without annotations of these names, and without `annotations` if none are left."""
     annotations = mapping(data, "metadata", "annotations")

@@ -41,6 +41,7 @@ RULES: tuple[Rule, ...] = (
     objects.check,
     schedulers.check,
     schedulers.check_gangs,
+    schedulers.check_owners,
     workloads.check_jobsets,
     workloads.check_labels,
     claims.check,

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, info, warning
 from bayplan.core.phrases import did_you_mean
+from bayplan.kube import owners
 from bayplan.kube.objects import kind, text, title
 from bayplan.kube.templates import PodTemplate
 from bayplan.linting.objects import LintContext, grouped
+from bayplan.model.manifest import Object
+from bayplan.workflows.requests import first_annotation
 
 DEFAULT = "default-scheduler"
 
@@ -68,3 +71,27 @@ def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
 
 def _scheduler(template: PodTemplate) -> Route:
     return (*template.spec_route, "schedulerName") if text(template.spec, "schedulerName") else template.spec_route
+
+
+# Workloads that several schedulers, or a scheduler and Kueue, handle as a whole (M706).
+
+
+def check_owners(context: LintContext) -> Iterator[Diagnostic]:
+    """M706: a workload with the marks of two schedulers, or of another one than its annotations request."""
+    called = owners.names(context.topology)
+    for one in {each.object.route: each.object for each in context.templates}.values():
+        found = tuple(owners.marks(one, called))
+        placed = next((each.owner for each in found if each.owner != "kueue"), "kueue")
+        scheduler = _requested(one, context) or placed
+        hint = (
+            f"remove what gives it to {{}}, or what gives it to {scheduler}; post-render removes it with `adopt: true`"
+        )
+        yield from owners.belongs(owners.foreign(found, scheduler), f"its pods are for {scheduler}", hint, "M706")
+
+
+def _requested(one: Object, context: LintContext) -> str:
+    """The scheduler for which annotations of bayplan request a placement; empty without such annotations."""
+    if first_annotation(one) is None:
+        return ""
+    annotation = text(one.data, "metadata", "annotations", "bayplan.dev/scheduler")
+    return annotation or context.topology.defaults.get("scheduler", "")

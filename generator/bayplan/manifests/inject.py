@@ -11,6 +11,7 @@ from bayplan.kube import cards
 from bayplan.kube.kinds import GANG_LABEL
 from bayplan.kube.networks import same
 from bayplan.kube.objects import get, items, mapping, put, text
+from bayplan.kube.owners import FIELDS, Mark
 from bayplan.kube.pod import EXCLUSIVE, HOST_DNS, NETWORKS, joined_affinity
 from bayplan.manifests.assemble import CHANNEL
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
@@ -57,19 +58,39 @@ class Injected(NamedTuple):
 
 
 def inject(
-    templates: WorkloadTemplates, slot_marks: Sequence[SlotMarks], topology: ClusterTopology, adopt: bool
+    templates: WorkloadTemplates,
+    slot_marks: Sequence[SlotMarks],
+    topology: ClusterTopology,
+    adopt: bool,
+    removed: Sequence[Mark] = (),
 ) -> tuple[Injected, ...]:
     """The workload with all marks, and the other object if that has its pod templates. With `adopt`, marks replace
-    values that contradict them."""
+    values that contradict them, and the marks of other schedulers are `removed` first."""
     own = [requirement for each in slot_marks for requirement in _owner(each)]
     inside = [requirement for each in slot_marks for requirement in _template(templates.object.data, each, topology)]
     if templates.placed is templates.object:
-        return (_injected(templates.object, (*own, *inside), adopt),)
-    return _injected(templates.placed, own, adopt), _injected(templates.object, inside, adopt)
+        return (_injected(templates.object, (*own, *inside), adopt, removed),)
+    return (
+        _injected(templates.placed, own, adopt, removed),
+        _injected(templates.object, inside, adopt, removed),
+    )
 
 
-def _injected(one: Object, requirements: Iterable[RequiredValue], adopt: bool) -> Injected:
+def _cleared(one: Object, removed: Iterable[Mark]) -> Any:
+    """The object without the marks of other schedulers, and without labels and annotations that are empty then."""
     data: Any = one.data
+    for mark in removed:
+        if mark.object.route == one.route and get(data, *mark.path) is not None:
+            data = _without(data, mark.path)
+            if mark.path[-2] in FIELDS and not get(data, *mark.path[:-1]):
+                data = _without(data, mark.path[:-1])
+    return data
+
+
+def _injected(
+    one: Object, requirements: Iterable[RequiredValue], adopt: bool, removed: Iterable[Mark] = ()
+) -> Injected:
+    data = _cleared(one, removed)
     conflicts: list[Conflict] = []
     for requirement in requirements:
         current, blocked = _current(data, requirement)
@@ -135,7 +156,7 @@ def _template(data: Any, each: SlotMarks, topology: ClusterTopology) -> Iterator
     if "affinity" in parts.spec:
         yield RequiredValue((*at, "spec", "affinity"), parts.spec["affinity"], _affinity)
     if tolerations := [dict(one) for one in (*each.pool.tolerations, *parts.tolerations)]:
-        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _union)
+        yield RequiredValue((*at, "spec", "tolerations"), tolerations, _tolerations)
     yield from _network_requirements(data, each, topology)
     # a limit contradicts a resource that must not have one
     containers = (*at, "spec", "containers")
@@ -225,6 +246,32 @@ def _affinity(current: Any, wanted: Mapping[str, Any]) -> Any:
 def _union(current: Any, wanted: list[Any]) -> list[Any]:
     own = list(current) if isinstance(current, list) else []
     return [*own, *(each for each in wanted if each not in own)]
+
+
+def _tolerations(current: Any, wanted: list[Any]) -> list[Any]:
+    """The workload's tolerations, and those that they do not cover."""
+    own = list(current) if isinstance(current, list) else []
+    return [*own, *(each for each in wanted if not any(_covers(one, each) for one in own))]
+
+
+def _covers(one: Any, other: Any) -> bool:
+    """Whether a toleration accepts every taint that another one accepts, and for as long (Kubernetes 1.37,
+    component-helpers/scheduling/corev1/helpers.go, `ToleratesTaint`)."""
+    if one == other:
+        return True
+    exists, key = get(one, "operator") == "Exists", text(one, "key")
+    if get(one, "tolerationSeconds") is not None or (text(one, "effect") or text(other, "effect")) != text(
+        other, "effect"
+    ):
+        return False
+    if exists and not key:
+        return True
+    return bool(key) and key == text(other, "key") and (exists or _value(one) == _value(other))
+
+
+def _value(toleration: Any) -> str | None:
+    """The value of a taint that the toleration accepts; None: any."""
+    return None if get(toleration, "operator") == "Exists" else text(toleration, "value")
 
 
 def _named(current: Any, wanted: list[Any]) -> list[Any]:

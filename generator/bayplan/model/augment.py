@@ -49,6 +49,8 @@ class WorkloadTemplates(NamedTuple):
     gangs: int = 1
     gang_label: str = ""
     queue: str = ""  # if its kind has a field for it
+    patched: bool = False  # whether the marks go into patches of a TrainJob, because its runtime is not its own
+    left_out: int = 0  # pod templates that the policy leaves out of the gang
     workload: Object | None = None  # what bayplan places, if `object` only has its pod templates (a TrainJob's runtime)
 
     @property
@@ -99,9 +101,11 @@ class Added(NamedTuple):
 class Augmented(NamedTuple):
     """The result for a set of objects: changed ones in their order, and new ones in the order to apply them.
 
-    `plans`: those of all placed workloads.
+    `plans`: those of all placed workloads; `removed`: the routes of objects that no workload
+    names any more, from the last to the first.
     """
 
     changes: tuple[Change, ...] = ()
     added: tuple[Added, ...] = ()
     plans: tuple[Plan, ...] = ()
+    removed: tuple[Route, ...] = ()

@@ -30,7 +30,10 @@ TITLES: Mapping[str, str] = {
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
 
-PLAIN = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob", "pod")
+PLAIN = (
+    *("job", "jobset", "lws", "statefulset", "deployment", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob"),
+    "pod",
+)
 """Kinds whose pods are scheduled as their templates say: they do not bring a scheduler or a PodGroup."""
 
 LED = "lws-led"

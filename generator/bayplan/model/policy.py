@@ -22,7 +22,10 @@ class Match(NamedTuple):
 
 
 class GangRule(NamedTuple):
-    """Fields for the whole workload. They have the same meaning as in a Workflow."""
+    """Fields for the whole workload. They have the same meaning as in a Workflow.
+
+    `leave_out`: patterns of podSets that are not in the gang.
+    """
 
     scheduler: str = ""
     queue: str = ""
@@ -30,6 +33,7 @@ class GangRule(NamedTuple):
     fabric: str = ""
     placement: Placement | None = None
     compute_domain: str = ""
+    leave_out: tuple[str, ...] = ()
 
 
 class GroupRule(NamedTuple):

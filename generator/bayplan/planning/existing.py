@@ -95,7 +95,7 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", len(templates.slots), gang.route, subject=subject)
+    yield Need(f"place-{kind}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
     if templates.gangs > 1:
         yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):

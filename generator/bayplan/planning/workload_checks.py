@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
-from bayplan.core.phrases import count
+from bayplan.core.phrases import count, listing
 from bayplan.kube.kinds import KINDS, SBATCH, instances
 from bayplan.kube.objects import text
 from bayplan.kube.pod import main_patches
@@ -16,10 +17,13 @@ from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import PodSet
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
+
+if TYPE_CHECKING:
+    from bayplan.planning.node_selection import Selection
 
 # The rendezvous options of torchrun in a command, compared with the pods of the rendezvous (PyTorch,
 # torch/distributed/run.py).
@@ -199,15 +203,60 @@ def components(plan: Plan, shape: Shape, backend: Backend) -> list[str]:
     return names
 
 
-# Constraints on nodes that the proof does not model: a warning each, because the fit is then only likely.
+# Constraints on nodes in templates, which the proof does not model (Kubernetes, "Assigning Pods to Nodes").
 
 KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
-"""Fields of a pod's spec by which Kubernetes excludes nodes (Kubernetes, "Assigning Pods to Nodes")."""
+"""Fields of a pod's spec by which Kubernetes excludes nodes."""
 
 POOL = "make the nodes that it selects a pool of the topology, and set `pool` to it"
+APART = "remove it, or make sure that it leaves enough nodes"
 SPREAD = "remove it, or set `ScheduleAnyway`: it spreads pods that must share a domain"
+DESCRIBE = "describe the nodes that it selects as a pool of the topology"
+LEAVE_OUT = "or leave the pods out of the gang with `leaveOut` in a policy"
 
 SHARES = "request shares of one size, one device per pod, and set the `memory` of a device in the topology"
+
+
+def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
+    """P524, for each podSet whose template selects no node of its pool.
+
+    Pods with devices may select them by a label that the topology lacks. Pods without devices do not belong among the
+    accelerators if they select nodes by such a label. `existing`: whether others wrote the workload.
+    """
+    for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
+        chosen, pool = _selection(pods, plan.topology), plan.topology.pool(pods.pool)
+        if chosen is None or pool is None or chosen.by is None:
+            continue
+        devices = pods.spec.accelerator or pods.spec.whole_node
+        unknown = not chosen.selected and pool.node.accelerator and not devices and chosen.by.particular
+        if not (chosen.none or unknown):
+            continue
+        what = f'the template of podSet "{pods.spec.name}" selects nodes with {chosen.by}'
+        if chosen.none:
+            message = f'{what}, but its pool "{pool.name}" has none of them'
+        else:
+            message = f'{what}, which no pool describes, but bayplan counts its pods in pool "{pool.name}"'
+        fitting = [each.name for each in plan.topology.pools if _all_selected(pods, each)]
+        hint = f"set its `pool` to {listing(fitting)}" if fitting else DESCRIBE
+        hint += f", {LEAVE_OUT}" if existing else ", or remove the selection"
+        yield error("P524", (*pods.route, "template", "spec", *chosen.by.field), message, hint=hint)
+
+
+def _selection(pods: Pods, topology: ClusterTopology) -> Selection | None:
+    """The nodes of the pool that the template selects; None if it selects none in particular."""
+    spec, pool = pods.spec.template.get("spec") or {}, topology.pool(pods.pool)
+    if pool is None or not (spec.get("nodeSelector") or spec.get("affinity")):
+        return None
+    from bayplan.planning.node_selection import selection  # few templates select nodes
+
+    return selection(spec, pool)
+
+
+def _all_selected(pods: Pods, pool: Pool) -> bool:
+    from bayplan.planning.node_selection import selection
+
+    chosen = selection(pods.spec.template.get("spec") or {}, pool)
+    return bool(chosen.selected) and not (chosen.excluded or chosen.undecided)
 
 
 def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
@@ -218,25 +267,37 @@ def unmodelled_constraints(plan: Plan) -> Iterator[Diagnostic]:
         if accelerator and accelerator.name in irregular and not accelerator.whole:
             message = f'the proof only adds up the shares of podSet "{pods.spec.name}"; it does not divide devices'
             yield warning("P518", (*pods.route, "accelerator"), message, hint=SHARES)
-        for key in _narrowing(pods, plan.topology):
-            message = f'the proof ignores `{key}` in the template of podSet "{pods.spec.name}" and counts every usable'
-            message += f' node of pool "{pods.pool}"'
-            hint = SPREAD if key == "topologySpreadConstraints" else POOL
-            yield warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
+        yield from _narrowing(pods, plan.topology)
 
 
-def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[str]:
-    """The keys by which the template selects fewer nodes than the pool: every node has the pool's labels."""
-    pool = topology.pool(pods.pool)
-    pool_labels = pool.node.node_selector if pool else {}
-    for key in KEYS:
-        value = (pods.spec.template.get("spec") or {}).get(key)
-        if key == "topologySpreadConstraints":  # the scheduler may ignore ScheduleAnyway
-            narrows = any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in value or ())
+def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """P518 for each field by which the template selects fewer nodes than the pool, or may do so."""
+    spec, chosen, of_pool = pods.spec.template.get("spec") or {}, _selection(pods, topology), f'of pool "{pods.pool}"'
+    if chosen and chosen.by and (chosen.excluded or chosen.undecided):
+        what = f'podSet "{pods.spec.name}" selects nodes with {chosen.by}'
+        if chosen.undecided:
+            message = (
+                f"{what}, but the topology does not have this label, so the proof counts every usable node {of_pool}"
+            )
+            hint = f"if all its nodes have it, add it to `node.nodeSelector` of the pool; otherwise {DESCRIBE}"
         else:
-            narrows = bool(value and not (key == "nodeSelector" and value.items() <= pool_labels.items()))
-        if narrows:
-            yield key
+            counted = chosen.selected + chosen.excluded
+            message, hint = f"{what}, but the proof counts all {counted} nodes {of_pool}, not {chosen.selected}", POOL
+        yield _ignored(pods, str(chosen.by.field[0]), message, hint)
+    ignored = f'in the template of podSet "{pods.spec.name}" and counts every usable node {of_pool}'
+    if spec.get("affinity"):
+        from bayplan.planning.node_selection import affine
+
+        if affine(spec):
+            yield _ignored(pods, "affinity", f"the proof ignores affinity to pods {ignored}", APART)
+    # the scheduler may ignore ScheduleAnyway
+    if any(text(each, "whenUnsatisfiable") != "ScheduleAnyway" for each in spec.get("topologySpreadConstraints") or ()):
+        key = "topologySpreadConstraints"
+        yield _ignored(pods, key, f"the proof ignores `{key}` {ignored}", SPREAD)
+
+
+def _ignored(pods: Pods, key: str, message: str, hint: str) -> Diagnostic:
+    return warning("P518", (*pods.route, "template", "spec", key), message, hint=hint)
 
 
 # Preferences that no placement can meet: an info each, because the workflow still runs.

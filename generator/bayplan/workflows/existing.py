@@ -16,7 +16,13 @@ from bayplan.model.manifest import Object
 from bayplan.model.policy import RULES, Policy
 from bayplan.model.workflow import GANGS, Attachment, Gang, Group, PodSet, Workflow
 from bayplan.workflows import requests
-from bayplan.workflows.requests import GroupRequest, PlacementRequest, devices, placement_request
+from bayplan.workflows.requests import (
+    GroupRequest,
+    PlacementRequest,
+    devices,
+    placement_request,
+    without_left_out,
+)
 
 GANG: Route = (*GANGS, 0)
 
@@ -235,8 +241,11 @@ def _selected(
     reported = (*annotations.diagnostics, *early, *templates.diagnostics)
     if has_errors(reported) or annotations.value is None or templates.value is None or templates.value.idle:
         return Outcome(None, reported)
-    request = placement_request(templates.value, policy, rule, annotations.value)
-    built = build(templates.value, request.value) if request.value else Outcome[Selected](None)
+    left = without_left_out(templates.value, policy, rule, annotations.value)
+    if left.value is None:
+        return Outcome(None, (*reported, *left.diagnostics))
+    request = placement_request(left.value, policy, rule, annotations.value)
+    built = build(left.value, request.value) if request.value else Outcome[Selected](None)
     return Outcome(built.value, (*reported, *request.diagnostics, *built.diagnostics))
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, info, warning
+from bayplan.core.diagnostics import KEY, Diagnostic, Note, Outcome, Route, error, info
 from bayplan.core.phrases import count, did_you_mean, listing, shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import group, items, kind, mapping, name, namespace, title
 from bayplan.kube.templates import templates_in
-from bayplan.kube.workloads import WORKLOADS
+from bayplan.kube.workloads import BY_NAME, WORKLOADS
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.encoding import camel_case
 from bayplan.model.manifest import Object
@@ -125,6 +125,13 @@ def _matching(pattern: re.Pattern[str], what: str) -> Callable[[str], str]:
     return check
 
 
+def _patterns(value: str) -> tuple[str, ...]:
+    patterns = tuple(each.strip() for each in value.split(","))
+    if not all(patterns):
+        raise InvalidValueError("a name of a podSet is missing", "write names of podSets with commas between them")
+    return patterns
+
+
 ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
     "placement": _placement,
     "group-size": _size,
@@ -134,6 +141,7 @@ ANNOTATIONS: Mapping[str, Callable[[str], Any]] = {
     "fabric": _matching(NAME, "fabric name"),
     "scheduler": _matching(NAME, "scheduler name"),
     "queue": _matching(DOTTED, "queue name"),
+    "leave-out": _patterns,
 }
 """Name after the prefix -> the parser of its value."""
 
@@ -151,6 +159,31 @@ def misplaced(one: Object) -> Iterator[Diagnostic]:
         for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
             message = f"{key} is {what}, but bayplan reads only annotations of {title(one)} itself"
             yield error("A940", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+
+
+LEAVE_OUT = "leave-out"
+
+
+def without_left_out(
+    templates: WorkloadTemplates, policy: Policy | None, rule: int | None, annotations: Mapping[str, RequestedValue]
+) -> Outcome[WorkloadTemplates]:
+    """The workload without the podSets that it leaves out of its gang. A942: a name without a podSet, or none left."""
+    of_rule = policy.rules[rule].gang.leave_out if policy and rule is not None else ()
+    asked = annotations.get(LEAVE_OUT) or RequestedValue(of_rule, (*RULES, rule or 0, "gang", "leaveOut"))
+    names = [slot.name for slot in templates.slots]
+    listed = listing(names, "and")
+    for pattern in asked.value:
+        if not any(fnmatchcase(each, pattern) for each in names):
+            message = f'no podSet of {title(templates.placed)} has the name "{pattern}"; its podSets are {listed}'
+            return _unclear(asked.route, message, "correct the name of the podSet to leave out")
+    kept = tuple(each for each in templates.slots if not any(fnmatchcase(each.name, one) for one in asked.value))
+    if templates.slots and not kept:
+        message = f"{title(templates.placed)} leaves out all of its podSets: {listed}"
+        return _unclear(asked.route, message, "leave out only some of them, or remove the placement")
+    if len(kept) < len(names) and templates.gangs > 1:
+        message = f"each group of {title(templates.placed)} is a gang, and bayplan cannot leave out a part of each"
+        return _unclear(asked.route, message, "remove it, or write a workload for each gang")
+    return Outcome(templates._replace(slots=kept, left_out=len(names) - len(kept)))
 
 
 class GroupRequest(NamedTuple):
@@ -180,16 +213,20 @@ def placement_request(
         listed = [(each, (*route, "groups", number)) for number, each in enumerate(row.groups)]
         rule_groups = tuple(GroupRequest(_fields(each, at), each.pod_sets, at) for each, at in listed)
         by_rule = PlacementRequest(_fields(row.gang, (*route, "gang")), rule_groups, adopt=row.adopt)
-    own = {word.replace("-", "_"): each for word, each in annotations.items()}
+    own = {word.replace("-", "_"): each for word, each in annotations.items() if word != LEAVE_OUT}
     groups = _groups(templates, by_rule.groups, own.pop("group_size", None), own.pop("group_placement", None))
     if groups.value is None:
         return Outcome(None, groups.diagnostics)
+    sized = next((each.fields["size"] for each in groups.value if "size" in each.fields), None)
+    if templates.left_out and sized:
+        message = f"{title(templates.placed)} leaves out podSets, so schedulers cannot cut the others into groups"
+        return _unclear(sized.route, message, "remove the size of the groups, or leave out no podSet")
     every = own.pop("compute_domain", None) if groups.value else None
     return Outcome(PlacementRequest({**by_rule.fields, **own}, groups.value, every, by_rule.adopt))
 
 
 def _fields(rule: GangRule | GroupRule, route: Route) -> dict[str, RequestedValue]:
-    values = ((field, getattr(rule, field)) for field in rule._fields if field != "pod_sets")
+    values = ((field, getattr(rule, field)) for field in rule._fields if field not in ("pod_sets", "leave_out"))
     return {
         field: RequestedValue(each, (*route, camel_case(field))) for field, each in values if each not in ("", None)
     }
@@ -252,7 +289,8 @@ def matching(one: Object, policy: Policy, where: str) -> tuple[int, ...]:
 def matches(rule: Rule, one: Object, where: str) -> bool:
     """Whether a rule matches an object. Patterns match only kinds that bayplan reads; other kinds need their name."""
     match = rule.match
-    if match.kind != kind(one) and ((group(one), kind(one)) not in WORKLOADS or not _fits(kind(one), match.kind)):
+    key = group(one), kind(one)
+    if match.kind != key[1] and (key not in WORKLOADS or key in BY_NAME or not _fits(key[1], match.kind)):
         return False
     if not (_fits(name(one), match.name) and _fits(namespace(one) or where, match.namespace)):
         return False
@@ -277,7 +315,7 @@ def findings(
     for index in range(len(policy.rules)):
         if index not in used:
             message = f"rule {index + 1} of the policy matches no workload"
-            yield warning("A943", (*RULES, index), message, hint="correct its `match`, or remove the rule")
+            yield info("A943", (*RULES, index), message, hint="correct its `match`, unless it is for other manifests")
     shadowed: dict[tuple[int, int], list[Object]] = {}
     for one, rules in matched:
         for later in rules[1:]:

@@ -14,7 +14,7 @@ from bayplan.backends.kai.pod_group import POD_GROUP, QUEUE, SKIP, SUBGROUP, top
 from bayplan.kube.kinds import instances
 from bayplan.kube.objects import non_empty
 from bayplan.model.backend import Support
-from bayplan.model.existing import Existing, carries, refuses
+from bayplan.model.existing import PLAIN, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, walk
 from bayplan.model.target import Target
@@ -28,7 +28,7 @@ SEGMENT_PREFERRED = "kai.scheduler/segment-topology-preferred-placement"
 MIN_MEMBER = "kai.scheduler/batch-min-member"
 """How many pods must start in a Job or a JobSet."""
 
-KINDS = ("job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "raycluster", "rayjob", "trainjob")
+KINDS = tuple(kind for kind in PLAIN if kind != "pod")
 SUPPORT: tuple[Support, ...] = (
     *carries("place", *KINDS, component="kai", since="0.15"),
     *carries("place", "pod"),

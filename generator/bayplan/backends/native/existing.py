@@ -14,7 +14,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.model.target import Target
 
-BUILT_IN = ("job", "statefulset", "pod")
+BUILT_IN = ("job", "statefulset", "deployment", "pod")
 """Kinds of Kubernetes itself."""
 
 CRD_SINCE = {"jobset": "0.12", "lws": "0.9"}

@@ -83,13 +83,13 @@ def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:
     }
     if "target" in spec:
         options["target"] = tuple(f"{name}={version}" for name, version in spec["target"].items())
-    if "accept" in spec:
-        options["accept"] = tuple(spec["accept"])
+    options.update({option: tuple(spec[key]) for key, option in _CODES.items() if key in spec})
     return args._replace(options={**options, **args.options})
 
 
+_CODES = {"accept": "accept", "failOn": "fail-on"}
 _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHooks": "include-hooks"}
-"""Key of the spec of a function -> option."""
+"""Key of the spec of a function -> option: lists of codes, and switches."""
 
 
 def _write(job: Job, answer: Answer) -> int:

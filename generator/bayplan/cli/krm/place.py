@@ -11,7 +11,7 @@ from bayplan.cli.krm.job import Answer, Job, wire, without_wire
 from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
-from bayplan.kube.objects import flattened, get, put
+from bayplan.kube.objects import flattened, get, put, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Augmented
 from bayplan.model.manifest import Object
@@ -47,7 +47,7 @@ def run(job: Job) -> Answer:
 
 
 def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
-    """The items in their order, with changes and new objects."""
+    """The items in their order, with changes and new objects, and without removed ones."""
     changed: dict[int, Any] = {}
     for change in augmented.changes:
         number, path = number_of(change.route), change.route[1:]
@@ -56,9 +56,15 @@ def _merged(items: Sequence[Item], augmented: Augmented) -> list[Item | str]:
     added: dict[int, list[str]] = {}
     for new in augmented.added:
         added.setdefault(number_of(new.beside), []).append(line(new.data))
+    for route in augmented.removed:
+        if route[1:]:
+            number = number_of(route)
+            changed[number] = without_item(changed.get(number, items[number].data), route[1:])
+    removed = {number_of(route) for route in augmented.removed if not route[1:]}
     merged: list[Item | str] = []
     for number, item in enumerate(items):
-        merged += [*added.get(number, ()), line(changed[number]) if number in changed else item]
+        own = [] if number in removed else [line(changed[number]) if number in changed else item]
+        merged += [*added.get(number, ()), *own]
     return merged
 
 

@@ -17,6 +17,7 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
     ("jobset.x-k8s.io", "JobSet"): kubernetes.jobset,
     ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): kubernetes.leader_worker_set,
     ("apps", "StatefulSet"): kubernetes.stateful_set,
+    ("apps", "Deployment"): kubernetes.deployment,
     ("kubeflow.org", "PyTorchJob"): training.pytorch_job,
     ("kubeflow.org", "MPIJob"): training.mpi_job,
     ("trainer.kubeflow.org", "TrainJob"): training.train_job,
@@ -27,11 +28,17 @@ WORKLOADS: Mapping[tuple[str, str], Reader] = {
 }
 """API group and kind -> its reader. The second argument has all objects that bayplan read together with it."""
 
+BY_NAME = frozenset({("apps", "Deployment")})
+"""Kinds that patterns of a policy do not match, because few of them need a gang."""
+
+GROVE = (
+    "gets its gangs from Grove, which hands them to KAI as PodGangs and would ignore a PodGroup",
+    "set `topologyConstraint` of the PodCliqueSet, with the names of levels of Grove's ClusterTopology",
+)
+
 REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {
-    ("apps", "Deployment"): (
-        "cannot be a gang: a rollout replaces its pods one by one, and schedulers take each of its pods for a gang",
-        "use a LeaderWorkerSet for servers that need several nodes, or a JobSet; or remove the placement",
-    ),
+    ("grove.io", "PodCliqueSet"): GROVE,
+    ("nvidia.com", "DynamoGraphDeployment"): GROVE,
     ("batch", "CronJob"): (
         "cannot be a gang: it creates a new Job for each run, and a gang is one Job",
         "let the CronJob start a JobSet or a Workflow that bayplan rendered, or remove the placement",

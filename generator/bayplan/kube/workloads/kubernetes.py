@@ -28,6 +28,20 @@ def _in_order(one: Object) -> Iterator[Diagnostic]:
         yield one_by_one(one, route, what, "set `podManagementPolicy: Parallel`; the field cannot be changed later")
 
 
+def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
+    """One podSet, called `worker`. Its pods have no number."""
+    return templates("deployment", one, [numbered(slot(one, "worker", ("spec", "template")), False)], _rolling(one))
+
+
+def _rolling(one: Object) -> Iterator[Diagnostic]:
+    """W512: by default a rollout starts new pods beside the old ones, and stops these one by one."""
+    replicas = number_in(one.data, "spec", "replicas")
+    if text(one.data, "spec", "strategy", "type") != "Recreate" and (replicas is None or replicas > 1):
+        message = f"a rollout of {title(one)} starts new pods beside the old ones, but its gang has only its `replicas`"
+        hint = "set `strategy: {type: Recreate}`, or use a LeaderWorkerSet for servers that need several nodes"
+        yield error("W512", (*one.route, "spec", "strategy"), message, hint=hint)
+
+
 # Job (batch/v1).
 
 TEMPLATE: Path = ("spec", "template")

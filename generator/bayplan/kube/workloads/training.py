@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, error, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, info, warning
 from bayplan.kube.cards import meets
-from bayplan.kube.objects import get, group, items, kind, mapping, name, named, namespace, number_in, text, title
+from bayplan.kube.objects import get, group, items, kind, mapping, name, namespace, number_in, put, text, title
 from bayplan.kube.workloads import kubernetes
 from bayplan.kube.workloads.parts import GROWS, Objects, Slots, fewer, numbered, one_by_one, slot, templates, unknown
 from bayplan.model.augment import Path, TemplateSlot, WorkloadTemplates
@@ -95,8 +96,13 @@ def _scaled(one: Object, spec: Path) -> Iterator[Diagnostic]:
 GROUP = "trainer.kubeflow.org"
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 SPEC: Path = ("spec", "template", "spec")
-PATCHES = ("runtimePatches", "podTemplateOverrides", "podSpecOverrides")
-"""Fields that change the pods of one TrainJob, in Trainer 2.2, 2.1 and 2.0."""
+PATCHES: Path = ("spec", "runtimePatches")
+RESOURCES: Path = ("spec", "trainer", "resourcesPerNode")
+OVERRIDES = ("podTemplateOverrides", "podSpecOverrides")
+"""Fields that change the pods of one TrainJob: in Trainer 2.2, and in 2.1 and 2.0."""
+
+MANAGER = "bayplan.dev/placement"
+"""The manager of the patch that bayplan writes."""
 
 ASKED: Path = ("spec", "trainer", "numNodes")
 OFFERED: Path = ("spec", "mlPolicy", "numNodes")
@@ -104,18 +110,24 @@ MPI: Path = ("spec", "mlPolicy", "mpi")
 
 
 def train_job(one: Object, objects: Objects) -> Outcome[WorkloadTemplates]:
-    """The podSets of the runtime, which has the templates. W508: the runtime is missing or not the TrainJob's own."""
+    """The podSets of the runtime, which has the templates. W508: the runtime is missing, or an old kind of patch.
+
+    If other TrainJobs may use the runtime too, or the TrainJob changes it, the marks go into `runtimePatches`.
+    """
     runtime = next((each for each in objects if _is_runtime(each, one)), None)
     if runtime is None:
         called, what = _reference(one)
         message = f'{title(one)} gets its pods from {called} "{what}", which is not among the manifests'
-        hint = "add a TrainingRuntime of its own to the manifests, or use a JobSet"
+        hint = "add the runtime to the manifests, or use a JobSet"
         return Outcome(None, (error("W508", (*one.route, "spec", "runtimeRef"), message, hint=hint),))
-    wrong = (*_shared(one, runtime, objects), *_patched(one), *_grouped(one, runtime))
+    wrong = (*_overridden(one), *_grouped(one, runtime))
     if wrong:
         return Outcome(None, wrong)
+    patched = _shared(one, runtime, objects) or any(get(one.data, *path) for path in (PATCHES, RESOURCES))
+    runtime = runtime._replace(data=_with_changes(one, runtime)) if patched else runtime
     slots = [_counted(each, one, runtime) for each in kubernetes.slots(runtime, SPEC)]
-    return templates("trainjob", runtime, slots, kubernetes.start_order(runtime, SPEC), workload=one)
+    order = kubernetes.start_order(runtime, SPEC)
+    return templates("trainjob", runtime, slots, order, workload=one, patched=patched)
 
 
 def _reference(one: Object) -> tuple[str, str]:
@@ -130,28 +142,46 @@ def _is_runtime(each: Object, one: Object) -> bool:
     return kind(each) == "ClusterTrainingRuntime" or meets(namespace(each), namespace(one))
 
 
-def _shared(one: Object, runtime: Object, objects: Objects) -> Iterator[Diagnostic]:
-    """W508: a change of a runtime applies to all TrainJobs that use it."""
-    route, hint = (*one.route, "spec", "runtimeRef"), "give it a TrainingRuntime of its own"
-    note = Note("the runtime is here", named(runtime))
-    if kind(runtime) == "ClusterTrainingRuntime":
-        message = f"{title(one)} shares {title(runtime)} with the whole cluster, so bayplan cannot place it"
-        yield error("W508", route, message, hint=hint, notes=(note,))
-        return
-    for other in objects:
-        same_kind = (group(other), kind(other)) == (GROUP, "TrainJob")
-        if same_kind and other.route != one.route and _is_runtime(runtime, other):
-            message = f"{title(one)} shares {title(runtime)} with {title(other)}, so bayplan cannot place it"
-            yield error("W508", route, message, hint=hint, notes=(note,))
-            return
+def _shared(one: Object, runtime: Object, objects: Objects) -> bool:
+    """Whether a change of the runtime would apply to other TrainJobs as well."""
+    jobs = (each for each in objects if (group(each), kind(each)) == (GROUP, "TrainJob") and each.route != one.route)
+    return kind(runtime) == "ClusterTrainingRuntime" or any(_is_runtime(runtime, each) for each in jobs)
 
 
-def _patched(one: Object) -> Iterator[Diagnostic]:
-    """W508: changes of the TrainJob to its pods are not in the runtime."""
-    for path in (*(("spec", key) for key in PATCHES), ("spec", "trainer", "resourcesPerNode")):
-        if get(one.data, *path):
-            message = f"{title(one)} changes its pods with `{path[-1]}`, but bayplan reads only the runtime"
-            yield error("W508", (*one.route, *path), message, hint="move it into the TrainingRuntime")
+def _overridden(one: Object) -> Iterator[Diagnostic]:
+    """W508: the changes of Trainer 2.0 and 2.1."""
+    for key in OVERRIDES:
+        if get(one.data, "spec", key):
+            message = f"{title(one)} changes its pods with `{key}`, which Trainer 2.2 replaces by `runtimePatches`"
+            yield error("W508", (*one.route, "spec", key), message, hint="write it as `runtimePatches`")
+
+
+def _with_changes(one: Object, runtime: Object) -> Any:
+    """The runtime with the resources of the trainer's container, and with the patches that others own: Trainer merges
+    mappings, and replaces lists (Trainer 2.2, `runtimePatches`)."""
+    data: Any = runtime.data
+    resources = get(one.data, *RESOURCES)
+    for index, each in enumerate(items(data, *SPEC, "replicatedJobs")):
+        job = (*SPEC, "replicatedJobs", index, "template")
+        pod = (*job, "spec", "template")
+        trains = text(data, *job, "metadata", "labels", STEP) == "trainer" or text(each, "name") == "node"
+        for number, container in enumerate(items(data, *pod, "spec", "containers")):
+            if resources and trains and text(container, "name") == "node":
+                data = put(data, (*pod, "spec", "containers", number, "resources"), resources)
+        for patch in items(one.data, *PATCHES):
+            own = text(patch, "manager") == MANAGER
+            for change in () if own else items(patch, "trainingRuntimeSpec", *SPEC[1:], "replicatedJobs"):
+                if text(change, "name") == text(each, "name"):
+                    data = put(data, job, _merged(get(data, *job), mapping(change, "template")))
+    return data
+
+
+def _merged(data: Any, patch: Any) -> Any:
+    """The mapping with a patch. Patches of containers set only variables and mounts, which placements do not need."""
+    if not (isinstance(data, Mapping) and isinstance(patch, Mapping)):
+        return patch if data is None or not isinstance(data, Mapping) else data
+    kept = {key: value for key, value in patch.items() if key not in ("containers", "initContainers")}
+    return {**data, **{key: _merged(data.get(key), value) for key, value in kept.items()}}
 
 
 def _grouped(one: Object, runtime: Object) -> Iterator[Diagnostic]:

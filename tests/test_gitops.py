@@ -54,18 +54,23 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def launch(config: Any, application: Path, **given: str) -> subprocess.CompletedProcess[str]:
-    """The command, as Argo CD runs it (3.5, cmpserver/plugin/plugin.go, `runCommand`)."""
-    command = config["spec"]["generate"]
+    """The commands, as Argo CD runs them (3.5, cmpserver/plugin/plugin.go, `runCommand`)."""
     env = {
         "PATH": f"{application.parents[2] / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "generator"),
         "ARGOCD_APP_NAME": "training",
         "ARGOCD_APP_NAMESPACE": "elsewhere",
         "KUBE_VERSION": "1.34.1",
+        "KUBE_API_VERSIONS": "v1,batch/v1,example.com/v1/Thing",
         **{f"ARGOCD_ENV_{key}": value for key, value in given.items()},
     }
-    words = [*command["command"], *command["args"]]
-    return subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+    for key in ("init", "generate"):
+        command = config["spec"].get(key, {"command": ["true"], "args": []})
+        words = [*command["command"], *command["args"]]
+        done = subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+        if done.returncode:
+            break
+    return done
 
 
 @pytest.fixture
@@ -107,6 +112,13 @@ class TestPlugin:
         assert (done.returncode, done.stderr) == (0, "")
         hall = PRETRAIN / "topology.yaml"
         assert done.stdout == rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", f"{hall}")
+
+    def test_a_file_is_not_an_option(self, application: Path) -> None:
+        (application / "pretrain.workflow.yaml").rename(application / "-oX.workflow.yaml")
+        done = self.generate(application)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "kind: JobSet" in done.stdout
+        assert [each.name for each in application.iterdir()] == ["-oX.workflow.yaml"]
 
     def test_the_application_chooses(self, application: Path) -> None:
         (application / "other.yaml").write_text((PRETRAIN / "topology.yaml").read_text().replace("hall-1", "hall-2"))
@@ -208,6 +220,23 @@ class TestChartsPlugin:
         done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
         assert done.returncode != 0
         assert done.stdout == ""
+
+    def test_helm_gets_the_cluster_and_the_dependencies(self, application: Path) -> None:
+        part = application.parent / "part"
+        part.mkdir()
+        (part / "Chart.yaml").write_text("apiVersion: v2\nname: part\nversion: 0.1.0\nkubeVersion: '1.34.1'\n")
+        (part / "templates").mkdir()
+        (part / "templates" / "it.yaml").write_text(
+            "{{ if .Capabilities.APIVersions.Has `example.com/v1/Thing` }}\n"
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Capabilities.KubeVersion }}}}\n{{ end }}"
+        )
+        with (application / "Chart.yaml").open("a") as file:
+            file.write("dependencies: [{name: part, version: 0.1.0, repository: 'file://../part'}]\n")
+        for _ in range(2):
+            done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
+            assert done.returncode == 0, done.stderr
+            names = {each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)}
+            assert "v1.34.1" in names
 
     def test_the_sidecar_is_that_of_the_other(self, application: Path) -> None:
         read = set(re.findall(r"ARGOCD_ENV_([A-Z]+)", CHARTS["spec"]["generate"]["args"][-1]))

@@ -82,7 +82,8 @@ COMMANDS = (
         "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file, bayplan checks only the workflows.",
+        "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml, or the topology "
+        "of one, stands for the workflows of its outputs.",
     ),
     Command(
         "plan",
@@ -241,7 +242,11 @@ COMMANDS = (
         "generate",
         "Write the files that bayplan.yaml lists, and remove stale ones.",
         (Positional("PROJECT", 0),),
-        (Option(("--check",), "Write nothing; show the differences, and fail if there are any."), *OUTCOME),
+        (
+            Option(("--check",), "Write nothing; show the differences, and fail if there are any."),
+            Option(("--tracked",), "Also fail if git does not track a file, as the hook for pre-commit does."),
+            *OUTCOME,
+        ),
         "PROJECT is a project file or its folder (default: bayplan.yaml in this folder or above it). Exit code 1: "
         "files changed.",
     ),

@@ -82,8 +82,8 @@ COMMANDS = (
         "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml, or the topology "
-        "of one, stands for the workflows of its outputs.",
+        "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml or its "
+        "topology stands for the workflows of its outputs.",
     ),
     Command(
         "plan",
@@ -268,6 +268,15 @@ COMMANDS = (
         OUTCOME,
         "DIR is a folder with a kustomization (default: the current folder). If kustomize is installed, bayplan also "
         "builds the folder.",
+    ),
+    Command(
+        "kustomize references",
+        "kustomize.references",
+        "Write a Component with the fields in which kustomize must change names.",
+        (Positional("DIR", 0),),
+        REPORT,
+        "DIR is the folder to write (default: references). List it under `components:` of a kustomization that sets "
+        "names.",
     ),
     Command(
         "kustomize install-legacy",

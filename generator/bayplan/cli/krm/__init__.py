@@ -34,6 +34,9 @@ def run(args: Arguments) -> int:
         refused = Job(args, request.value.config or {}, request.value.items)
         source = {"function": Document("functionConfig", "", 0, refused.config)}
         return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
+    if wrong := _misplaced(job.value):
+        config = {"function": Document("function", "", 0, job.value.config)}
+        return _write(job.value, Answer(None, [Batch(wrong, config)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
     answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
@@ -72,6 +75,14 @@ def _unknown(config: Any) -> Diagnostic:
     if kind in KINDS:
         return error("A961", ("function",), message, hint=f"write `apiVersion: {API_VERSION}`")
     return error("A961", ("function",), message, hint=suggest(kind, KINDS))
+
+
+def _misplaced(job: Job) -> tuple[Diagnostic, ...]:
+    """A964: the function is in a list where it does nothing, or deletes everything."""
+    from bayplan.cli.krm import kustomizations
+
+    key = kustomizations.wrong_list(job)
+    return tuple(kustomizations.misplaced(job.config["kind"], key, ("function", "kind"))) if key else ()
 
 
 def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:

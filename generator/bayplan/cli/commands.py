@@ -12,7 +12,7 @@ COMPLETE = "_BAYPLAN_COMPLETE"
 ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
 EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
 GROUPS = {
-    "helm": "Install the post-renderer for Helm.",
+    "helm": "Install the post-renderer for Helm, and print its last report.",
     "kustomize": "Check a kustomization, and install functions as plugins.",
     "topology": "Check, show, compare, import and export cluster topologies.",
 }
@@ -143,6 +143,9 @@ COMMANDS = (
             SCHEDULER,
             *PLANNING,
             Option(("--include-hooks",), "Also place hooks."),
+            Option(
+                ("--release",), "The release, for `helm last-error` (default: that of the label, or the chart).", "NAME"
+            ),
             *REPORT,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
@@ -151,7 +154,16 @@ COMMANDS = (
     Command(
         "last-error",
         "post_render.last_error",
+        "The same as `helm last-error`.",
+        (Positional("RELEASE", 0, file=False),),
+    ),
+    Command(
+        "helm last-error",
+        "post_render.last_error",
         "Print the last report of post-render, which Helm 4 does not show.",
+        (Positional("RELEASE", 0, file=False),),
+        description="RELEASE is the label app.kubernetes.io/instance of the manifests or, without it, the name of the "
+        "chart (default: the last report of all).",
     ),
     Command(
         "helm install-plugin",

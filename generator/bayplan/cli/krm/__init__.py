@@ -7,13 +7,14 @@ the objects are a plain stream.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
-from bayplan.cli.krm.job import API_VERSION, KINDS, Answer, Job
+from bayplan.cli.krm.job import API_VERSION, KINDS, NAMES, Answer, Job
 from bayplan.cli.options import Arguments
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
@@ -78,7 +79,16 @@ def _unknown(config: Any) -> Diagnostic:
 
 
 def _misplaced(job: Job) -> tuple[Diagnostic, ...]:
-    """A964: the function is in a list where it does nothing, or deletes everything."""
+    """A964: the function is in a list where it does nothing, or deletes everything.
+
+    bayplan parses the kustomization only if it has such a list.
+    """
+    kind = job.config["kind"]
+    words = (b"generators:", b"transformers:" if kind == "ValidateWorkloads" else b"validators:")
+    written = next((files.raw_of(name, "kustomization").value or b"" for name in NAMES if os.path.isfile(name)), b"")
+    copied = len(job.items) == 1 and kind in (job.items[0].text or str(job.items[0].data))
+    if not copied and not any(word in written for word in words):
+        return ()
     from bayplan.cli.krm import kustomizations
 
     key = kustomizations.wrong_list(job)

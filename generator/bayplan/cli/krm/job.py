@@ -11,6 +11,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, mapping, text, without_annotations
 from bayplan.report import Batch
 
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Names of the file of a kustomization, in kustomize's order (api/konfig/general.go at 5.8.1)."""
+
 API_VERSION = "bayplan.dev/v1alpha1"
 KINDS: Mapping[str, str] = {
     "ExpandWorkflows": "expand.run",

@@ -7,16 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli import files
-from bayplan.cli.krm.job import Job, path_of, without_wire
+from bayplan.cli.krm.job import NAMES, Job, path_of, without_wire
 from bayplan.clients import resource_list
 from bayplan.core.diagnostics import AT, KEY, Diagnostic, Route, error, origin
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, items, mapping
 from bayplan.report import Batch
 from bayplan.text.document import Document, SourceMap, Span, locate, read
-
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""Names of the file, in kustomize's order (api/konfig/general.go at 5.8.1)."""
 
 LISTS = ("generators", "transformers", "validators", "resources", "bases", "components")
 DEEPEST = 20

@@ -264,6 +264,23 @@ def test_folders_of_manifests_are_what_flux_builds(tmp_path: Path) -> None:
     assert (path / "kustomization.yaml").exists()
 
 
+def test_flux_substitutes_nothing_in_manifests_with_the_label(tmp_path: Path) -> None:
+    """Flux skips objects with this label (fluxcd/pkg, kustomize/kustomize_varsub.go, `SubstituteVariables`)."""
+    (label,) = (each for each in blocks("sync-with-flux.md") if "substitute" in each)
+    work = EXAMPLES / "torchx-macvlan"
+    app = work / "app.json"
+    manifests = rendered("render", str(app), "-t", str(work / "topology.yaml"))
+    assert "${TORCHX_RANK0_HOST:=localhost}" in manifests
+    (tmp_path / "job.yaml").write_text(manifests)
+    (tmp_path / "kustomization.yaml").write_text("resources: [job.yaml]\n" + label)
+    built = [*yaml.safe_load_all(output(tool("kustomize"), "build", ".", cwd=tmp_path))]
+    for each in built:
+        assert each["metadata"]["labels"].pop("kustomize.toolkit.fluxcd.io/substitute") == "disabled"
+        if not each["metadata"]["labels"]:
+            del each["metadata"]["labels"]
+    assert sorted(built, key=identity) == sorted(yaml.safe_load_all(manifests), key=identity)
+
+
 def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:
     config = blocks("install-pre-commit-hooks.md")[0]
     (tmp_path / "config.yaml").write_text(config)

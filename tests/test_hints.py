@@ -68,6 +68,16 @@ def test_most_hints_are_followed() -> None:
     assert sum(not each.wrong for each in verdicts()) >= LEAST
 
 
+def test_no_other_hint_needs_a_person() -> None:
+    """New hints have one of the forms that `tools.hints` follows. The list may only become shorter."""
+    found = hints.listed()
+    left = {key for key, followed in found.items() if not followed}
+    before = set(hints.LEFT.read_text(encoding="utf-8").splitlines())
+    print(f"{len(found) - len(left)} of {len(found)} kinds of hints are followed")
+    assert left - before == set(), "give these hints a form that can be followed, or run `python -m tools.hints`"
+    assert before - left == set(), "run `python -m tools.hints` to remove these"
+
+
 @pytest.mark.parametrize(
     ("hint", "followed"),
     [

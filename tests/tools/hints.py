@@ -430,3 +430,35 @@ def _levels(documents: list[Any], place: Path_, old: str, new: str) -> Iterator[
                 each.pop("required") if not new else each.update(required=new)
                 yield edited
                 return
+
+
+LEFT = ROOT / "tests" / "hints-left.txt"
+"""The hints that need a person, one a line. `python -m tools.hints` writes it; it may only become shorter."""
+
+NO_ACTION = re.compile(r"^(?:no action needed|allowed keys|ignore this|nothing to do)")
+
+
+def pattern(code: str, hint: str) -> str:
+    """A hint without its values: `W304: set "X"`."""
+    plain = re.sub(r'"[^"]*"', '"X"', hint)
+    return f"{code}: {re.sub(r'[0-9]+', 'N', plain)}"
+
+
+def listed() -> dict[str, bool]:
+    """Every hint of the goldens that says what to do -> whether `judge` follows one of its ways."""
+    found: dict[str, bool] = {}
+    for name in cases.NAMES:
+        text = (ROOT / "golden" / "diagnostics" / f"{name}.txt").read_text(encoding="utf-8")
+        code = ""
+        for line in text.splitlines():
+            if match := re.search(r"(?:error|warning|info)\[(\w+)\]:", line):
+                code = match[1]
+            elif line.startswith("  hint: ") and not NO_ACTION.match(line[8:]):
+                key = pattern(code, line[8:])
+                found[key] = found.get(key, False) or any(map(known, ways(line[8:])))
+    return found
+
+
+if __name__ == "__main__":
+    left = sorted(key for key, followed in listed().items() if not followed)
+    LEFT.write_text("".join(f"{key}\n" for key in left), encoding="utf-8")

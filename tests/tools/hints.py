@@ -28,9 +28,15 @@ SIZE = re.compile(r'^set `size: (\d+)` on group "([^"]+)" instead of (\d+)$')
 LEVEL = re.compile(r'^require "([^"]+)" instead of "([^"]+)"$')
 DROP = re.compile(r"^drop `(required|separate): ([^`]+)`$")
 GROUP = re.compile(r"^write a group with `size: (\d+)` and `placement: {required: (\w+)}` for the podSet(?:, and .*)?$")
-FIELD = re.compile(r"^(?:set|add|write|state it in the topology file:|and set)[:]? `([^`]+)`(?: (?:on|in|to) .*)?$")
-REMOVE = re.compile(r"^remove `([\w.]+)`$")
-IT = re.compile(r"^remove (?:it|the (?:field|key|annotation|label|level|tag|line|placement))$")
+STEPS = "set|remove|use|add|write|claim|move|give|label|let|raise|put"
+REST = rf"(?: or (?:less|more))?(?:[,;:]? (?!and |from |.*(?:, |\band )(?:{STEPS})\b).*)?"
+"""What may follow a step: a reason or a condition, but no second step."""
+
+FIELD = re.compile(rf"^(?:set|add|write|use|state it in the topology file:)[:]? `([^`]+)`{REST}$")
+REMOVE = re.compile(rf"^remove `([\w.]+)`{REST}$")
+PART = "field|key|annotation|label|level|tag|line|placement|constraint|variable|alias|taint|quotes|space|claim|mapping"
+LEVEL_GONE = "remove the level and its part of each path"
+IT = re.compile(rf"^remove (?:it|(?:the|this) (?:{PART})){REST}$")
 RUN = re.compile(r"^(?:run|print this workflow in the native format with) `bayplan ([^`]+)`$")
 QUOTES = "put it in quotes"
 PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b|\.\.\.|\.yaml|[<>]")
@@ -76,7 +82,7 @@ def known(way: str) -> bool:
         text = FIELD.match(way)[1]  # type: ignore[index]
         return ": " in text and text[:2] != "- " and not PLACEHOLDER.search(text) and not ELSEWHERE.search(way)
     patterns = (QUOTED, REPLICAS, SIZE, LEVEL, DROP, GROUP, REMOVE, IT)
-    return way == QUOTES or any(pattern.match(way) for pattern in patterns)
+    return way == QUOTES or way.startswith(LEVEL_GONE) or any(pattern.match(way) for pattern in patterns)
 
 
 def hinted() -> list[str]:
@@ -87,8 +93,19 @@ def hinted() -> list[str]:
     return [name for name, hints in lines.items() if any(map(known, (way for hint in hints for way in ways(hint))))]
 
 
-def judge(case: str) -> Iterator[Verdict]:
-    """Follows each hint of a case that is in one of its own files."""
+ENOUGH = 2
+"""Cases in which a kind of hint is followed."""
+
+
+def judge_all() -> Iterator[Verdict]:
+    """Follows every kind of hint in the first cases that have it."""
+    done: Counter[str] = Counter()
+    for case in hinted():
+        yield from judge(case, done)
+
+
+def judge(case: str, done: Counter[str]) -> Iterator[Verdict]:
+    """Follows each hint of a case. `done` counts the kinds of hints that were followed."""
     with tempfile.TemporaryDirectory() as home:
         before = Sandbox(case, Path(home) / "before").run()
     seen: set[str] = set()
@@ -96,9 +113,11 @@ def judge(case: str) -> Iterator[Verdict]:
         hint = data["hint"] or ""
         found = Found(case, number, data)
         chosen = [way for way in ways(hint) if known(way)]
-        if not chosen or found.name in seen or not data["code"]:
+        kind = pattern(data["code"], hint)
+        if not chosen or found.name in seen or done[kind] >= ENOUGH:
             continue
         seen.add(found.name)
+        done[kind] += 1
         wrong = [why for way in chosen if (why := _followed(found, way, before))]
         yield Verdict(found, len(chosen), "; ".join(wrong))
 
@@ -221,11 +240,14 @@ def _changes(found: Found, way: str, home: Path) -> Iterator[Any]:
             yield lambda box, word=word: box.replace_words(word, match[1])
             swapped = line.replace(word, new, 1)
             yield lambda box, swapped=swapped: box.write(data["file"], _with_line(text, data["line"], swapped))
-    elif IT.match(way) and (way == "remove the line" or not _parsed(text)):
+    elif IT.match(way) and ("the line" in way or not _parsed(text)):
         yield lambda box: box.write(data["file"], _with_line(text, data["line"], ""))
         yield lambda box: box.write(data["file"], _spliced(text, data, ""))
     documents = _parsed(text)
-    place = _place(text, data) if documents else None
+    try:
+        place = _place(text, data) if documents else None
+    except RecursionError:  # an alias inside its own anchor
+        return
     for edited in _edits(documents, place, way) if documents and place else ():
         yield lambda box, edited=edited: box.write(data["file"], _dumped(data["file"], edited))
     if not any(isinstance(each, dict) for each in documents):
@@ -240,7 +262,7 @@ def _parsed(text: str) -> list[Any]:
     """The documents of a text; none if it is not plain YAML."""
     try:
         return list(yaml.safe_load_all(text))
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return []
 
 
@@ -297,7 +319,12 @@ def _edits(documents: list[Any], place: Path_, way: str) -> Iterator[list[Any]]:
     """The documents after the change, for each place where it may be meant."""
     ancestors = [place[:end] for end in range(len(place), 0, -1)]
     everywhere = [*ancestors, *(path for path in _mappings(documents) if path not in ancestors)]
-    if match := QUOTED.match(way):
+    if way.startswith(LEVEL_GONE):
+        for path in ancestors:
+            if path[-2:-1] == ("levels",):
+                yield from _without_level(documents, path)
+                return
+    elif match := QUOTED.match(way):
         owner, last = _get(documents, place[:-1]), place[-1]
         if isinstance(owner, dict) and last in owner:
             (edited,) = _without(documents, place)
@@ -307,7 +334,7 @@ def _edits(documents: list[Any], place: Path_, way: str) -> Iterator[list[Any]]:
         keys = match[1].split(".")
         for path in everywhere:
             yield from _without(documents, (*path, *keys))
-    elif way == "remove the placement":
+    elif way.startswith("remove the placement"):
         yield [_without_placements(each) for each in copy.deepcopy(documents)]
     elif IT.match(way):
         for path in ancestors[:-1]:
@@ -387,6 +414,23 @@ def _without_placements(data: Any) -> Any:
         kept = {key: each for key, each in data.items() if key != "placement" and "bayplan.dev/" not in str(key)}
         return {key: _without_placements(each) for key, each in kept.items()}
     return [_without_placements(each) for each in data] if isinstance(data, list) else data
+
+
+def _without_level(documents: list[Any], path: Path_) -> Iterator[list[Any]]:
+    """Without a level of a pool, and without its values in the paths of domains."""
+    for edited in _without(documents, path):
+        pool = _get(edited, path[:-2])
+        rows: dict[str, Any] = {}
+        for row in pool.get("domains", ()):
+            parts = str(row.get("path", "")).split("/")
+            del parts[path[-1]]
+            there = rows.setdefault("/".join(parts), {**row, "path": "/".join(parts), "nodes": ""})
+            there["nodes"] = ",".join(filter(None, (there["nodes"], row["nodes"])))
+        pool["domains"] = [row if row["path"] else {**row, "path": None} for row in rows.values()]
+        for row in pool["domains"]:
+            if not row["path"]:
+                del row["path"]
+        yield edited
 
 
 def _nodes(data: Any) -> Iterator[dict[str, Any]]:

@@ -54,18 +54,23 @@ def fits(value: Any, shape: Any) -> bool:
 
 
 def launch(config: Any, application: Path, **given: str) -> subprocess.CompletedProcess[str]:
-    """The command, as Argo CD runs it (3.5, cmpserver/plugin/plugin.go, `runCommand`)."""
-    command = config["spec"]["generate"]
+    """The commands, as Argo CD runs them (3.5, cmpserver/plugin/plugin.go, `runCommand`)."""
     env = {
         "PATH": f"{application.parents[2] / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "generator"),
         "ARGOCD_APP_NAME": "training",
         "ARGOCD_APP_NAMESPACE": "elsewhere",
         "KUBE_VERSION": "1.34.1",
+        "KUBE_API_VERSIONS": "v1,batch/v1,example.com/v1/Thing",
         **{f"ARGOCD_ENV_{key}": value for key, value in given.items()},
     }
-    words = [*command["command"], *command["args"]]
-    return subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+    for key in ("init", "generate"):
+        command = config["spec"].get(key, {"command": ["true"], "args": []})
+        words = [*command["command"], *command["args"]]
+        done = subprocess.run(words, cwd=application, env=env, capture_output=True, encoding="utf-8", check=False)
+        if done.returncode:
+            break
+    return done
 
 
 @pytest.fixture
@@ -107,6 +112,13 @@ class TestPlugin:
         assert (done.returncode, done.stderr) == (0, "")
         hall = PRETRAIN / "topology.yaml"
         assert done.stdout == rendered("render", f"{PRETRAIN}/workflow.yaml", "-t", f"{hall}")
+
+    def test_a_file_is_not_an_option(self, application: Path) -> None:
+        (application / "pretrain.workflow.yaml").rename(application / "-oX.workflow.yaml")
+        done = self.generate(application)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "kind: JobSet" in done.stdout
+        assert [each.name for each in application.iterdir()] == ["-oX.workflow.yaml"]
 
     def test_the_application_chooses(self, application: Path) -> None:
         (application / "other.yaml").write_text((PRETRAIN / "topology.yaml").read_text().replace("hall-1", "hall-2"))
@@ -209,6 +221,23 @@ class TestChartsPlugin:
         assert done.returncode != 0
         assert done.stdout == ""
 
+    def test_helm_gets_the_cluster_and_the_dependencies(self, application: Path) -> None:
+        part = application.parent / "part"
+        part.mkdir()
+        (part / "Chart.yaml").write_text("apiVersion: v2\nname: part\nversion: 0.1.0\nkubeVersion: '1.34.1'\n")
+        (part / "templates").mkdir()
+        (part / "templates" / "it.yaml").write_text(
+            "{{ if .Capabilities.APIVersions.Has `example.com/v1/Thing` }}\n"
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Capabilities.KubeVersion }}}}\n{{ end }}"
+        )
+        with (application / "Chart.yaml").open("a") as file:
+            file.write("dependencies: [{name: part, version: 0.1.0, repository: 'file://../part'}]\n")
+        for _ in range(2):
+            done = launch(CHARTS, application, TOPOLOGY="../hall.yaml")
+            assert done.returncode == 0, done.stderr
+            names = {each["metadata"]["name"] for each in yaml.safe_load_all(done.stdout)}
+            assert "v1.34.1" in names
+
     def test_the_sidecar_is_that_of_the_other(self, application: Path) -> None:
         read = set(re.findall(r"ARGOCD_ENV_([A-Z]+)", CHARTS["spec"]["generate"]["args"][-1]))
         assert read == {"VALUES", "TOPOLOGY", "POLICY", "SCHEDULER", "STRICT"}
@@ -233,6 +262,23 @@ def test_folders_of_manifests_are_what_flux_builds(tmp_path: Path) -> None:
         assert sorted(built, key=identity) == sorted(made, key=identity)
     assert run(["generate", str(project)]) == 0, "a kustomization.yaml beside them stays"
     assert (path / "kustomization.yaml").exists()
+
+
+def test_flux_substitutes_nothing_in_manifests_with_the_label(tmp_path: Path) -> None:
+    """Flux skips objects with this label (fluxcd/pkg, kustomize/kustomize_varsub.go, `SubstituteVariables`)."""
+    (label,) = (each for each in blocks("sync-with-flux.md") if "substitute" in each)
+    work = EXAMPLES / "torchx-macvlan"
+    app = work / "app.json"
+    manifests = rendered("render", str(app), "-t", str(work / "topology.yaml"))
+    assert "${TORCHX_RANK0_HOST:=localhost}" in manifests
+    (tmp_path / "job.yaml").write_text(manifests)
+    (tmp_path / "kustomization.yaml").write_text("resources: [job.yaml]\n" + label)
+    built = [*yaml.safe_load_all(output(tool("kustomize"), "build", ".", cwd=tmp_path))]
+    for each in built:
+        assert each["metadata"]["labels"].pop("kustomize.toolkit.fluxcd.io/substitute") == "disabled"
+        if not each["metadata"]["labels"]:
+            del each["metadata"]["labels"]
+    assert sorted(built, key=identity) == sorted(yaml.safe_load_all(manifests), key=identity)
 
 
 def test_the_configuration_of_pre_commit(tmp_path: Path) -> None:

@@ -148,9 +148,26 @@ def test_an_error_stops_helm(charts: Charts) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     message = 'pool "gb200" has no level "rock"'
     assert (message in done.stderr) == (charts.version == "helm3")  # Helm 4 holds it back
-    kept = charts.bayplan("last-error")
-    assert kept.returncode == 0
-    assert message in kept.stdout
+    for command in (["last-error"], ["helm", "last-error"], ["helm", "last-error", "chart"]):
+        kept = charts.bayplan(*command)
+        assert kept.returncode == 0
+        assert message in kept.stdout
+
+
+def test_each_release_has_its_last_error(charts: Charts) -> None:
+    label = "{app.kubernetes.io/instance: {{ .Release.Name }}}"
+    part = f"apiVersion: v1\nkind: Service\nmetadata: {{name: a, labels: {label}}}\n"
+    (charts.folder / "chart" / "templates" / "a.yaml").write_text(part, encoding="utf-8")
+    charts.template("--set", "placement=required=rock")
+    (charts.folder / "chart" / "templates" / "a.yaml").write_text(part.replace(".Release.Name", "`other`"))
+    charts.template("--set", "placement=required=stone")
+    assert '"rock"' in charts.bayplan("helm", "last-error", "r").stdout
+    assert '"stone"' in charts.bayplan("helm", "last-error", "other").stdout
+    assert '"stone"' in charts.bayplan("helm", "last-error").stdout
+    assert (
+        'warning[O820]: post-render has not reported anything for "third"'
+        in charts.bayplan("helm", "last-error", "third").stderr
+    )
 
 
 def test_files_of_an_output_folder(charts: Charts) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -230,6 +231,75 @@ def test_the_flag_that_is_missing_leaves_a_workflow_that_doctor_finds(programs: 
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("info[") == 1
     assert "info[O833]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("kind", "key"),
+    [
+        *((kind, key) for kind in ("ExpandWorkflows", "PlaceWorkloads") for key in ("generators", "validators")),
+        *(("ValidateWorkloads", key) for key in ("generators", "transformers")),
+    ],
+)
+def test_a_function_in_the_wrong_list_stops_the_build(kind: str, key: str, programs: Path, tmp_path: Path) -> None:
+    """Without the error, kustomize succeeds and leaves the Workflow, or drops all objects."""
+    folder = tmp_path / "it"
+    shutil.copytree(EXAMPLES / "pretrain", folder)
+    kustomization(folder, resources=["workflow.yaml"], **{key: ["function.yaml"]})
+    config = function(kind, topology="topology.yaml")
+    (folder / "function.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    done = build(programs, folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"function.yaml:2:7: error[A964]: {kind} is listed under `{key}:`" in done.stderr
+    assert "error[A964]" in doctor(programs, folder).stdout
+
+
+def doctor(programs: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The report of doctor, which builds with the real kustomize."""
+    path = f"{programs}{os.pathsep}{Path(tool('kustomize')).parent}{os.pathsep}{os.environ['PATH']}"
+    return call(programs, sys.executable, "-m", "bayplan", "kustomize", "doctor", ".", cwd=folder, PATH=path)
+
+
+@pytest.mark.parametrize("key", ["resources", "components"])
+@pytest.mark.parametrize("remote", [False, True], ids=["here", "remote"])
+def test_functions_of_bases_and_components(key: str, remote: bool, programs: Path, tmp_path: Path) -> None:
+    """doctor agrees with kustomize: a Component expands the Workflow of the kustomization that lists it."""
+    folder = tmp_path / "other" / "shared"
+    shutil.copytree(EXAMPLES / "pretrain", folder)
+    component = {"apiVersion": "kustomize.config.k8s.io/v1alpha1", "kind": "Component"} if key == "components" else {}
+    kustomization(
+        folder, transformers=["function.yaml"], **component, **({} if component else {"resources": ["workflow.yaml"]})
+    )
+    config = function("ExpandWorkflows", topology="topology.yaml")
+    (folder / "function.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    git = (tool("git"), "-C", str(tmp_path / "other"), "-c", "user.name=a", "-c", "user.email=a@b")
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "a"]):
+        subprocess.run([*git, *words], check=True)
+    entry = f"file://{tmp_path}/other//shared?ref=main" if remote else "../other/shared"
+    listed = {"resources": ["workflow.yaml"], "components": [entry]} if component else {"resources": [entry]}
+    top = tmp_path / "top"
+    kustomization(top, **listed)
+    shutil.copy(EXAMPLES / "pretrain" / "workflow.yaml", top)
+    assert {each["kind"] for each in objects(build(programs, top))} == {"JobSet", "ComputeDomain", "PodGroup"}
+    done = doctor(programs, top)
+    assert done.returncode == 0, done.stdout
+    assert ("warning[O832]: a remote folder has functions" in done.stdout) is remote
+
+
+def test_the_references_of_the_command(programs: Path, tmp_path: Path) -> None:
+    command = (sys.executable, "-m", "bayplan", "kustomize", "references")
+    done = call(programs, *command, cwd=tmp_path)
+    assert (done.returncode, done.stdout.count("created references/")) == (0, 3), done.stderr
+    assert all(
+        each.read_bytes() == (PLUGIN / "references" / each.name).read_bytes()
+        for each in (tmp_path / "references").iterdir()
+    )
+    shutil.copy(PLUGIN / "example" / "place" / "base" / "jobset.yaml", tmp_path)
+    kustomization(tmp_path, resources=["jobset.yaml"], components=["references"])
+    assert len(objects(build(programs, tmp_path))) == 1
+    assert call(programs, *command, cwd=tmp_path).stdout == ""
+    (tmp_path / "references" / "names.yaml").write_text("mine\n", encoding="utf-8")
+    done = call(programs, *command, cwd=tmp_path)
+    assert (done.returncode, "error[O804]" in done.stderr) == (1, True)
 
 
 def test_fn_run_keeps_the_results(programs: Path, tmp_path: Path) -> None:

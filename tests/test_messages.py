@@ -32,6 +32,14 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("F609", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_still_has_its_code",
     ("F616", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_still_has_its_code",
     ("O802", 'cannot write all of "{}": {}'): "unit/cli_output_test.py::test_a_full_disk_changes_nothing",
+    (
+        "O805",
+        "git does not track this file, so the commit lacks it",
+    ): "test_pre_commit.py::test_a_new_workflow",
+    (
+        "O805",
+        "--tracked needs a git repository and the program git",
+    ): "unit/generate_test.py::test_tracked_needs_a_repository",
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
     ("R101", "cannot read the folder: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",

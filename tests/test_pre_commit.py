@@ -184,6 +184,9 @@ def test_a_new_workflow(repository: Repository) -> None:
     assert "manifests/two/20-jobset-two.yaml" in listed(said, "created")
     assert set(listed(said, "updated")) == {"volcano.yaml", tree.INDEX}
     repository.refused()  # what was created is not staged yet, and the index still lacks it
+    repository.git("add", "-u")
+    said = repository.refused()
+    assert "manifests/two/20-jobset-two.yaml: error[O805]: git does not track this file" in said
     repository.git("add", "-A")
     repository.commit()
     assert "manifests/two/20-jobset-two.yaml" in repository.committed()
@@ -256,6 +259,22 @@ def test_a_changed_cluster(repository: Repository) -> None:
     hall.write_text(hall.read_text(encoding="utf-8").replace("nvidia.com/gpu.clique", "example.com/rack"))
     repository.git("add", "-A")
     assert [Path(path).name[:12] for path in listed(repository.refused(), "updated")] == ["18-podgroup-"]
+
+
+def test_the_check_hook_sees_a_changed_cluster(repository: Repository) -> None:
+    """By the names of its project and topology, and in a run without the other hook."""
+    (repository.folder / "hall.yaml").rename(repository.folder / "hall-topology.yaml")
+    repository.write("bayplan.yaml", yaml.safe_dump(PROJECT).replace("hall.yaml", "hall-topology.yaml"))
+    repository.git("add", "-A")
+    done = repository.pre_commit("run", "bayplan-check")
+    assert (done.returncode, "Skipped" in done.stdout) == (0, False), done.stdout
+    repository.git("commit", "-q", "--no-verify", "-m", "a")
+    smaller = (repository.folder / "hall-topology.yaml").read_text(encoding="utf-8").replace("plan: 16", "plan: 8")
+    repository.write("hall-topology.yaml", smaller)
+    repository.git("add", "-A")
+    done = repository.pre_commit("run", "bayplan-check")
+    assert done.returncode == 1
+    assert "jobs/one.workflow.yaml:13:29: error[P5" in done.stdout
 
 
 def test_what_has_nothing_to_do_with_it_passes(repository: Repository) -> None:
@@ -334,10 +353,10 @@ def test_a_merge_that_conflicts_in_generated_files(repository: Repository) -> No
 
 
 @pytest.mark.parametrize("hook", [each for each in HOOKS.values() if "files" in each], ids=lambda hook: hook["id"])
-def test_a_hook_selects_workflows_alone(hook: Mapping[str, Any]) -> None:
+def test_a_hook_selects_workflows_and_topologies(hook: Mapping[str, Any]) -> None:
     files = [path.relative_to(ROOT).as_posix() for path in sorted(EXAMPLES.glob("*/*.yaml"))]
     selected = [path for path in files if re.search(hook["files"], path)]
-    assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml"}
+    assert {path.rpartition("/")[2] for path in selected} == {"workflow.yaml", "topology.yaml", "bayplan.yaml"}
     assert re.search(hook["files"], "jobs/llama.workflow.yaml")
     assert not re.search(hook["files"], "manifests/my-workflow/20-jobset-my-workflow.yaml")
 

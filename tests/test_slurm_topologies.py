@@ -345,3 +345,68 @@ def test_the_pretrain_topology_exports_with_placeholders() -> None:
     outcome, _ = pipeline.cluster_objects(document.Document("t", "", 0, support.TOPOLOGY), "slurm", {"slurm": "25.11"})
     assert outcome.value
     assert "block_sizes: [18, 72]" in outcome.value[0].text  # type: ignore[union-attr]
+
+
+BESIDE = """\
+- topology: gb200
+  cluster_default: {blocks}
+  block:
+    block_sizes: [2, 4]
+    blocks: [{{block: b1, nodes: "n[1-2]"}}, {{block: b2, nodes: "n[3-4]"}}, {{block: b3, nodes: "n[5-6]"}}]
+- topology: h100
+  block: {{block_sizes: [2], blocks: [{{block: h1, nodes: "m[1-2]"}}, {{block: h2, nodes: "m[3-4]"}}]}}
+- topology: fabric
+  cluster_default: {tree}
+  tree:
+    switches:
+    - {{switch: top, children: "s[1-4]"}}
+    - {{switch: s1, nodes: "n[1-4]"}}
+    - {{switch: s2, nodes: "n[5-6]"}}
+    - {{switch: s3, nodes: "m[1-4]"}}
+    - {{switch: s4, nodes: "c[1-2]"}}
+"""
+
+
+@pytest.mark.parametrize("default", ["blocks", "tree"])
+def test_topologies_of_the_same_nodes_are_one_pool_and_come_back(default: str) -> None:
+    """Blocks beside a tree of switches (Slurm 25.05): blocks nest in switches, and all keep their names."""
+    text = BESIDE.format(blocks=str(default == "blocks").lower(), tree=str(default == "tree").lower())
+    document, codes = read(text)
+    assert document is not None, codes
+    assert set(codes) <= {"T482", "T433"}
+    pools = {each["name"]: each for each in document["spec"]["pools"]}
+    assert [each["path"] for each in pools["gb200"]["domains"]] == ["top/s1/b1", "top/s1/b2", "top/s2/b3"]
+    assert [each["path"] for each in pools["h100"]["domains"]] == ["top/s3/h1", "top/s3/h2"]
+    assert [each["path"] for each in pools["fabric"]["domains"]] == ["top/s4"]
+    made = native.read(document).value
+    assert made is not None
+    (file,) = slurm_yaml.write(made.value, NEWEST)
+    back = {each["topology"]: each for each in yaml.safe_load(file.text)}
+    assert list(back) == ["gb200", "fabric", "h100"]
+    assert [name for name, each in back.items() if each["cluster_default"]] == [
+        "gb200" if default == "blocks" else "fabric"
+    ]
+    blocks = {each["block"]: each["nodes"] for each in back["gb200"]["block"]["blocks"] if "nodes" in each}
+    assert blocks == {"b1": "n[1-2]", "b2": "n[3-4]", "b3": "n[5-6]"}
+    switches = {each["switch"]: each for each in back["fabric"]["tree"]["switches"]}
+    assert sorted(switches["top"]["children"].split(",")) == ["s1", "s2", "s3", "s4"]
+    assert [switches[f"s{n}"]["nodes"] for n in (1, 2, 3, 4)] == ["n[1-4]", "n[5-6]", "m[1-4]", "c[1-2]"]
+    again, _ = read(file.text)
+    assert again is not None
+    assert [each["domains"] for each in again["spec"]["pools"]] == [each["domains"] for each in pools.values()]
+
+
+def test_blocks_that_cross_switches_are_refused() -> None:
+    text = BESIDE.format(blocks="true", tree="false").replace('s1, nodes: "n[1-4]"', 's1, nodes: "n[1-3]"')
+    _, codes = read(text.replace('s2, nodes: "n[5-6]"', 's2, nodes: "n[4-6]"'))
+    assert "T442" in codes
+    assert "T401" not in codes
+
+
+def test_planning_sizes_that_cross_switches_are_no_levels() -> None:
+    """Slurm plans b2 and b3 together here, although a switch separates them."""
+    text = BESIDE.format(blocks="true", tree="false").replace('s1, nodes: "n[1-4]"', 's1, nodes: "n[1-2]"')
+    document, codes = read(text.replace('s2, nodes: "n[5-6]"', 's2, nodes: "n[3-6]"'))
+    assert document is not None, codes
+    levels = [each["name"] for each in document["spec"]["pools"][0]["levels"]]
+    assert levels == ["switch-1", "switch-0", "block"]

@@ -194,8 +194,8 @@ def _selector(**words: str) -> str:
 
 def lines() -> Iterator[str]:
     """The file."""
-    yield "# Which fields hold the name of another object: kustomize follows prefixes, suffixes and hashes into them."
-    yield "# Made by tests/tools/name_references.py. Do not edit."
+    yield "# The fields with names of other objects, in which kustomize must change prefixes, suffixes and hashes."
+    yield "# Written by `bayplan kustomize references`. Do not edit."
     yield "nameReference:"
     for target in TARGETS:
         yield from (f"- kind: {target.kind}", *([f"  group: {target.group}"] if target.group else []), "  fieldSpecs:")

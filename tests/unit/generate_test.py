@@ -376,6 +376,22 @@ class TestOwnership:
         assert repository.made() == ["out/20-jobset-one.yaml"]
         assert "O810" not in repository.generate()[2]
 
+    def test_a_copy_that_no_output_makes_is_found(self, repository: Repository) -> None:
+        repository.project(EVERY)
+        repository.generate()
+        copy = repository.state()["out/20-jobset-one.yaml"]
+        repository.write("out/below/copy.yaml", copy)
+        assert "out/below/copy.yaml: error[O805]" in repository.fails("--check")
+        code, _, err = repository.generate()
+        assert (code, "out/below/copy.yaml: warning[O810]" in err) == (0, True)
+        repository.write("out/below/bayplan.yaml", "another project\n")
+        assert repository.generate("--check")[::2] == (0, "")
+
+    def test_tracked_needs_a_repository(self, repository: Repository) -> None:
+        repository.project(EVERY)
+        repository.generate()
+        assert "error[O805]: --tracked needs a git repository" in repository.fails("--tracked")
+
     def test_a_lost_index_is_made_again(self, repository: Repository) -> None:
         repository.project(EVERY)
         repository.generate()

@@ -111,7 +111,9 @@ def test_items_that_nobody_reads_come_out_byte_for_byte() -> None:
 
 def test_without_a_workflow_nothing_changes() -> None:
     text = as_kustomize(listed(SECRET))
-    assert krm(text).stdout == text.partition("functionConfig:")[0]
+    done = krm(text, "-v")
+    assert done.stdout.partition("results:")[0] == text.partition("functionConfig:")[0]
+    assert "info[A973]" in done.stderr
 
 
 def test_a_generator_leaves_out_its_own_copy() -> None:
@@ -191,8 +193,9 @@ def test_a_validator_prints_nothing_when_all_is_well() -> None:
     assert "M80" in done.stderr
 
 
-def test_callers_that_read_results_get_them_with_the_items() -> None:
-    path = {"internal.config.kubernetes.io/path": "workflow.yaml"}
+@pytest.mark.parametrize("key", ["internal.config.kubernetes.io/path", "config.kubernetes.io/path"])
+def test_callers_that_read_results_get_them_with_the_items(key: str) -> None:
+    path = {key: "team/train.yaml"}  # no file of the folder in which the function runs
     broken = {**WORKFLOW, "metadata": {**WORKFLOW["metadata"], "annotations": path}, "spec": {"gangs": []}}
     done = krm(as_kustomize(listed(broken)))
     assert done.returncode == 1
@@ -200,6 +203,7 @@ def test_callers_that_read_results_get_them_with_the_items() -> None:
     assert data["items"] == [broken]
     (result,) = data["results"]
     assert (result["severity"], result["tags"]["code"][0]) == ("error", "S")
+    assert result["file"] == {"path": "team/train.yaml"}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -10,10 +11,11 @@ import pytest
 
 from bayplan.core.diagnostics import Note, error, info, warning
 from bayplan.report import FORMATS, Batch
-from bayplan.report.codes import title
+from bayplan.report.codes import sections, title
 from bayplan.report.findings import Finding, findings
 from bayplan.report.formats import render, uri
 from bayplan.text.document import Document
+from tools.run import bayplan
 
 SOURCES = {"workflow": Document("jobs/my workflow.yaml", "kind: Workflow\nspec: {queue: a}\n", 0, None)}
 QUEUE = ("workflow", "spec", "queue")
@@ -93,7 +95,7 @@ LOCATION = {
     "properties": {
         "physicalLocation": {
             "type": "object",
-            "required": ["artifactLocation"],
+            "required": ["artifactLocation", "region"],
             "properties": {
                 "artifactLocation": {
                     "type": "object",
@@ -103,6 +105,17 @@ LOCATION = {
                 "region": REGION,
             },
         }
+    },
+}
+WORDS = {"type": "object", "required": ["text"], "properties": {"text": {"minLength": 1, "maxLength": 1024}}}
+RULE = {
+    "type": "object",
+    "required": ["id", "shortDescription", "fullDescription", "help"],
+    "properties": {
+        "id": {"type": "string"},
+        "shortDescription": WORDS,
+        "fullDescription": WORDS,
+        "help": {"type": "object", "required": ["text", "markdown"]},
     },
 }
 SARIF = {
@@ -122,18 +135,32 @@ SARIF = {
                     "tool": {
                         "type": "object",
                         "required": ["driver"],
-                        "properties": {"driver": {"type": "object", "required": ["name", "version", "rules"]}},
+                        "properties": {
+                            "driver": {
+                                "type": "object",
+                                "required": ["name", "version", "rules"],
+                                "properties": {"rules": {"type": "array", "items": RULE}},
+                            }
+                        },
                     },
                     "results": {
                         "type": "array",
                         "items": {
                             "type": "object",
-                            "required": ["ruleId", "ruleIndex", "level", "message"],
+                            "required": ["ruleId", "ruleIndex", "level", "message", "locations", "partialFingerprints"],
                             "properties": {
                                 "level": {"enum": ["none", "note", "warning", "error"]},
                                 "message": {"type": "object", "required": ["text"]},
-                                "locations": {"type": "array", "items": LOCATION},
-                                "relatedLocations": {"type": "array", "items": {"required": ["message"]}},
+                                "locations": {"type": "array", "minItems": 1, "maxItems": 10, "items": LOCATION},
+                                "relatedLocations": {
+                                    "type": "array",
+                                    "items": {**LOCATION, "required": ["id", "message", "physicalLocation"]},
+                                },
+                                "partialFingerprints": {
+                                    "type": "object",
+                                    "required": ["primaryLocationLineHash"],
+                                    "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]+:[0-9]+$"},
+                                },
                             },
                         },
                     },
@@ -142,7 +169,11 @@ SARIF = {
         },
     },
 }
-"""The parts of the SARIF 2.1.0 schema (OASIS) that the report uses."""
+"""The parts of the SARIF 2.1.0 schema (OASIS) that the report uses, with what GitHub requires of them.
+
+Source: GitHub, "SARIF support for code scanning", supported SARIF output file properties. It requires more than OASIS:
+a location with a region for each result, help for each rule, and fingerprints.
+"""
 
 
 @pytest.mark.parametrize("found", [FOUND, ()], ids=["findings", "none"])
@@ -157,11 +188,60 @@ def test_sarif_has_its_shape(found: tuple[Finding, ...]) -> None:
 def test_sarif_levels_and_places() -> None:
     results = data("sarif")["runs"][0]["results"]
     assert [result["level"] for result in results] == ["warning", "note", "error"]
-    assert "locations" not in results[0]
+    own = results[0]["locations"][0]["physicalLocation"]
+    assert own == {
+        "artifactLocation": {"uri": "bayplan.yaml"},
+        "region": {"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1},
+    }
     place = results[2]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "jobs/my%20workflow.yaml"
     assert place["region"] == {"startLine": 2, "startColumn": 15, "endLine": 2, "endColumn": 16}
     assert results[2]["relatedLocations"][0]["message"] == {"text": "see"}
+
+
+def test_sarif_counts_uris_from_the_root_of_the_repository(tmp_path: Path) -> None:
+    """Also for a run in a folder of the repository, and for files that are named from elsewhere."""
+    (tmp_path / ".git").mkdir()
+    folder = tmp_path / "team" / "jobs"
+    folder.mkdir(parents=True)
+    for path in (folder / "a.yaml", tmp_path / "b.yaml"):
+        path.write_text("kind: Workflow\n")
+    words = ("a.yaml", "../../b.yaml", str(tmp_path / "b.yaml"))
+    uris = []
+    for word in words:
+        log = json.loads(bayplan("check", word, "--diagnostics", "sarif", cwd=folder).stdout)
+        uris += [_uri(each) for each in log["runs"][0]["results"]]
+    assert set(uris) == {"team/jobs/a.yaml", "b.yaml"}
+    done = bayplan("render", "a.yaml", "--target", "kai", "--diagnostics", "sarif", cwd=folder)
+    results = json.loads(done.stderr)["runs"][0]["results"]
+    assert {_uri(each) for each in results} == {"team/jobs/a.yaml"}, (
+        "findings on the command line are at its first file"
+    )
+
+
+def _uri(result: dict[str, Any]) -> str:
+    return str(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+
+
+def test_every_code_has_help_that_github_shows() -> None:
+    for code in sections():
+        found = findings([Batch((error(code, ("workflow",), "a"),), SOURCES)])
+        jsonschema.validate(data("sarif", found), SARIF)
+        (rule,) = data("sarif", found)["runs"][0]["tool"]["driver"]["rules"]
+        assert "](" not in rule["help"]["markdown"]
+
+
+def test_a_fingerprint_stays_when_its_line_moves() -> None:
+    def prints(text: str, *paths: str) -> list[str]:
+        source = {"workflow": Document("a.yaml", text, 0, None)}
+        found = findings([Batch(tuple(error("S201", ("workflow", path), "a") for path in paths), source)])
+        results = data("sarif", found)["runs"][0]["results"]
+        return [each["partialFingerprints"]["primaryLocationLineHash"] for each in results]
+
+    (before,) = prints("a: 1\nb: 2\n", "b")
+    assert prints("c: 3\n\na: 1\nb: 2\n", "b") == [before]
+    assert prints("a: 1\nb: 2\n", "a") != [before]
+    assert len(set(prints("{a: 1, b: 2}\n", "a", "b"))) == 2
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,9 @@ def _level(pool: Pool, depth: int, route: Route) -> Iterator[Diagnostic]:
     sizes, name = domain_sizes(pool, depth), pool.levels[depth].name
     if len(sizes) == 1 and not pool.levels[depth].nvlink:
         message = f'pool "{pool.name}" has only one "{name}"'
-        yield info("T404", route, message, hint="remove the level, unless another pool needs it")
+        yield info(
+            "T404", route, message, hint="remove the level and its part of each path, unless another pool needs it"
+        )
     elif len(set(sizes.values())) > 1:
         groups = sorted(Counter(sizes.values()).items(), reverse=True)
         shown = ", ".join(f"{count} with {size} nodes" for size, count in groups[:10])

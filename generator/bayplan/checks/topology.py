@@ -97,7 +97,9 @@ def check_tree(topology: ClusterTopology) -> Iterator[Diagnostic]:
                 yield from _parents(pool, route, level, depth)
             if pool.levels and len(pool.domains) > 1 and all(len(domain.nodes) == 1 for domain in pool.domains):
                 message = f'every "{pool.levels[-1].name}" of pool "{pool.name}" has only one node'
-                hint = 'remove the level: every pool has the level "host" for single nodes'
+                hint = (
+                    'remove the level and its part of each path, and join rows of equal paths; "host" is always a level'
+                )
                 yield warning("T408", (*route, "levels", len(pool.levels) - 1), message, hint=hint)
 
 
@@ -196,7 +198,7 @@ def _reserved(pool: Pool, route: Route) -> Iterator[Diagnostic]:
         for key, value, own in (("name", level.name, HOST_LEVEL), ("label", level.label, HOSTNAME_LABEL)):
             if value == own:
                 message = f'"{own}" is reserved for the level of single nodes, which every pool has'
-                yield error("T418", (*route, index, key), message, hint="remove this level")
+                yield error("T418", (*route, index, key), message, hint="remove the level and its part of each path")
 
 
 def _keys(pool: Pool, route: Route) -> Iterator[Diagnostic]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.cli import inputs, output
-from bayplan.cli.compiling import compile_all, join, plans
+from bayplan.cli import inputs, output, project
+from bayplan.cli.compiling import cached_topology_check, compile_all, join, plans
 from bayplan.cli.finish import Success, exit_code, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import SEVERITIES, Diagnostic, has_errors
+from bayplan.cli.project import Project
+from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
@@ -23,11 +25,14 @@ from bayplan.report.codes import title
 
 def run(args: Arguments) -> int:
     """Checks the workflows and, if there is a topology, their manifests."""
+    args, of_projects = _projects(args)
+    if not args.words:
+        return finish(args, of_projects, to_stdout=True)
     read = inputs.read_all(args, needs_topology=False)
     if args.value("scheduler") == "all":
         return compare_schedulers(args, read)
     if inputs.without_topology(args):
-        batches = [*read.batches]
+        batches = [*read.batches, *of_projects]
         workflows = []
         for document in read.workflows:
             queue = args.value("queue")
@@ -38,7 +43,68 @@ def run(args: Arguments) -> int:
         valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
         return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)
-    return finish(args, [*batches, *join(compiled)[1]], to_stdout=True, success=Success(plans(compiled)))
+    batches += [*join(compiled)[1], *of_projects]
+    return finish(args, batches, to_stdout=True, success=Success(plans(compiled)))
+
+
+# The hook for pre-commit also passes project files and topologies, which stand for the workflows that they concern.
+
+
+def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
+    """The arguments without projects and topologies, and the diagnostics of the outputs that these concern."""
+    rest = [word for word in args.words if not _is_cluster(word)]
+    if len(rest) == len(args.words):
+        return args, []
+    from bayplan.cli import generate
+
+    batches: list[Batch] = []
+    concerned: dict[str, tuple[Project, set[int]]] = {}
+    for word in args.words:
+        if word in rest:
+            continue
+        path = word if os.path.basename(word) == project.NAME else project.find(os.path.dirname(word))
+        found, problems = project.load(path) if path else (None, ())
+        outputs = found.spec.get("outputs", ()) if found else ()
+        numbers = {n for n, each in enumerate(outputs) if found and (word == path or _uses(found, each, word))}
+        if found and path and numbers:
+            concerned.setdefault(os.path.realpath(path), (found, set()))[1].update(numbers)
+        elif word == path or (args.has("topology") and _same(word, args.value("topology"))):
+            document, unread = inputs.topology_of(word) if word != path else (None, ())
+            outcome, origins = pipeline.check_topology(document) if document else (Outcome(None), {})
+            batches += [
+                *problems,
+                *unread,
+                Batch(outcome.diagnostics, {"topology": document} if document else {}, origins),
+            ]
+        else:
+            rest.append(word)
+    for found, chosen in concerned.values():
+        shared = generate.SharedTopologies(inputs.cached_loader(), cached_topology_check())
+        batches += (
+            batch for number in sorted(chosen) for batch in generate.output_files(found, number, shared).batches
+        )
+    return args._replace(words=tuple(rest)), batches
+
+
+def _is_cluster(word: str) -> bool:
+    """Whether a file is a project file or a cluster topology, by its beginning."""
+    if not os.path.isfile(word):
+        return False
+    try:
+        with open(word, "rb") as file:
+            return os.path.basename(word) == project.NAME or b"\nkind: ClusterTopology" in b"\n" + file.read(4096)
+    except OSError:
+        return False
+
+
+def _uses(found: Project, output: Mapping[str, str], word: str) -> bool:
+    """Whether an output of the project has this topology."""
+    name = output.get("topology") or found.spec.get("topology")
+    return bool(name) and _same(found.path(str(name)), word)
+
+
+def _same(left: str, right: str) -> bool:
+    return os.path.realpath(left) == os.path.realpath(right)
 
 
 # `check -s all`: a table per workflow, with the schedulers on which it runs and what each of them loses.

@@ -12,7 +12,7 @@ COMPLETE = "_BAYPLAN_COMPLETE"
 ABOUT = "Proves that the gangs of a GPU job fit a cluster, and writes all manifests that a scheduler needs."
 EXITS = "Exit codes: 0 no errors, 1 errors or differences, 2 wrong usage, 3 a bug in bayplan."
 GROUPS = {
-    "helm": "Install the post-renderer for Helm.",
+    "helm": "Install the post-renderer for Helm, and print its last report.",
     "kustomize": "Check a kustomization, and install functions as plugins.",
     "topology": "Check, show, compare, import and export cluster topologies.",
 }
@@ -85,7 +85,8 @@ COMMANDS = (
         "Check that workflows are valid, fit the cluster and suit the scheduler.",
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
-        "Without a topology file, bayplan checks only the workflows.",
+        "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml or its "
+        "topology stands for the workflows of its outputs.",
     ),
     Command(
         "plan",
@@ -145,6 +146,9 @@ COMMANDS = (
             SCHEDULER,
             *PLANNING,
             Option(("--include-hooks",), "Also place hooks."),
+            Option(
+                ("--release",), "The release, for `helm last-error` (default: that of the label, or the chart).", "NAME"
+            ),
             *REPORT,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
@@ -153,7 +157,16 @@ COMMANDS = (
     Command(
         "last-error",
         "post_render.last_error",
+        "The same as `helm last-error`.",
+        (Positional("RELEASE", 0, file=False),),
+    ),
+    Command(
+        "helm last-error",
+        "post_render.last_error",
         "Print the last report of post-render, which Helm 4 does not show.",
+        (Positional("RELEASE", 0, file=False),),
+        description="RELEASE is the label app.kubernetes.io/instance of the manifests or, without it, the name of the "
+        "chart (default: the last report of all).",
     ),
     Command(
         "helm install-plugin",
@@ -244,7 +257,11 @@ COMMANDS = (
         "generate",
         "Write the files that bayplan.yaml lists, and remove stale ones.",
         (Positional("PROJECT", 0),),
-        (Option(("--check",), "Write nothing; show the differences, and fail if there are any."), *OUTCOME),
+        (
+            Option(("--check",), "Write nothing; show the differences, and fail if there are any."),
+            Option(("--tracked",), "Also fail if git does not track a file, as the hook for pre-commit does."),
+            *OUTCOME,
+        ),
         "PROJECT is a project file or its folder (default: bayplan.yaml in this folder or above it). Exit code 1: "
         "files changed.",
     ),
@@ -266,6 +283,15 @@ COMMANDS = (
         OUTCOME,
         "DIR is a folder with a kustomization (default: the current folder). If kustomize is installed, bayplan also "
         "builds the folder.",
+    ),
+    Command(
+        "kustomize references",
+        "kustomize.references",
+        "Write a Component with the fields in which kustomize must change names.",
+        (Positional("DIR", 0),),
+        REPORT,
+        "DIR is the folder to write (default: references). List it under `components:` of a kustomization that sets "
+        "names.",
     ),
     Command(
         "kustomize install-legacy",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bayplan.model.manifest import Item
     from bayplan.model.plan import Plan
     from bayplan.report.findings import Finding
+    from bayplan.report.formats import Repository
 
 Write = Callable[[], tuple[Diagnostic, ...]]
 """Writes the output and returns the errors of writing."""
@@ -85,7 +86,8 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
     from bayplan.report.findings import findings
     from bayplan.report.formats import plain, render, summary
 
-    text = render(shown, form, paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain)
+    how = paint if coloured(sys.stdout if to_stdout else sys.stderr) else plain
+    text = render(shown, form, how, *([_repository(args)] if form == "sarif" else ()))
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)
@@ -94,6 +96,18 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
     if form == "text" and not args.has("quiet"):
         write_stderr(f"{summary(shown)}\n")
     return bool(failed)
+
+
+def _repository(args: Arguments) -> Repository:
+    """The git repository of the current folder, and a file of the command line for findings that are about no file."""
+    from bayplan.report.formats import Repository
+
+    here = root = os.getcwd()
+    while not os.path.lexists(os.path.join(root, ".git")) and root != os.path.dirname(root):
+        root = os.path.dirname(root)
+    root = root if os.path.lexists(os.path.join(root, ".git")) else here
+    named = (each for each in (*args.words, args.value("topology")) if os.path.isfile(each))
+    return Repository(root, os.path.relpath(here, root), next(named, "bayplan.yaml"))
 
 
 def _hidden_severities(args: Arguments) -> tuple[str, ...]:

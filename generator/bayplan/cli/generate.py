@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from typing import Any
 
@@ -343,8 +343,14 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
     try:
         compared = output_tree.changes(project.folder, whole.files)
         batches.append(Batch(compared.diagnostics))
-        if compared.value is None or exit_code(args, batches):
+        if compared.value is None:
             return finish(args, batches)
+        left = [*_unlisted(project, whole.files, args.has("check"))]
+        batches += left
+        if exit_code(args, batches) and not (left and args.has("check")):
+            return finish(args, batches)
+        if not compared.value and args.has("tracked"):
+            batches += _untracked(project, (*whole.files, INDEX))
         if not compared.value:
             if not args.has("verbose"):  # infos only if a file changes, not again at each commit
                 warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
@@ -370,6 +376,40 @@ def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Ba
         reported = [Batch((warning("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
     report(args, [*batches, Batch(failed), *reported], False, None if failed or args.has("check") else success)
     return 1
+
+
+def _unlisted(project: Project, files: Mapping[str, str], check: bool) -> Iterator[Batch]:
+    """O805, or O810 without --check: files with the mark in the folders of outputs, which the index does not list."""
+    outputs: Sequence[Mapping[str, str]] = project.spec.get("outputs") or ()
+    folders = [os.path.dirname(each["to"].partition("{")[0]) for each in outputs]
+    message = "this file has the first line of generated files, but bayplan.yaml has no output for it"
+    hint = "remove the file; to keep it, remove its first line"
+    for path in output_tree.unlisted(project.folder, folders):
+        if path not in files:
+            found = (
+                error("O805", ("output",), message, hint=hint)
+                if check
+                else warning("O810", ("output",), message, hint=hint)
+            )
+            yield Batch((found,), {"output": Document(project.path(path), "", 0, None)})
+
+
+def _untracked(project: Project, files: Iterable[str]) -> Iterator[Batch]:
+    """O805: git neither tracks nor ignores these files, so a commit would lack them."""
+    import subprocess
+
+    command = ("git", "ls-files", "-z", "--others", "--exclude-standard")
+    try:
+        done = subprocess.run(command, cwd=project.folder or None, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        message = "--tracked needs a git repository and the program git"
+        yield Batch((error("O805", (), message, hint="run it in a repository, or without --tracked"),))
+        return
+    others = set(done.stdout.decode(errors="surrogateescape").split("\0"))
+    for path in sorted(others.intersection(files)):
+        message, hint = "git does not track this file, so the commit lacks it", "stage it with `git add`"
+        source = Document(project.path(path), "", 0, None)
+        yield Batch((error("O805", ("output",), message, hint=hint),), {"output": source})
 
 
 OUTDATED = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
@@ -151,6 +150,7 @@ def _annotations(data: Any) -> Mapping[str, Any]:
 
 # The output of a build: errors, remaining Workflows, and broken references.
 
+LISTS = ("resources", "bases", "components")
 PLUGINS, EXEC = "--enable-alpha-plugins", "--enable-exec"
 TIMEOUT = 300
 """The time limit of a build, in seconds."""
@@ -173,6 +173,15 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     annotated = any(key in _annotations(each.data) for each in functions for key in FUNCTION)
     flags = (PLUGINS, EXEC)[: 1 + annotated] if any(each.function for each in functions) else ()
     code, out, err = _run(program, "build", *flags, folder)
+    remote = [(each.kustomization, *entry) for each in folders for entry in _remote(each.kustomization, LISTS)]
+    if code and remote and not flags and "plugins disabled" in err:
+        where, key, number = remote[0]
+        message = (
+            "a remote folder has functions; bayplan runs no programs of other repositories, and checked only the files"
+        )
+        hint = f"if you trust them: `kustomize build {PLUGINS} {EXEC} {folder}`"
+        yield warning("O832", (where.subject, key, number), message, hint=hint)
+        return
     if code:
         lines = [line for line in err.splitlines() if line[:1].strip()]
         notes = tuple(Note(one_line(line)) for line in lines[:20])
@@ -199,7 +208,7 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
         yield error("A967", route, message, hint=EXPAND)
     for owner, field, name, target in _broken_references(objects):
         message = f'{owner}: {field} has the former name "{name}" of {target}'
-        hint = "list the folder kustomize-plugin/references under `components:`"
+        hint = "write a Component with `bayplan kustomize references`, and list its folder under `components:`"
         yield error("A968", route, message, hint=hint)
     for owner, channel in _orphaned_channels(objects):
         message = f'{owner} was renamed, but its channel template is still "{channel}"'
@@ -213,14 +222,6 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
 
 # Errors in the files: functions in the wrong list, missing programs, Workflows that no function expands.
 
-PLACES = {
-    "ExpandWorkflows": "transformers",
-    "PlaceWorkloads": "transformers",
-    "ValidateWorkloads": "validators",
-    "Workflow": "generators",
-}
-"""Kind of a function -> its list in a kustomization."""
-
 LOCAL = "config.kubernetes.io/local-config"
 NAMING = ("namePrefix", "nameSuffix", "namespace")
 EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
@@ -230,21 +231,11 @@ def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     for each in folders:
         for function in each.functions:
             if function.function in KINDS:
-                yield from _misplaced(function)
+                yield from kustomizations.misplaced(function.function, function.key, (function.subject, "kind"))
                 yield from _missing_program(each.kustomization, function)
                 yield from _too_early(each.kustomization, function)
     yield from _workflows(folders)
     yield from _flags(folders)
-
-
-def _misplaced(function: Listed) -> Iterator[Diagnostic]:
-    """A964: kustomize uses the output of a function in another list differently."""
-    kind = function.function
-    if kind == "Workflow" or function.key == PLACES[kind]:
-        return
-    effect = "it would delete every object" if kind == "ValidateWorkloads" else "kustomize would reject its output"
-    message = f"{kind} is listed under `{function.key}:`, where {effect}"
-    yield error("A964", (function.subject, "kind"), message, hint=f"list it under `{PLACES[kind]}:`")
 
 
 def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
@@ -283,16 +274,34 @@ def _too_early(where: Kustomization, function: Listed) -> Iterator[Diagnostic]:
             return
 
 
+def _owner(one: Kustomization) -> Kustomization:
+    """The kustomization whose resources a Component transforms; any other kustomization itself."""
+    plain = (each for each in (one, *reversed(one.above)) if text(each.document.data, "kind") != "Component")
+    return next(plain, one)
+
+
+def _remote(one: Kustomization, keys: Sequence[str]) -> list[tuple[str, int]]:
+    """The entries in some lists of a kustomization that name no file or folder here, such as a URL."""
+    listed = ((key, n, each) for key in keys for n, each in enumerate(items(one.document.data, key)))
+    plain = ((key, n, each) for key, n, each in listed if isinstance(each, str) and "\n" not in each)
+    return [(key, n) for key, n, each in plain if not os.path.exists(os.path.join(one.folder, each))]
+
+
 def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
-    """A967: no function expands a Workflow, or kustomize drops it."""
+    """A967: no function expands a Workflow, or kustomize drops it.
+
+    The functions of a Component transform the resources of the kustomization that lists it (kustomize 5.8.1,
+    api/internal/target/kusttarget.go, `accumulateComponents`). bayplan does not read the functions of remote folders.
+    """
     expanding = {
-        each.kustomization.folder
+        _owner(each.kustomization).subject
         for each in folders
-        if any(one.function == "ExpandWorkflows" for one in each.functions)
+        if _remote(each.kustomization, ("components", "transformers"))
+        or any((one.function, one.key) == ("ExpandWorkflows", "transformers") for one in each.functions)
     }
     for each in folders:
         path = (*each.kustomization.above, each.kustomization)
-        expanded = not expanding.isdisjoint(outer.folder for outer in path)
+        expanded = not expanding.isdisjoint(outer.subject for outer in path)
         for one in (one for one in each.resources if is_workflow(one.data)):
             name = str(mapping(one.data, "metadata").get("name", ""))
             if str(_annotations(one.data).get(LOCAL, "")).lower() == "true":
@@ -320,7 +329,7 @@ HINT = "for `kubectl kustomize`, remove the annotation and run `bayplan kustomiz
 def doctor(args: Arguments) -> int:
     """Checks a folder with a kustomization."""
     folder = args.words[0] if args.words else "."
-    folders = [_folder(each) for each in kustomizations.walk(folder, ("resources", "bases", "components"))]
+    folders = [_folder(each) for each in kustomizations.walk(folder, LISTS)]
     if not folders:
         message = f'there is no readable kustomization.yaml in "{folder}"'
         wrong = error("O831", (), message, hint="name the folder that you build")
@@ -331,6 +340,16 @@ def doctor(args: Arguments) -> int:
     unexpanded = any(each.code == "A967" for each in reported)
     reported += [each for each in _built(folder, folders) if each.code != "A967" or not unexpanded]
     return finish(args, [Batch(tuple(dict.fromkeys(reported)), sources)], to_stdout=True)
+
+
+REFERENCES = ("kustomization.yaml", "names.yaml", "images.yaml")
+
+
+def references(args: Arguments) -> int:
+    """Writes the Component of kustomize-plugin/references, and prints the files that changed."""
+    folder = args.words[0] if args.words else "references"
+    texts = {os.path.join(folder, each): data_text("kustomize-plugin", "references", each) for each in REFERENCES}
+    return _install_all(args, texts, "bayplan kustomize references", "remove the file, or name another folder")
 
 
 # The layout of the legacy plugins of kustomize, the only plugins that kubectl runs.
@@ -345,14 +364,19 @@ def install_legacy(args: Arguments) -> int:
     """Writes a script for each kind, and prints those that changed."""
     home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
-    paths = [_plugin_path(home, kind) for kind in KINDS]
-    wrong = [diagnostic for path in paths if (diagnostic := _in_the_way(path))]
+    hint = "remove the file, or set KUSTOMIZE_PLUGIN_HOME to another folder"
+    return _install_all(args, dict.fromkeys((_plugin_path(home, kind) for kind in KINDS), text), MARK, hint, 0o111)
+
+
+def _install_all(args: Arguments, texts: Mapping[str, str], mark: str, hint: str, mode: int = 0) -> int:
+    """Writes files, and prints those that changed. O804: a file without the mark exists. `mode`: bits to add."""
+    wrong = [diagnostic for path in texts if (diagnostic := _in_the_way(path, mark, hint))]
     if wrong:
         return finish(args, [Batch(tuple(wrong))])
     lines: list[str] = []
-    for path in paths:
+    for path, content in texts.items():
         try:
-            word = _install(path, text)
+            word = _install(path, content, mode)
         except OSError as problem:
             return finish(args, [Batch((unwritable(path, problem),))])
         lines += [f"{word} {path}\n"] if word else []
@@ -378,25 +402,24 @@ def _program() -> str:
     return quote(installed) if installed else f"{quote(sys.executable)} -P -m bayplan krm"
 
 
-def _in_the_way(path: str) -> Diagnostic | None:
+def _in_the_way(path: str, mark: str, hint: str) -> Diagnostic | None:
     """O804: the file exists, and bayplan did not write it."""
     try:
         with open(path, "rb") as file:
-            ours = MARK.encode() in file.read(4096)
+            ours = mark.encode() in file.read(4096)
     except FileNotFoundError:
         return None
     except OSError as problem:
         return unwritable(path, problem)
-    hint = "remove the file, or set KUSTOMIZE_PLUGIN_HOME to another folder"
     return None if ours else error("O804", (), f'"{path}" exists, and bayplan did not write it', hint=hint)
 
 
-def _install(path: str, text: str) -> str:
-    """`created`, `updated`, or an empty string if the script is up to date."""
+def _install(path: str, text: str, mode: int) -> str:
+    """`created`, `updated`, or an empty string if the file is up to date."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     old = output_folder.text_at(path)
-    if old == text and os.access(path, os.X_OK):
+    if old == text and os.stat(path).st_mode & mode == mode:
         return ""
     output_folder.replace(path, [text])
-    os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    os.chmod(path, os.stat(path).st_mode | mode)
     return "created" if old is None else "updated"

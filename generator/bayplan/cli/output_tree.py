@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.cli import output_folder
 from bayplan.cli.output_folder import Change, above
+from bayplan.cli.project import NAME
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 
 INDEX = ".bayplan-generated"
@@ -50,6 +51,27 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     )
     hint = "remove the file if nobody needs it"
     return Outcome(tuple(sorted(needed)), tuple(warning("O810", (), message, hint=hint) for message in notices))
+
+
+def unlisted(root: str, folders: Iterable[str]) -> Iterator[str]:
+    """The files below the output folders that have the mark, but that the index does not list.
+
+    It leaves out folders with a project of their own.
+    """
+    known = {os.path.normpath(path) for path in _listed(root).value or ()}
+    for folder in sorted(set(folders)):
+        for place, below, names in os.walk(os.path.join(root, folder) or os.curdir):
+            below[:] = (
+                [] if not folder else sorted(name for name in below if name != ".git" and not _has_project(place, name))
+            )
+            for name in sorted(names):
+                path = os.path.normpath(os.path.relpath(os.path.join(place, name), root or os.curdir))
+                if path not in known and output_folder.is_ours(os.path.join(place, name)):
+                    yield path
+
+
+def _has_project(*parts: str) -> bool:
+    return os.path.lexists(os.path.join(*parts, NAME))
 
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:

@@ -41,6 +41,8 @@ def run(args: Arguments) -> int:
     path, batches = _topology_path(args)
     wrong = _wrong(args, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
+    if isinstance(sys.stderr, Tee):
+        sys.stderr.release = args.value("release") or _release(raw.value or b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
     if path is None or raw.value is None or wrong:
         return finish(args, batches)
@@ -66,6 +68,21 @@ def _stream() -> Outcome[bytes]:
         None,
         (error("R104", ("stream",), message, hint="let Helm run the post-renderer instead of a pipe in your shell"),),
     )
+
+
+RELEASE = (
+    rb"app\.kubernetes\.io/instance[\"']?: *[\"']?([A-Za-z0-9][-\w.]*)",
+    rb"(?:# Source|postrenderer\.helm\.sh/postrender-filename[\"']?): *[\"']?([A-Za-z0-9][-\w.]*)/",
+)
+"""Where manifests have the name of their release, by the label that charts set; and that of their chart."""
+
+
+def _release(raw: bytes) -> str:
+    """The name of the release, which Helm does not pass to post-renderers; without the label, that of the chart."""
+    import re
+
+    found = (re.search(pattern, raw) for pattern in RELEASE)
+    return next((match[1].decode() for match in found if match), "")
 
 
 def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
@@ -139,10 +156,11 @@ PLUGIN = "HELM_PLUGIN_NAME"
 
 
 class Tee:
-    """Standard error that keeps a copy of its text."""
+    """Standard error that keeps a copy of its text. `release`: the release or chart of the manifests."""
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
+        self.release = ""
         self.written: list[str] = []
 
     def write(self, text: str) -> int:
@@ -168,29 +186,30 @@ def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int
     finally:
         sys.stderr = real
     if tee.written:
-        _keep("".join(tee.written), argv, code)
+        _keep("".join(tee.written), argv, code, tee.release)
     return code
 
 
-def path() -> str:
-    """The path of the file, by the XDG base directory specification."""
+def path(release: str = "") -> str:
+    """The path of the file with the last report, or with that of a release (XDG base directory specification)."""
     home = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
-    return os.path.join(home, "bayplan", "last-error.txt")
+    name = os.path.join("last-error", f"{os.path.basename(release)}.txt") if release else "last-error.txt"
+    return os.path.join(home, "bayplan", name)
 
 
-def _keep(text: str, argv: Sequence[str], code: int) -> None:
-    """Writes the report to the file and, if Helm hides standard error, to the terminal. It ignores errors of both."""
+def _keep(text: str, argv: Sequence[str], code: int, release: str) -> None:
+    """Writes the report to the files and, if Helm hides standard error, to the terminal. It ignores errors of both."""
     import re
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
     head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
-    with suppress(OSError, ValueError):
-        where = path()
-        os.makedirs(os.path.dirname(where), exist_ok=True)
-        beside = f"{where}.{os.getpid()}"
-        with open(beside, "w", encoding="utf-8", errors="replace") as file:
-            file.write(head + plain)
-        os.replace(beside, where)
+    for where in dict.fromkeys((path(), path(release))):
+        with suppress(OSError, ValueError):
+            os.makedirs(os.path.dirname(where), exist_ok=True)
+            beside = f"{where}.{os.getpid()}"
+            with open(beside, "w", encoding="utf-8", errors="replace") as file:
+                file.write(head + plain)
+            os.replace(beside, where)
     if PLUGIN in os.environ:
         with suppress(OSError), open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
             terminal.write(plain)
@@ -204,10 +223,12 @@ def _folder() -> str:
 
 
 def last_error(args: Arguments) -> int:
-    """`bayplan last-error`: prints the kept report."""
+    """`bayplan helm last-error`: prints the kept report, of all releases or of one."""
+    release = args.words[0] if args.words else ""
     try:
-        with open(path(), encoding="utf-8", errors="replace") as file:
+        with open(path(release), encoding="utf-8", errors="replace") as file:
             text = file.read()
     except OSError:
-        return finish(args, [Batch((warning("O820", (), "post-render has not reported anything yet"),))])
+        where = f' for "{release}"' if release else ""
+        return finish(args, [Batch((warning("O820", (), f"post-render has not reported anything{where} yet"),))])
     return finish(args, [], lambda: output.write([text]))

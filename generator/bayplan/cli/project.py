@@ -62,10 +62,9 @@ def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
     return None if wrong else Project(os.path.dirname(path), documents[0]), batches
 
 
-def find() -> str | None:
-    """The nearest project file, as a path from the current folder."""
-    folder = ""
-    for _ in range(os.getcwd().count(os.sep) + 1):
+def find(folder: str = "") -> str | None:
+    """The nearest project file in this folder or above it, as a path from the current folder."""
+    for _ in range(os.path.abspath(folder).count(os.sep) + 1):
         path = os.path.join(folder, NAME)
         if os.path.lexists(path):
             return path

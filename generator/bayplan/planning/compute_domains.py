@@ -6,6 +6,7 @@ its pods). The required level of its unit therefore decides whether it works.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
@@ -200,11 +201,33 @@ def _unused_nvlink(gang: GangPlan, topology: ClusterTopology) -> Iterator[Diagno
         pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
         nvlink = next((level.name for level in pool.levels if level.nvlink), "") if pool else ""
         whole_nodes = pool and accelerator and accelerator.whole and accelerator.per_pod == pool.node.accelerators
-        if whole_nodes and nvlink and pods.replicas > 1:
+        if pool and whole_nodes and nvlink and pods.replicas > 1:
             message = (
                 f'podSet "{pods.spec.name}" takes whole nodes of an NVLink pool, but nothing requires one "{nvlink}"'
             )
             message += ", so there is no ComputeDomain and no NVLink between nodes"
             hint = f"set `placement: {{required: {nvlink}}}` on the group that should use NVLink"
+            size, others = _size(pods, pool), len({each.route for each in all_pods(gang.root)}) > 1
+            elsewhere = any(nvlink not in _level_names(each, topology) for each in all_pods(gang.root))
+            if size < pods.replicas or elsewhere:
+                hint = f"write a group with `size: {size}` and `placement: {{required: {nvlink}}}` for the podSet"
+                hint += ", and another group for the others" if others and not gang.root.groups else ""
             yield info("P508", pods.route, message, hint=hint)
             return
+
+
+def _level_names(pods: Pods, topology: ClusterTopology) -> list[str]:
+    pool = topology.pool(pods.pool)
+    return [level.name for level in pool.levels] if pool else []
+
+
+def _size(pods: Pods, pool: Pool) -> int:
+    """The most pods of a podSet, one per node, that an NVLink domain has room for and that divide it evenly."""
+    depth = next(depth for depth, level in enumerate(pool.levels, 1) if level.nvlink)
+    out = {node for nodes in pool.unusable.values() for node in nodes}
+    nodes: Counter[tuple[str, ...]] = Counter()
+    for row in pool.domains:
+        usable = sum(node not in out for node in row.nodes)
+        nodes[row.path[:depth]] += min(usable, pool.levels[-1].plan or usable)
+    most = min(pods.replicas, max(nodes.values(), default=0))
+    return next((size for size in range(most, 1, -1) if pods.replicas % size == 0), most)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from posixpath import join, normpath, relpath
 from typing import Any
 
 from bayplan import __version__
 from bayplan.core.diagnostics import SEVERITIES
-from bayplan.report.codes import title
+from bayplan.core.values import NamedTuple
+from bayplan.report.codes import sections, title
 from bayplan.report.findings import Finding, Place
 
 # Findings as people read them: place, message, the line of the file with what is meant underlined, notes, a hint.
@@ -84,11 +87,25 @@ def _width(cell: str) -> int:
     return 0 if combining(cell) else 2 if east_asian_width(cell) in "WF" else 1
 
 
-def render(findings: Sequence[Finding], form: str, paint: Paint = plain) -> str:
+class Repository(NamedTuple):
+    """Where SARIF has its URIs from. `root`: the absolute folder of the repository; `folder`: the current folder in it.
+
+    `file`: for findings that are about no file.
+    """
+
+    root: str = ""
+    folder: str = ""
+    file: str = "bayplan.yaml"
+
+
+ANYWHERE = Repository()
+
+
+def render(findings: Sequence[Finding], form: str, paint: Paint = plain, where: Repository = ANYWHERE) -> str:
     """The report in one of FORMATS. `text` and `github` are empty without findings; `paint` colours text only."""
     if form == "text":
         return "".join(f"{line}\n" for finding in findings for line in _lines(finding, paint))
-    return {"json": json_report, "github": github, "sarif": sarif}[form](findings)
+    return sarif(findings, where) if form == "sarif" else {"json": json_report, "github": github}[form](findings)
 
 
 def summary(findings: Sequence[Finding]) -> str:
@@ -172,38 +189,79 @@ def _with_notes(finding: Finding) -> str:
     return "\n".join(map(escape, lines.split("\n")))
 
 
-def sarif(findings: Sequence[Finding]) -> str:
-    """A SARIF 2.1.0 log of one run."""
+def sarif(findings: Sequence[Finding], where: Repository) -> str:
+    """A SARIF 2.1.0 log of one run, with all properties that GitHub's code scanning requires.
+
+    Source: GitHub, "SARIF support for code scanning".
+    """
     codes = sorted({each.code for each in findings})
-    rules = [{"id": code, "shortDescription": {"text": title(code)}} for code in codes]
-    driver = {"name": "bayplan", "version": __version__, "rules": rules}
-    results = [_sarif_result(each, codes.index(each.code)) for each in findings]
+    driver = {"name": "bayplan", "version": __version__, "rules": [_sarif_rule(code) for code in codes]}
+    results = [_sarif_result(each, codes.index(each.code), where) for each in findings]
+    lines = [each.place.source.strip() if each.place else "" for each in findings]
+    counts: dict[str, int] = {}
+    for result, line in zip(results, lines, strict=True):
+        key = _digest(result["ruleId"], _sarif_uri(result), line or result["message"]["text"])
+        counts[key] = counts.get(key, 0) + 1
+        result["partialFingerprints"] = {"primaryLocationLineHash": f"{key}:{counts[key]}"}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return _dump({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _sarif_result(finding: Finding, rule: int) -> dict[str, Any]:
-    text = f"{finding.message}\nhint: {finding.hint}" if finding.hint else finding.message
+def _digest(*texts: str) -> str:
+    """A fingerprint of a result that does not depend on its line number, so that alerts follow a line that moves."""
+    from hashlib import sha256
+
+    return sha256("\0".join(texts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _sarif_uri(result: Mapping[str, Any]) -> str:
+    return str(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"])
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    """A rule with the section of its code as help. GitHub shows no relative links, and at most 1024 characters."""
+    section = sections()[code]
+    markdown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.text)
+    text = " ".join(markdown.split())
+    return {
+        "id": code,
+        "shortDescription": {"text": section.title},
+        "fullDescription": {"text": text[:1024]},
+        "help": {"text": text, "markdown": markdown},
+    }
+
+
+def _sarif_result(finding: Finding, rule: int, where: Repository) -> dict[str, Any]:
+    placed = [(note.message, note.place) for note in finding.notes if note.place]
+    unplaced = [f"note: {note.message}" for note in finding.notes if not note.place]
+    text = "\n".join([finding.message, *unplaced, *([f"hint: {finding.hint}"] if finding.hint else [])])
     related = [
-        {"id": number, "message": {"text": note.message}, **_sarif_place(note.place)}
-        for number, note in enumerate(finding.notes)
+        {"id": number, "message": {"text": message}, **_sarif_place(place, where)}
+        for number, (message, place) in enumerate(placed)
     ]
     return {
         "ruleId": finding.code,
         "ruleIndex": rule,
         "level": LEVELS[finding.severity],
         "message": {"text": text},
-        **({"locations": [_sarif_place(finding.place)]} if finding.place else {}),
+        "locations": [_sarif_place(finding.place or Place(where.file), where)],
         **({"relatedLocations": related} if related else {}),
     }
 
 
-def _sarif_place(place: Place | None) -> Mapping[str, Any]:
-    if place is None:
-        return {}
-    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), place[1:5], strict=True))
-    location = {"artifactLocation": {"uri": uri(place.file)}, **({"region": region} if place.line else {})}
-    return {"physicalLocation": location}
+def _sarif_place(place: Place, where: Repository) -> Mapping[str, Any]:
+    """A location. The region of a whole file is its beginning."""
+    numbers = place[1:5] if place.line else (1, 1, 1, 1)
+    region = dict(zip(("startLine", "startColumn", "endLine", "endColumn"), numbers, strict=True))
+    return {"physicalLocation": {"artifactLocation": {"uri": uri(_from_root(place.file, where))}, "region": region}}
+
+
+def _from_root(file: str, where: Repository) -> str:
+    """The path of a file from the root of the repository. A file outside of it stays as it is."""
+    whole = normpath(join(where.root, where.folder, file))
+    if not where.root or file.startswith("<") or not whole.startswith(join(where.root, "")):
+        return file
+    return relpath(whole, where.root)
 
 
 def uri(file: str) -> str:

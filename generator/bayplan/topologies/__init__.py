@@ -98,7 +98,7 @@ SOURCES: tuple[Source, ...] = (
         *("slurm", "slurm.topology_yaml"),
         Doc(
             "Slurm topology.yaml, `scontrol show topoconf`",
-            "domains with nodes, one topology for each pool",
+            "domains with nodes; topologies of the same nodes become one pool",
             "node labels, node resources",
         ),
         node_labels=IN_SLURM,

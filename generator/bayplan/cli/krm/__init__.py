@@ -7,13 +7,14 @@ the objects are a plain stream.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
 from bayplan.cli.finish import finish
-from bayplan.cli.krm.job import API_VERSION, KINDS, Answer, Job
+from bayplan.cli.krm.job import API_VERSION, KINDS, NAMES, Answer, Job
 from bayplan.cli.options import Arguments
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
@@ -34,6 +35,9 @@ def run(args: Arguments) -> int:
         refused = Job(args, request.value.config or {}, request.value.items)
         source = {"function": Document("functionConfig", "", 0, refused.config)}
         return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
+    if wrong := _misplaced(job.value):
+        config = {"function": Document("function", "", 0, job.value.config)}
+        return _write(job.value, Answer(None, [Batch(wrong, config)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
     answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
@@ -72,6 +76,23 @@ def _unknown(config: Any) -> Diagnostic:
     if kind in KINDS:
         return error("A961", ("function",), message, hint=f"write `apiVersion: {API_VERSION}`")
     return error("A961", ("function",), message, hint=suggest(kind, KINDS))
+
+
+def _misplaced(job: Job) -> tuple[Diagnostic, ...]:
+    """A964: the function is in a list where it does nothing, or deletes everything.
+
+    bayplan parses the kustomization only if it has such a list.
+    """
+    kind = job.config["kind"]
+    words = (b"generators:", b"transformers:" if kind == "ValidateWorkloads" else b"validators:")
+    written = next((files.raw_of(name, "kustomization").value or b"" for name in NAMES if os.path.isfile(name)), b"")
+    copied = len(job.items) == 1 and kind in (job.items[0].text or str(job.items[0].data))
+    if not copied and not any(word in written for word in words):
+        return ()
+    from bayplan.cli.krm import kustomizations
+
+    key = kustomizations.wrong_list(job)
+    return tuple(kustomizations.misplaced(job.config["kind"], key, ("function", "kind"))) if key else ()
 
 
 def _merged(args: Arguments, config: Mapping[str, Any]) -> Arguments:

@@ -10,7 +10,7 @@ from bayplan.cli.inputs import Inputs
 from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import lines
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.core.diagnostics import Diagnostic, error, info
 from bayplan.model.manifest import File
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -23,7 +23,8 @@ def run(job: Job) -> Answer:
         return Answer(None, [Batch(known.diagnostics)])
     numbers = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
     if not numbers:
-        return Answer(job.items, [])
+        message = "there is no Workflow among the resources, so ExpandWorkflows changes nothing"
+        return Answer(job.items, [Batch((info("A973", (), message),))])
     workflows = [Document("Workflow", "", number, without_wire(known.value[number].data)) for number in numbers]
     manifests, batches = _manifests(job, workflows)
     if manifests is None:

@@ -11,6 +11,9 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, mapping, text, without_annotations
 from bayplan.report import Batch
 
+NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+"""Names of the file of a kustomization, in kustomize's order (api/konfig/general.go at 5.8.1)."""
+
 API_VERSION = "bayplan.dev/v1alpha1"
 KINDS: Mapping[str, str] = {
     "ExpandWorkflows": "expand.run",
@@ -38,12 +41,12 @@ class Job(NamedTuple):
         never for a configuration with a function (5.8.1).
         """
         travelling = wire(self.config)
-        from_files = any(PATH in each.text or PATH in wire(each.data) for each in self.items[:1])
-        return PATH in travelling or (from_files and not any(key in travelling for key in FUNCTION))
+        from_files = any(key in each.text or key in wire(each.data) for each in self.items[:1] for key in PATHS)
+        return bool(path_of(self.config)) or (from_files and not any(key in travelling for key in FUNCTION))
 
 
-PATH = "internal.config.kubernetes.io/path"
-"""The annotation with the file of an object."""
+PATHS = ("internal.config.kubernetes.io/path", "config.kubernetes.io/path")
+"""The annotation with the file of an object, and its former spelling."""
 
 FUNCTION = ("config.kubernetes.io/function", "config.k8s.io/function")
 """The annotation of a configuration that names its program, and its former spelling."""
@@ -73,6 +76,12 @@ def wire(data: Any) -> dict[str, Any]:
     """The annotations that kustomize and kpt added to an object."""
     annotations = mapping(data, "metadata", "annotations").items()
     return {key: value for key, value in annotations if str(key).startswith(WIRE) and key != MEANT}
+
+
+def path_of(data: Any) -> str:
+    """The file of an object, from its annotation. Empty if it has none."""
+    annotations = wire(data)
+    return next((str(annotations[key]) for key in PATHS if key in annotations), "")
 
 
 def without_wire(data: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,16 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.cli import files
-from bayplan.cli.krm.job import PATH, Job, wire, without_wire
+from bayplan.cli.krm.job import NAMES, Job, path_of, without_wire
 from bayplan.clients import resource_list
-from bayplan.core.diagnostics import AT, KEY, Route, origin
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Route, error, origin
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, items, mapping
 from bayplan.report import Batch
 from bayplan.text.document import Document, SourceMap, Span, locate, read
-
-NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-"""Names of the file, in kustomize's order (api/konfig/general.go at 5.8.1)."""
 
 LISTS = ("generators", "transformers", "validators", "resources", "bases", "components")
 DEEPEST = 20
@@ -94,6 +91,48 @@ def walk(folder: str, keys: Sequence[str], *, once: bool = False) -> list[Kustom
 
     visit(folder, ())
     return kustomizations
+
+
+PLACES = {
+    "ExpandWorkflows": "transformers",
+    "PlaceWorkloads": "transformers",
+    "ValidateWorkloads": "validators",
+}
+"""Kind of a function -> its list in a kustomization."""
+
+
+def misplaced(kind: str, key: str, route: Route) -> Iterator[Diagnostic]:
+    """A964: kustomize uses the output of a function in another list differently (kustomize 5.8.1)."""
+    if key == PLACES.get(kind, key):
+        return
+    effects = {
+        "generators": "where kustomize passes no resources to it",
+        "transformers": "where it would delete every object",
+        "validators": "where kustomize ignores or rejects its output",
+    }
+    message = f"{kind} is listed under `{key}:`, {effects[key]}"
+    yield error("A964", route, message, hint=f"list it under `{PLACES[kind]}:`")
+
+
+def wrong_list(job: Job) -> str:
+    """The list of the kustomization that has this function by mistake; empty if there is none."""
+    right = PLACES.get(job.config["kind"])
+    if right is None:
+        return ""
+    own = without_wire(job.config)
+
+    def lists_it(each: Any) -> bool:
+        return isinstance(each, dict) and without_wire(each) == own
+
+    copies = resource_list.parsed(job.items, lambda _: True).value if len(job.items) == 1 else ()
+    if copies and not job.plugin and lists_it(copies[0].data) and not path_of(copies[0].data):
+        return "generators"  # kustomize passes only a copy of the configuration
+    here = kustomization(os.curdir)
+    for key in ("generators", "transformers", "validators"):
+        paths = listed_paths(os.curdir, here.data, key) if here and key != right else ()
+        if any(lists_it(each.data) for path in paths for each in objects(path)):
+            return key
+    return ""
 
 
 def kustomization(folder: str) -> Document | None:
@@ -209,16 +248,19 @@ def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
     """The batches with the files of their subjects, if bayplan finds them."""
     parsed = resource_list.parsed(job.items, lambda _: True).value or ()
     objects = [each for each in (*(item.data for item in parsed), job.config) if isinstance(each, dict)]
-    paths = (str(wire(each).get(PATH, "")) for each in objects)
+    paths = map(path_of, objects)
     written = [*sources(".", dict.fromkeys(filter(None, paths)))]
     by_title: dict[str, list[Any]] = {}
     for each in objects:
         by_title.setdefault(title(each), []).append(each)
-    return [_batch(batch, by_title, written) for batch in batches]
+    return [_batch(batch, by_title, written, job.keeps_results) for batch in batches]
 
 
-def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequence[Source]) -> Batch:
-    """The batch, with routes into files instead of the ResourceList."""
+def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequence[Source], named: bool) -> Batch:
+    """The batch, with routes into files instead of the ResourceList.
+
+    `named`: the annotation of an object names its file, whether or not bayplan can read it.
+    """
     located: dict[str, Document] = {}
     origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
     for subject, routes in _data_routes(batch).items():
@@ -227,8 +269,10 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
             continue
         same = (each for each in by_title.get(title(document.data), ()) if without_wire(each) == document.data)
         whole = next(same, document.data)
-        located[subject] = document._replace(name=title(whole), data=None)
+        own = path_of(whole) if named else ""
+        located[subject] = document._replace(name=own or title(whole), data=None)
         candidates = [each for each in written if each.concerns(whole, _names(whole))]
+        candidates = [each for each in candidates if each.document.name == own] if own else candidates
         for route in routes:
             mapped = origin(route, batch.origins.get(subject, {})) or (route, ())  # to the place of a default
             place = _place((*mapped[0], *mapped[1])[1:], whole, candidates)

@@ -11,6 +11,7 @@ from bayplan.cli.krm.job import Answer, Job, wire, without_wire
 from bayplan.cli.placing import placing
 from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, line
+from bayplan.core.diagnostics import info
 from bayplan.kube.objects import flattened, get, put, without_item
 from bayplan.kube.objects import number as number_of
 from bayplan.model.augment import Augmented
@@ -41,7 +42,10 @@ def run(job: Job) -> Answer:
     request = needed.request._replace(objects=objects, namespace="")  # kustomize has set the namespaces
     outcome, origins = augment(request)
     sources = {f"manifest:{number}": document for number, document in enumerate(documents)}
-    reported = Batch(outcome.diagnostics, {**sources, **needed.documents}, origins)
+    none = outcome.value is not None and not outcome.value.plans
+    message = "no workload requests a placement, so PlaceWorkloads changes nothing"
+    unused = (info("A973", (), message),) if none and not outcome.diagnostics else ()
+    reported = Batch((*outcome.diagnostics, *unused), {**sources, **needed.documents}, origins)
     items = None if outcome.value is None else _merged(parsed.value, outcome.value)
     return Answer(items, [*batches, reported])
 

@@ -6,11 +6,8 @@ get the items back.
 
 from __future__ import annotations
 
-import os
-
 from bayplan import pipeline
 from bayplan.cli.krm.job import Answer, Job, is_workflow, without_wire
-from bayplan.cli.krm.kustomizations import kustomization, listed_paths, objects
 from bayplan.cli.lint import lint_request
 from bayplan.clients import resource_list
 from bayplan.core.diagnostics import Diagnostic, error
@@ -20,10 +17,6 @@ from bayplan.text.document import Document
 
 def run(job: Job) -> Answer:
     """Lints all items."""
-    if not job.plugin and _deletes(job):
-        message = "ValidateWorkloads is listed under `transformers:`, where it would delete every object"
-        wrong = error("A964", ("function", "kind"), message, hint="list it under `validators:`")
-        return Answer(None, [Batch((wrong,), {"function": Document("function", "", 0, job.config)})])
     parsed = resource_list.parsed(job.items, lambda _: True)
     documents = tuple(Document("item", "", 0, without_wire(item.data)) for item in parsed.value or ())
     request, batches = lint_request(job.args, documents)
@@ -39,14 +32,6 @@ def run(job: Job) -> Answer:
         (*found, *unexpanded), {**subjects, **({"topology": request.topology} if request.topology else {})}, origins
     )
     return Answer(job.items if job.keeps_results else (), [*batches, reported])
-
-
-def _deletes(job: Job) -> bool:
-    """Whether the kustomization lists this function as a transformer, whose output replaces all objects."""
-    here = kustomization(os.curdir)
-    paths = listed_paths(os.curdir, here.data, "transformers") if here else ()
-    listed = [each.data for path in paths for each in objects(path)]
-    return any(isinstance(each, dict) and without_wire(each) == without_wire(job.config) for each in listed)
 
 
 def _unexpanded(number: int, document: Document) -> Diagnostic:

@@ -10,6 +10,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
 from bayplan.model.topology import HOST_LEVEL
+from bayplan.model.workflow import Gang, Group
 from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, capacity, demand, per_node, problem
 from bayplan.planning.fit.search import BUDGET, QUICK, surely_fits, surely_too_large
 from bayplan.planning.fit.witness import solve
@@ -325,17 +326,27 @@ def _changes(certificate: Certificate, plan: Plan) -> Iterator[Change]:
         return
     for level in _coarser(certificate, plan):
         if surely_fits(requiring(plan, certificate.route, level)):
-            yield Change("level", "", level, certificate.level)
+            yield Change("level", str(certificate.place[-1]) if certificate.place else "", level, certificate.level)
             break
     yield from _fewer(certificate, plan)
 
 
 def _coarser(certificate: Certificate, plan: Plan) -> Iterator[str]:
+    if certificate.place[-1:] == ("separate",):
+        yield ""
+        return
     pool = plan.topology.pool(certificate.lacks[0].pool) if certificate.lacks else None
     names = [level.name for level in pool.levels] + ["host"] if pool else []
     if certificate.level in names:
-        yield from reversed(names[: names.index(certificate.level)])
-        yield ""
+        inside = next((n for n, level in enumerate(pool.levels if pool else ()) if level.nvlink), 0)
+        bound = certificate.level != "host" and _requests_domain(certificate.gang.gang)
+        yield from reversed(names[inside if bound else 0 : names.index(certificate.level)])
+        yield from () if bound else ("",)
+
+
+def _requests_domain(node: Gang | Group) -> bool:
+    """Whether the workflow itself requests a ComputeDomain, which needs a level inside NVLink (P507)."""
+    return node.compute_domain not in ("auto", "never") or any(map(_requests_domain, node.groups))
 
 
 def _fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
@@ -354,13 +365,21 @@ def _fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
         if (u.route, u.name) == (certificate.route, certificate.unit.name)
     )
     for units in unit.groups[:MOST]:
-        yield from _change("members", units.name, len(units.members), partial(with_members, plan, units.route))
+        fewer = _change("members", units.name, len(units.members), partial(with_members, plan, units.route))
+        yield from (_of_all_pods(each, units) if is_cut(units) else each for each in fewer)
     if above and is_cut(above):
         full = max(pods.replicas for pods in all_pods(unit))
         yield from _change("size", above.name, full, partial(with_size, plan, certificate.route))
     elif unit.pods:
         pods = unit.pods[0]
         yield from _change("pods", pods.spec.name, pods.replicas, partial(with_pods, plan, pods.route))
+
+
+def _of_all_pods(change: Change, units: Units) -> Change:
+    """The change of a group with `size` as one of its podSet, whose replicas `size` divides into instances."""
+    sizes = [pods.replicas for member in units.members for pods in all_pods(member)]
+    spec = next(pods.spec for pods in all_pods(units.members[0]))
+    return Change("pods", spec.name, str(sum(sizes[: int(change.value)])), str(sum(sizes)))
 
 
 def _change(what: str, name: str, full: int, changed: Callable[[int], Plan]) -> Iterator[Change]:

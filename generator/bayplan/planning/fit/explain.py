@@ -102,7 +102,8 @@ def _or(ways: tuple[str, ...]) -> str:
 def _described(change: Change) -> str:
     if change.what == "level":
         wanted = f'require "{change.value}" instead of "{change.instead}"'
-        return wanted if change.value else f"drop `required: {change.instead}`"
+        key = "separate" if change.name == "separate" else "required"
+        return wanted if change.value else f"drop `{key}: {change.instead}`"
     if change.what == "order":
         return f'let gang "{change.name}" depend on {change.value}'
     if change.what == "size":

@@ -132,7 +132,7 @@ def with_units(
     schedulers: Mapping[str, Mapping[str, Any]], pools: Sequence[Pool], parts: Sequence[Part]
 ) -> dict[str, Mapping[str, Any]]:
     """The schedulers with the pools' names of units from all parts with Slurm."""
-    units = {pool.name: {key: name for part in parts for key, name in _unit_names(pool, part)} for pool in pools}
+    units = {pool.name: {key: name for part in parts for key, name in unit_names(pool, part)} for pool in pools}
     units = {name: paths for name, paths in units.items() if paths}
     own = dict(schedulers.get("slurm", {}))
     if not units:
@@ -143,7 +143,7 @@ def with_units(
     return {**schedulers, "slurm": {**own, "pools": {**own.get("pools", {}), **renamed_pools}}}
 
 
-def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
+def unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
     """Path in the pool -> the unit of the part, if its name does not follow from the path."""
     if "slurm" not in part.topology.schedulers:
         return
@@ -152,11 +152,27 @@ def _unit_names(pool: Pool, part: Part) -> Iterator[tuple[str, str]]:
         firsts = ((row.path, next((places[node] for node in row.nodes if node in places), ())) for row in pool.domains)
         paired = Counter(each for each in firsts if each[1])
         for depth in range(len(pool.levels) if paired else 0):
-            there = next((j for j in reversed(range(len(old.levels))) if relation(paired, depth, j).equal), -1)
+            equal = [j for j in range(len(old.levels)) if relation(paired, depth, j).equal]
+            named = [j for j in equal if old.levels[j].name == pool.levels[depth].name]
+            there = (named or equal or [-1])[-1]
             for new, path in paired if there >= 0 else ():
                 name = known.get("/".join(path[: there + 1])) or path[there]
                 if unit_name(new[depth]) != name and is_safe_name(name):
                     yield "/".join(new[: depth + 1]), name
+
+
+def depths_in(pool: Pool, part: Part) -> list[int]:
+    """The depths of the pool's levels with the same domains as a level of the part; the finest of equal ones."""
+    found: list[int] = []
+    for old in part.topology.pools:
+        places = {node: row.path for row in old.domains for node in row.nodes}
+        firsts = ((row.path, next((places[node] for node in row.nodes if node in places), ())) for row in pool.domains)
+        paired = Counter(each for each in firsts if each[1])
+        for j in range(len(old.levels) if paired else 0):
+            equal = [i for i in range(len(pool.levels)) if i not in found and relation(paired, i, j).equal]
+            named = [i for i in equal if pool.levels[i].name == old.levels[j].name]
+            found += (named or equal[-1:])[:1]
+    return sorted(found)
 
 
 OWN = ("images", "namespaces")

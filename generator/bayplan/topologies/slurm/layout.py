@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from binascii import crc32
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.values import NamedTuple
@@ -119,8 +119,46 @@ class Names:
 
 
 def layouts(topology: ClusterTopology, target: Target) -> tuple[SlurmLayout, ...]:
-    """The layouts of a topology.yaml, one for each pool."""
+    """The layouts that bayplan plans with, one for each pool."""
     return tuple(layout(topology, pool, target) for pool in topology.pools)
+
+
+def all_layouts(topology: ClusterTopology, target: Target) -> tuple[SlurmLayout, ...]:
+    """The layouts of a topology.yaml: one for each pool, and further ones of the same nodes (25.05 and later).
+
+    Pools may share a topology by its name, such as a tree above the blocks of several pools.
+    """
+    by_name: dict[str, SlurmLayout] = {}
+    for pool in topology.pools:
+        own = settings(topology, pool.name)
+        found = [layout(topology, pool, target)]
+        for each in own.get("also", ()):
+            further = with_levels(pool, each["levels"])
+            slurm = {"names": own.get("names", ()), **each}
+            found.append(layout(topology._replace(pools=(further,), schedulers={"slurm": slurm}), further, target))
+        for one in found:
+            by_name[one.name] = _joined(by_name[one.name], one) if one.name in by_name else one
+    return tuple(by_name.values())
+
+
+def _joined(one: SlurmLayout, other: SlurmLayout) -> SlurmLayout:
+    """The units of both. A switch in both has the children and nodes of both."""
+    units = {unit.name: unit for unit in one.units}
+    for unit in other.units:
+        mine = units.get(unit.name, unit)
+        nodes = tuple(dict.fromkeys((*mine.nodes, *unit.nodes)))
+        units[unit.name] = mine._replace(nodes=nodes, children=tuple(dict.fromkeys((*mine.children, *unit.children))))
+    return one._replace(units=tuple(units.values()), sizes=tuple(sorted({*one.sizes, *other.sizes})))
+
+
+def with_levels(pool: Pool, names: Sequence[str]) -> Pool:
+    """The pool with only some of its levels."""
+    kept = [depth for depth, level in enumerate(pool.levels) if level.name in names]
+    nodes: dict[Path, list[str]] = {}
+    for row in pool.domains:
+        nodes.setdefault(tuple(row.path[depth] for depth in kept), []).extend(row.nodes)
+    domains = tuple(Domain(path, tuple(held)) for path, held in nodes.items())
+    return pool._replace(levels=tuple(pool.levels[depth] for depth in kept), domains=domains)
 
 
 def layout(topology: ClusterTopology, pool: Pool, target: Target) -> SlurmLayout:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from binascii import crc32
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count, listing
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
-from bayplan.topologies import native
+from bayplan.topologies import merging, native
 from bayplan.topologies.grouping import LABEL_VALUES, placeholder, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
-from bayplan.topologies.slurm.layout import is_safe_name, unit_name
+from bayplan.topologies.slurm.layout import is_safe_name, unit_name, with_levels
 from bayplan.topologies.slurm.node_names import renamed
 
 Path = tuple[str, ...]
@@ -45,13 +45,104 @@ def part(read: Outcome[tuple[Network, ...]], source: SourceFile, options: ReadOp
 
 def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The pools of Slurm's topologies. The place of a node is its block or leaf switch."""
-    part = native.part(_topology(networks, comments, source.name), source, options)
+    part = native.part(_nested(networks, comments, source.name), source, options)
     if part.value is None:
         return part
-    places = {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
+    places = _places(networks)
     issues: list[Diagnostic] = []
     named = renamed(part.value._replace(places=places), options.nodes, {}, source.at(), issues)
     return Outcome(named, (*part.diagnostics, *issues))
+
+
+def _places(networks: Iterable[Network]) -> dict[str, Route]:
+    return {node: unit.route for network in networks for unit in network.units for node in unit.nodes}
+
+
+def _nested(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
+    """The pools of all topologies. Nodes of several topologies are a pool, in which their blocks and switches nest.
+
+    Slurm has had several topologies since 25.05, such as blocks beside a tree of switches. A job uses the topology of
+    its partition, or the default.
+    """
+    held = [set(_places([network])) for network in networks]
+    listed: dict[tuple[int, ...], set[str]] = {}
+    for node in _places(networks):
+        listed.setdefault(tuple(n for n, nodes in enumerate(held) if node in nodes), set()).add(node)
+    if all(len(numbers) == 1 for numbers in listed):
+        return _topology(networks, comments, source)
+    issues: list[Diagnostic] = []
+    pools: list[Pool] = []
+    settings: dict[str, dict[str, Any]] = {}
+    for numbers, nodes in listed.items():
+        parts = [_only(networks[number], nodes) for number in numbers]
+        pool = _one_pool(parts, comments, source, issues)
+        if pool is None:
+            return Outcome(None, tuple(dict.fromkeys(issues)))
+        names = {"-".join([_word(each.name) for each in parts][:end]) for end in (1, len(parts))}
+        name = min(names - settings.keys(), key=len, default=pool[0].name)
+        pools.append(pool[0]._replace(name=name))
+        settings[name] = pool[1]
+    slurm = next(iter(settings.values())) if len(settings) == 1 else {"pools": settings}
+    topology = ClusterTopology(_name_of(source), tuple(pools), schedulers={"slurm": slurm})
+    return Outcome(topology, tuple(dict.fromkeys(issues)))
+
+
+def _only(network: Network, nodes: Set[str]) -> Network:
+    """The topology without other nodes, and without the units that are then empty."""
+    parent = {child: unit.name for unit in network.units for child in unit.children}
+    kept = {name for unit in network.units if not nodes.isdisjoint(unit.nodes) for name in upwards(unit.name, parent)}
+    units = (
+        unit._replace(
+            nodes=tuple(node for node in unit.nodes if node in nodes),
+            children=tuple(child for child in unit.children if child in kept),
+        )
+        for unit in network.units
+        if unit.name in kept
+    )
+    return network._replace(units=tuple(units))
+
+
+def _one_pool(
+    networks: Sequence[Network], comments: Comments, source: str, issues: list[Diagnostic]
+) -> tuple[Pool, dict[str, Any]] | None:
+    """The pool of nodes that all of these topologies list, and its settings: those of the first blocks, and the others.
+
+    The sizes that Slurm plans with are levels only if these nest in the switches.
+    """
+    blocks_first = sorted(networks, key=lambda network: network.plugin != BLOCK)
+    for planned in (True, False):
+        parts: list[Part] = []
+        for network in blocks_first:
+            read = _topology([network if planned else network._replace(sizes=network.sizes[:1])], comments, source)
+            issues += read.diagnostics if planned else ()
+            if read.value is None:
+                return None
+            parts.append(Part(read.value, _places([network]), source=f'topology "{network.name}"'))
+        bare = [part._replace(topology=part.topology._replace(schedulers={})) for part in reversed(parts)]
+        merged = merging.merge(bare)
+        if merged.value is not None:
+            break
+    issues += merged.diagnostics
+    if merged.value is None:
+        return None
+    (pool,) = merged.value.topology.pools
+    first = parts[0].topology.schedulers["slurm"]
+    also = [_further(network, pool, part) for network, part in zip(blocks_first[1:], parts[1:], strict=True)]
+    names, whole = merging.unit_names(pool, parts[0]), len(pool.levels) - 1
+    units = {path: name for path, name in names if path.count("/") == whole or first["plugin"] != BLOCK}
+    return pool, non_empty(plugin=first["plugin"], topology=first["topology"], units=ordered(units), also=also)
+
+
+def _further(network: Network, pool: Pool, part: Part) -> dict[str, Any]:
+    """The settings of another topology of the nodes of a pool: its name, and which of the pool's levels it has."""
+    own = with_levels(pool, [pool.levels[depth].name for depth in merging.depths_in(pool, part)])
+    return non_empty(
+        topology=network.name,
+        plugin=network.plugin,
+        default=network.default,
+        levels=[level.name for level in own.levels],
+        units=ordered(dict(merging.unit_names(own, part))),
+    )
 
 
 def _topology(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
@@ -67,10 +158,15 @@ def _topology(networks: Sequence[Network], comments: Comments, source: str) -> O
         topology = network.name if network.name != name else ""
         settings[name] = non_empty(plugin=network.plugin, topology=topology, units=ordered(dict(tree.units)))
     alone = {**next(iter(settings.values())), "topology": networks[0].name} if len(settings) == 1 else {}
-    name = _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
     schedulers = {"slurm": alone or {"pools": settings}}
     wrong = not pools or has_errors(issues)
-    return Outcome(None if wrong else ClusterTopology(name, tuple(pools), schedulers=schedulers), tuple(issues))
+    result = ClusterTopology(_name_of(source), tuple(pools), schedulers=schedulers)
+    return Outcome(None if wrong else result, tuple(issues))
+
+
+def _name_of(source: str) -> str:
+    """The name of a topology from that of its file."""
+    return _word(re.sub(r"\.(yaml|yml|conf|txt)$", "", source.replace("\\", "/").rpartition("/")[2])) or "slurm"
 
 
 def _pool(name: str, tree: Tree) -> Pool:

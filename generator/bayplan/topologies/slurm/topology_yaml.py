@@ -15,7 +15,7 @@ from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.topologies import hostlist
 from bayplan.topologies.slurm import BLOCK, FLAT, TREE, Network, Unit, judged, names_in, reading
-from bayplan.topologies.slurm.layout import SlurmLayout, layouts
+from bayplan.topologies.slurm.layout import SlurmLayout, all_layouts, settings
 
 FILE = "topology.yaml"
 KINDS = (BLOCK, TREE, FLAT, "ring", "torus3d")
@@ -114,12 +114,20 @@ def _units(data: Any, route: Route, keys: tuple[str, str, str], issues: list[Dia
 
 
 def write(topology: ClusterTopology, target: Target) -> tuple[File, ...]:
-    """One topology.yaml with one topology for each pool."""
+    """One topology.yaml with the topologies of each pool."""
     lines = [f"# Slurm's topology.yaml of {topology.name}, for Slurm 25.05 and later."]
-    for number, layout in enumerate(layouts(topology, target)):
+    written = tuple(all_layouts(topology, target))
+    default = next((each.name for each in written if each.name in _defaults(topology)), written[0].name)
+    for layout in written:
         lines += [*layout.comments, f"- topology: {_quoted(layout.name)}"]
-        lines += [f"  cluster_default: {'false' if number else 'true'}", *_body(layout)]
+        lines += [f"  cluster_default: {'true' if layout.name == default else 'false'}", *_body(layout)]
     return (File(FILE, "".join(f"{line}\n" for line in lines)),)
+
+
+def _defaults(topology: ClusterTopology) -> set[str]:
+    """The further topologies of pools that are the default of the cluster."""
+    further = (each for pool in topology.pools for each in settings(topology, pool.name).get("also", ()))
+    return {each["topology"] for each in further if each.get("default")}
 
 
 def _body(layout: SlurmLayout) -> Iterator[str]:

@@ -144,7 +144,8 @@ def parse(
         for option, value in named:
             if option is None:
                 name = value or ""
-                hint = did_you_mean(name.lstrip("-"), table) or "remove it: Slurm 25.11 and pyxis do not have it"
+                long = [f"--{each}" for each in table]
+                hint = did_you_mean(f"--{name.lstrip('-')}", long) or "remove it: Slurm 25.11 and pyxis do not have it"
                 findings.error("W600", spot, f'unknown option "{shorten(name)}"', hint)
             elif option.takes == VALUE and value is None:
                 if following is None:

@@ -1,0 +1,97 @@
+"""Hints are followed: the change that a hint names mends the case that shows it, without a new error.
+
+`tools.hints` says which hints can be followed without a person. `WRONG` and `UNPLACED` may only become shorter.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from tools import hints
+from tools.hints import Verdict
+
+LEAST = 289
+"""Hints that are followed, and mend their case."""
+
+WRONG: dict[str, str] = {
+    "A912-an-sbatch-script A912": "the script has no image (W615)",
+    "A920-osmoo A920": "the file has another format than the corrected option says",
+    "A967-not-listed A967": "no function expands the other Workflow either",
+    "F665-gang-koordinator-fills-domains F681": "the field is not at its place in a policy",
+    "F705-three-racks P508": "the target, Slurm below 25.11, keeps no groups together at a level above (F638)",
+    "F741-group-groups-neighbouring-ranks-2 F741": "the fields are those of workloads, and the place is in a policy",
+    "F764-whole-cards W555": "the target, MetaX 0.7, does not publish links (F764)",
+    "M849-a-pool-another-kind M849": "the field is in the text of a NetworkAttachmentDefinition",
+    "M849-an-unknown-plugin M849": "with the right plugin, its subnet is too large",
+    "R112-alias-as-key R112": "the place is only the first character of the alias",
+    "R139-in-the-defaults R139": "the value of `image` is missing too (R126)",
+    "R139-two-documents R139": "both documents describe the same sections",
+    "T509-hosts-alone T509": "the level is an option of the command line",
+    "W597-more-than-a-network W542": "the field is metadata of TorchX",
+}
+"""Case and code -> why something else is reported after the hint."""
+
+UNPLACED = {
+    "A961-an-unknown-function A961",
+    "A961-another-version A961",
+    "O806-in-the-list O806",
+    "R105-line-separator R105",
+    "R116-within-itself R116",
+    "R139-dropped R139",
+    "R150-open-quote R150",
+    "R153-pbs R153",
+    "T440-a-node-nobody-places T440",
+    "T530-an-odd-key T530",
+    "W600-misspelt W600",
+    "W603-nodes-and-mpi W603",
+    "W604-no-signal W604",
+}
+"""Case and code of hints for which `tools.hints` finds no place."""
+
+
+@cache
+def verdicts() -> tuple[Verdict, ...]:
+    """What followed the hints of all cases."""
+    return tuple(hints.judge_all())
+
+
+def key(verdict: Verdict) -> str:
+    """`P551-two-racks P551`."""
+    return f"{verdict.found.case} {verdict.found.data['code']}"
+
+
+def test_a_hint_mends_what_it_is_about() -> None:
+    wrong = {key(each): each.wrong for each in verdicts() if each.wrong and hints.NO_PLACE not in each.wrong}
+    assert {name: why for name, why in wrong.items() if name not in WRONG} == {}
+    assert [name for name in WRONG if name not in wrong] == [], "these hints work now: remove them from the list"
+
+
+def test_most_hints_are_followed() -> None:
+    unplaced = {key(each) for each in verdicts() if hints.NO_PLACE in each.wrong}
+    assert unplaced == UNPLACED
+    assert sum(not each.wrong for each in verdicts()) >= LEAST
+
+
+def test_no_other_hint_needs_a_person() -> None:
+    """New hints have one of the forms that `tools.hints` follows. The list may only become shorter."""
+    found = hints.listed()
+    left = {key for key, followed in found.items() if not followed}
+    before = set(hints.LEFT.read_text(encoding="utf-8").splitlines())
+    print(f"{len(found) - len(left)} of {len(found)} kinds of hints are followed")
+    assert left - before == set(), "give these hints a form that can be followed, or run `python -m tools.hints`"
+    assert before - left == set(), "run `python -m tools.hints` to remove these"
+
+
+@pytest.mark.parametrize(
+    ("hint", "followed"),
+    [
+        ('set `size: 8` on group "rack" instead of 16', 1),
+        ('require "spine" instead of "rack", or use 4 replicas of podSet "worker" instead of 6', 2),
+        ("add nodes, or use fewer replicas", 0),
+        ("run `bayplan topology import FILE`", 0),
+    ],
+)
+def test_the_ways_of_a_hint(hint: str, followed: int) -> None:
+    assert sum(map(hints.known, hints.ways(hint))) == followed

@@ -2,24 +2,38 @@
 
 The batch shell runs only on the first node, so a command that is not a step concerns that node. bayplan leaves it out
 if it only prints or inspects (W613) or sets up the node's software (W612). It repeats commands such as `mkdir` in every
-pod. Any other command is work for a single node, which only a job of one node can have (W611).
+pod, and writes files whose text it knows there. Any other command becomes a gang of one pod, beside no step (W630).
+
+Conditions with known values are followed. A branch whose condition is unknown may not start steps (W610), and what it
+sets is unknown after it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import dropwhile, pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import quote
-from bayplan.workflows.sbatch import variables
-from bayplan.workflows.sbatch.expansion import MARK, NODES, RANK, Scope, Unknown, Value, text
+from bayplan.workflows.sbatch import programs, shell
+from bayplan.workflows.sbatch.builtins import Body, Builtins, after, literal
+from bayplan.workflows.sbatch.conditions import Test, single
+from bayplan.workflows.sbatch.expansion import (
+    MARK,
+    NODES,
+    RANK,
+    Unknown,
+    UnknownError,
+    Value,
+    regular,
+    unknown,
+)
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
+from bayplan.workflows.sbatch.programs import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, TEXTS, base, file_of, printed
 from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
-from bayplan.workflows.sbatch.variables import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, Body, Variables, after, base
 
 # Options of which bayplan translates only some values.
 
@@ -27,7 +41,7 @@ CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
 
 
-def check_options(sections: Iterable[Options], findings: Findings) -> None:
+def check_options(sections: Iterable[Options], findings: Findings, command: Sequence[str] = ()) -> None:
     """W603 and W604 for options of directives and steps of which bayplan translates only some values."""
     for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
         value = shorten(option.value)
@@ -58,10 +72,13 @@ def check_options(sections: Iterable[Options], findings: Findings) -> None:
             case "nodelist" if not MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
                 findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
+            case "mpi" if programs.launches(tuple(command)) and option.value != "none":
+                message = f"bayplan drops --mpi={value}: {base(command[0])} starts its processes itself"
+                findings.warning("W604", option.spot, message, "remove it")
             case "mpi" if option.value != "none":
                 message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
                 findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
-            case "chdir":
+            case "chdir" if command:
                 message = "bayplan drops --chdir: pods start in the working directory of their image"
                 findings.warning("W604", option.spot, message, "add --container-workdir to the srun line")
 
@@ -70,7 +87,8 @@ CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "
 
 
 SRUN = re.compile(r"\bsrun\b")
-CALLS = 1000
+MOST_CALLS = 1000
+MOST_STATEMENTS = 50_000
 
 
 class Step(NamedTuple):
@@ -85,44 +103,78 @@ class Step(NamedTuple):
     batch: int  # steps of one batch run at the same time
 
 
+class Work(NamedTuple):
+    """A command of the first node: the step that does the same, if bayplan can write one."""
+
+    shown: str
+    spot: Position
+    file: str = ""
+    step: Step | None = None
+    alone: bool = False  # the only command, whose words are known
+
+
 class BodyResult(NamedTuple):
     """What a body does."""
 
     steps: tuple[Step, ...] = ()
-    work: tuple[Statement, ...] = ()  # commands of the first node
-    words: tuple[str, ...] = ()  # words of the only command, if bayplan could evaluate them
-    env: Mapping[str, str] = {}
-    before: tuple[str, ...] = ()
-    folder: str = ""
-    stops: bool = False  # set -e
+    work: tuple[Work, ...] = ()
 
 
-def run_body(body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> BodyResult | None:
-    """What the body does. R150: a shell refuses it; W609 to W613, W616, W621: what bayplan cannot translate."""
+class _Stop(Exception):  # noqa: N818
+    """`break`, `continue`, `return` or `exit`, with its number."""
+
+    def __init__(self, what: str, number: int) -> None:
+        self.what, self.number = what, number
+
+
+def run_body(
+    body: Body,
+    values: Mapping[str, str],
+    nodes: Mapping[int, int],
+    given: Mapping[str, str],
+    in_container: bool,
+    findings: Findings,
+) -> BodyResult | None:
+    """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
     try:
         parsed = statements(body.text)
     except UnreadableError as problem:
         hint = "run `bash -n` on the script for details"
         findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
-    interpreter = _Interpreter(body, scope, exported, findings)
-    interpreter.run(parsed)
+    interpreter = _Interpreter(body, values, given, findings)
+    interpreter.nodes, interpreter.in_container = nodes, in_container
+    try:
+        interpreter.run(parsed)
+    except _Stop:
+        pass
+    except RecursionError:
+        findings.error("W610", Position(body.line), "the script nests its commands too deeply", "simplify it")
     return interpreter.result()
 
 
-class _Interpreter(Variables):
+class _Interpreter(Builtins):
     """The state of a batch shell."""
 
-    def __init__(self, body: Body, scope: Scope, exported: Mapping[str, str], findings: Findings) -> None:
-        super().__init__(body, scope, exported, findings)
+    def __init__(
+        self, body: Body, values: Mapping[str, str], given: Mapping[str, str], findings: Findings
+    ) -> None:
+        super().__init__(body, values, given, findings)
+        self.nodes: Mapping[int, int] = {}
+        self.in_container = False
         self.steps: list[Step] = []
-        self.work: list[Statement] = []
-        self.words: tuple[str, ...] = ()
-        self.functions: dict[str, Statement] = {}
-        self.inside: tuple[str, ...] = ()
-        self.calls = 0
-        self.folder, self.batch, self.stops = "", 0, False
+        self.work: list[Work] = []
+        self.functions: dict[str, tuple[str, Statement]] = {}  # with the text that it is from
+        self.calls = self.count = self.loops = 0
+        self.batch, self.stops = 0, False
         self.open = self.in_background = False  # steps are running in the background; the current statement does
+        self.status: int | None = 0  # of the last command; None: unknown
+        self.why: Unknown | None = None  # why the last condition is unknown
+        self.maybe = 0  # blocks around the current statement whose condition is unknown
+        self.testing = 0  # conditions around it
+        self.ends: Position | None = None  # where the script may have ended
+        self.out: list[str] | None = None  # what a command substitution has printed
+        self.written: dict[str, str] = {}  # file -> its text, which every pod writes
         self.quiet: dict[str, Position] = {}
         self.looks: dict[str, Position] = {}
         self.outputs: list[Position] = []
@@ -146,123 +198,541 @@ class _Interpreter(Variables):
         for spot in self.outputs[:1]:
             message = "bayplan leaves out output files: pods print to their log"
             self.findings.info("W613", spot, message, "read the log with `kubectl logs`")
-        return BodyResult(
-            tuple(self.steps), tuple(self.work), self.words, self.env(), tuple(self.before), self.folder, self.stops
-        )
+        return BodyResult(tuple(self.steps), tuple(self.work))
 
-    # -- statements
+    # -- lists and pipelines
 
-    def run(self, statements: Sequence[Statement]) -> None:
+    def run(self, parsed: Sequence[Statement]) -> None:
         """Run statements in order."""
-        piped = step = False
-        for number, each in enumerate(statements):
-            follows = statements[number + 1] if number + 1 < len(statements) else None
-            if piped and step:
-                self._filter(each)
-            elif piped and base(each.name) == "srun":
-                self._reads_input(self.spot(each))
-            elif each.opened:
-                self._block(each)
-            else:
-                self._simple(each, follows)
-            step = step if piped else self._has_step(each)
-            piped = each.end in ("|", "|&")
+        start = 0
+        for number, each in enumerate(parsed):
+            if each.end in (";", "&", "\n") or number == len(parsed) - 1:
+                self._and_or(parsed[start : number + 1])
+                start = number + 1
 
-    def _has_step(self, each: Statement) -> bool:
-        """Whether the statement is a step, or a block with one."""
+    def _and_or(self, items: Sequence[Statement]) -> None:
+        """Pipelines between `&&` and `||`."""
+        background, before = items[-1].end == "&", self.in_background
+        self.in_background = before or background
+        folder, values = self.folder, dict(self.values) if background else {}
+        start, operator = 0, ""
+        for number, each in enumerate(items):
+            if each.end in ("|", "|&") and number < len(items) - 1:
+                continue
+            pipeline = items[start : number + 1]
+            if not operator or self.status is not None and (self.status == 0) == (operator == "&&"):
+                self._pipeline(pipeline, checked=number < len(items) - 1)
+            elif self.status is None:
+                self._perhaps(lambda parts=pipeline: self._pipeline(parts, True), self.spot(pipeline[0]))
+            elif self._starts_step(pipeline) and self.steps:
+                hint = "remove the second step: a failed step ends the job"
+                self.findings.error("W610", self.spot(pipeline[0]), "a step runs only if another one fails", hint)
+            start, operator = number + 1, each.end
+        if background:
+            self.folder, self.values, self.status = folder, values, 0
+        self.in_background = before
+
+    def _pipeline(self, items: Sequence[Statement], checked: bool = False) -> None:
+        self.place = self.spot(items[0])
+        self.status = 0
+        if len(items) == 1:
+            self._statement(items[0])
+        elif self.out is not None:
+            self.out.append(self._through(items))
+        elif any(self._is_step(each) for each in items):
+            self._piped_step(items)
+        else:
+            self._piped(items)
+        if items[0].negated and self.status is not None:
+            self.status = int(self.status == 0)
+        elif self.status and self.stops and not checked and not self.testing:
+            self._stop("exit", self.status)
+
+    def _is_step(self, each: Statement) -> bool:
         if each.opened:
-            return bool(SRUN.search(self.body.text[each.start : each.stop]))
+            return self._starts_step((each,))
         return any(base(word.raw) == "srun" for word in each.words)
 
-    def _filter(self, each: Statement) -> None:
-        """A command that reads the output of a step."""
-        if each.opened or base(each.name) not in QUIET:
-            hint = "move the pipe into the command: `bash -c 'program | filter'`"
-            message = f'a step pipes its output into "{each.name}", which is not a simple filter'
-            self.findings.error("W610", self.spot(each), message, hint)
-        elif variables.file_of(each):
-            self.outputs.append(self.spot(each))
-        else:
-            self.quiet.setdefault(each.name, self.spot(each))
+    def _starts_step(self, items: Sequence[Statement]) -> bool:
+        raw = " ".join(self._raw(each) for each in items)
+        names = [name for name in self.functions if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", raw)]
+        called = (self.functions[name] for name in names)
+        return bool(SRUN.search(raw)) or any(
+            SRUN.search((text or self.body.text)[each.start : each.stop]) for text, each in called
+        )
+
+    def _raw(self, each: Statement) -> str:
+        return self.source[each.start : each.stop]
+
+    @property
+    def source(self) -> str:
+        """The text that the statements are from."""
+        return self.frozen or self.body.text
+
+    def _piped_step(self, items: Sequence[Statement]) -> None:
+        """A step that prints into filters."""
+        for number, each in enumerate(items):
+            if not number:
+                if self._is_step(each):
+                    self._statement(each)
+                    continue
+                self._reads_input(self.spot(next(other for other in items if self._is_step(other))))
+                return
+            if self._is_step(each):
+                self._reads_input(self.spot(each))
+            elif each.opened or base(each.name) not in QUIET:
+                hint = "move the pipe into the command: `bash -c 'program | filter'`"
+                message = f'a step pipes its output into "{each.name or each.opened}", which is not a simple filter'
+                self.findings.error("W610", self.spot(each), message, hint)
+            elif file_of(each):
+                self.outputs.append(self.spot(each))
+            else:
+                self.quiet.setdefault(each.name, self.spot(each))
+        self.status = 0
+
+    def _reached(self) -> None:
+        """W610: the script may have ended before the current step or command."""
+        if self.ends:
+            message = "bayplan cannot know whether the script ends here, before its next step"
+            self.findings.error("W610", self.ends, message, "write the value that decides it, or remove the `exit`")
+            self.ends = None
 
     def _reads_input(self, spot: Position) -> None:
         message = "a step reads its input from the batch script, which does not run in pods"
         self.findings.error("W610", spot, message, "let the command of the task read it")
 
+    def _piped(self, items: Sequence[Statement]) -> None:
+        """Commands of the first node that pass on what they print."""
+        last = items[-1]
+        if all(not each.opened and base(each.name) in QUIET for each in items):
+            if file_of(last) or any(file_of(each) for each in items):
+                self._writes(items)
+            else:
+                for each in items:
+                    if base(each.name) not in NO_EFFECT:
+                        self.quiet.setdefault(base(each.name), self.spot(each))
+            self.status = None
+            return
+        reader = base(last.name) in ("read", "mapfile", "readarray") or last.opened in ("while", "{", "(")
+        if reader and not any(self._is_work(each) for each in items):
+            self._perhaps(lambda: self._statement(last), self.spot(last))  # a subshell: what it sets is lost
+            self.status = None
+            return
+        self._first_node(items, ())
+
+    def _is_work(self, each: Statement) -> bool:
+        if each.opened:
+            return any(self._is_work(inner) for inner in each.inner) or bool(file_of(each))
+        name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ":"))
+        known = QUIET | SETUP | {"read", "mapfile", "readarray", "export", "declare", "break", "continue", "exit", "cd"}
+        return bool(file_of(each)) or name not in known | self.functions.keys()
+
+    def _through(self, items: Sequence[Statement]) -> str:
+        """What a pipeline of a command substitution prints."""
+        text: str | None = None
+        for each in items:
+            given, self.input = self.input, text
+            try:
+                text = self._output_of((each,))
+            finally:
+                self.input = given
+        return text or ""
+
+    # -- command substitutions
+
+    def capture(self, text: str) -> str:
+        """What a command substitution prints."""
+        command = " ".join(text.split())
+        command = re.sub(r"[\"']", "", command) if command.startswith("date") else command
+        name = programs.COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if programs.NUMBER.fullmatch(command) else "")
+        if name:
+            return self.known(self.entry(name))
+        hint = "write its output into the script"
+        try:
+            parsed = statements(text)
+        except UnreadableError:
+            raise unknown(f"$({command})", hint) from None
+        frozen, self.frozen = self.frozen, text
+        place = self.place
+        try:
+            return self._output_of(parsed)
+        except UnknownError as problem:
+            why = problem.value if problem.value.unset else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
+            raise UnknownError(why) from None
+        finally:
+            self.frozen, self.place = frozen, place
+
+    def _output_of(self, parsed: Sequence[Statement]) -> str:
+        """What statements print in a subshell."""
+        out, self.out = self.out, []
+        steps, work, status = len(self.steps), len(self.work), self.status
+        try:
+            self._subshell(parsed)
+            if len(self.steps) > steps or len(self.work) > work:
+                raise unknown("a command")
+            return "".join(self.out)
+        finally:
+            self.out, self.status = out, status if status is None else 0
+            del self.steps[steps:], self.work[work:]
+
+    def _subshell(self, parsed: Sequence[Statement]) -> None:
+        kept = dict(self.values), dict(self.exports), self.folder, list(self.arguments), self.stops
+        try:
+            self.run(parsed)
+        except _Stop as stop:
+            if stop.what != "exit":
+                raise
+            self.status = stop.number
+        finally:
+            self.values, self.exports, self.folder, self.arguments, self.stops = kept
+
+    # -- blocks
+
+    def _statement(self, each: Statement) -> None:
+        self.count += 1
+        if self.count == MOST_STATEMENTS:
+            message = f"the script runs more than {MOST_STATEMENTS:,} commands before its steps"
+            self.findings.error("W610", self.spot(each), message, "shorten its loops")
+        if self.count >= MOST_STATEMENTS:
+            raise _Stop("exit", 1)
+        try:
+            if each.opened:
+                self._block(each)
+            else:
+                self._simple(each)
+        except UnknownError as problem:
+            if self.out is not None:
+                raise
+            if not self.testing:
+                self.unknown(problem.value, self.spot(each))
+            self.status, self.why = None, problem.value
+
     def _block(self, each: Statement) -> None:
-        raw = self.body.text[each.start : each.stop]
-        if each.opened == "function":
-            steps = SRUN.search(raw)
-            self.functions[each.words[0].raw if each.words else ""] = each._replace(inner=() if steps else each.inner)
-            if steps:
-                self._inside_block(each, "a function")
-        elif each.opened in ("{", "(") and (SRUN.search(raw) or not variables.file_of(each)):
-            in_background = self.in_background
-            self.in_background = in_background or each.end == "&"
-            self.run(each.inner)
-            self.in_background = in_background
-        elif SRUN.search(raw):
-            self._inside_block(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
-        elif variables.harmless(each, self.functions):
-            for name in variables.assigned(each.inner):
-                self.assign(
-                    name,
-                    Unknown(f"cannot evaluate ${name}: it is set inside `{each.opened}`", f"use --set {name}=VALUE"),
-                )
-        else:
-            self.work.append(each)
+        if each.opened not in ("function", "[[", "((") and file_of(each) and self.out is None:
+            if self._starts_step((each,)):
+                self.outputs.append(self.spot(each))
+            else:
+                self._writes((each,))
+                return
+        given = self.input
+        if read := next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None):
+            self.input = self._given(read)
+        try:
+            self._opened(each)
+        finally:
+            self.input = given
+
+    def _given(self, redirect: shell.Redirect) -> str | None:
+        """The input of a command."""
+        try:
+            if redirect.operator == "<<":
+                return redirect.here if redirect.plain else self.text(shell.inside(redirect.here))
+            if redirect.operator == "<<<" and redirect.word:
+                return self.text(redirect.word) + "\n"
+            if redirect.operator == "<" and redirect.word and redirect.word.pieces[0].kind == shell.PROCESS:
+                return self.capture(redirect.word.pieces[0].text)
+        except UnknownError:
+            return None
+        return None
+
+    def _opened(self, each: Statement) -> None:
+        match each.opened:
+            case "function":
+                self.functions[each.words[0].raw] = (self.frozen, each.clauses[0].body[0])
+            case "{":
+                self.run(each.inner)
+            case "(":
+                self._subshell(each.inner)
+            case "[[":
+                self._decide(lambda: Test(each.words, self).value())
+            case "((":
+                self._calculate(each.words[0].pieces[0].text)
+            case "if":
+                self._if(each)
+            case "case":
+                self._case(each)
+            case "while" | "until":
+                self._while(each)
+            case "for" if each.words[0].raw.startswith("(("):
+                self._count(each)
+            case "for":
+                self._for(each)
+            case _:
+                self._unclear(each, each.clauses[0].body)
+
+    def _decide(self, condition: Callable[[], bool | None]) -> None:
+        try:
+            result, self.why = condition(), None
+        except UnknownError as problem:
+            result, self.why = None, problem.value
+        self.status = None if result is None else int(not result)
+
+    def _calculate(self, text: str) -> None:
+        self._decide(lambda: self.number(text) != 0)
+        if self.why:
+            for name in set(re.findall(r"[A-Za-z_]\w*", text)):
+                self.forget(name, self.why, self.place)
+
+    def _test(self, test: Sequence[Statement]) -> bool | None:
+        if self._starts_step(test):
+            self._inside_block(test[0], "a condition")
+        self.testing += 1
+        self.why = None
+        try:
+            self.run(test)
+        finally:
+            self.testing -= 1
+        return None if self.status is None else self.status == 0
+
+    def _if(self, each: Statement) -> None:
+        for number, clause in enumerate(each.clauses):
+            result = self._test(clause.test) if clause.test else True
+            if result:
+                self.run(clause.body)
+                return
+            if result is None:
+                rest = each.clauses[number:]
+                why = self.why
+                for other in rest:
+                    self._unclear(each, other.body, why)
+                return
+        self.status = 0
+
+    def _case(self, each: Statement) -> None:
+        try:
+            subject = self.text(each.words[0])
+            if "\0" in subject:
+                raise unknown(each.words[0].raw)
+        except UnknownError as problem:
+            for clause in each.clauses:
+                self._unclear(each, clause.body, problem.value)
+            return
+        falls = False
+        for clause in each.clauses:
+            if not falls and not any(
+                re.fullmatch(regular(self.pattern(word.pieces)), subject, re.DOTALL) for word in clause.patterns
+            ):
+                continue
+            self.run(clause.body)
+            falls = clause.end == ";&"
+            if clause.end == ";;":
+                return
+
+    def _unclear(self, each: Statement, body: Sequence[Statement], why: Unknown | None = None) -> None:
+        """A branch or loop that only the running script enters or leaves."""
+        if self._starts_step(body):
+            if why and "--set" in why.hint:
+                self.unknown(why, self.spot(each))
+            else:
+                self._inside_block(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
+            return
+        self._perhaps(lambda: self.run(body), self.spot(each), why)
+        self.status = None
 
     def _inside_block(self, each: Statement, what: str) -> None:
         hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
         message = f"a step is inside {what}, but bayplan must know all steps before the job starts"
         self.findings.error("W610", self.spot(each), message, hint)
 
-    def _simple(self, each: Statement, follows: Statement | None) -> None:
-        words = list(dropwhile(lambda word: ASSIGNMENT.match(word.raw), each.words))
-        own: dict[str, Value] = {}
-        for word in each.words[: len(each.words) - len(words)]:
-            if (assignment := ASSIGNMENT.match(word.raw)) and words:
-                own[assignment[1]] = self._text(after(word, len(assignment[0])), word.start)
-            elif assignment:
-                self._assign(word, assignment)
-        if words:
-            self._command(each, words, own, follows)
+    def _perhaps(self, action: Callable[[], None], spot: Position, why: Unknown | None = None) -> None:
+        """Run what the script may run or not. What it changes is unknown afterwards."""
+        if self.out is not None:
+            raise UnknownError(why or Unknown("cannot evaluate a condition without running the script"))
+        values, folder, before = dict(self.values), self.folder, len(self.before)
+        steps, exports = len(self.steps), dict(self.exports)
+        self.maybe += 1
+        try:
+            action()
+        except _Stop as stop:
+            if stop.what in ("exit", "return") and stop.number:  # a check that fails; the job is over
+                self.values, self.folder, self.exports, self.status = values, folder, exports, None
+                return
+            if stop.what in ("exit", "return"):
+                self.ends = self.place
+        finally:
+            self.maybe -= 1
+        if len(self.steps) > steps:
+            message = "a step is inside a branch, but bayplan must know all steps before the job starts"
+            hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
+            self.findings.error("W610", spot, message, hint)
+        for name, value in {**values, **self.values}.items():
+            if self.values.get(name) != values.get(name):
+                hint = why.hint if why and "--set" in why.hint else f"use --set {name}=VALUE"
+                self.forget(name, Unknown(f"cannot evaluate ${name}: a command that may not run sets it", hint), spot)
+        if self.folder != folder:
+            self.enter(Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`"))
+        for line in self.before[before:]:
+            if not line.startswith("mkdir"):
+                message = f"bayplan cannot know whether the script runs `{shorten(line)}`"
+                self.findings.error("W610", spot, message, "run it always, or never")
+        self.status = None
 
-    def _command(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
-        while len(words) > 1 and words[0].raw in ("exec", "time", "nohup", "command", "builtin", "stdbuf"):
+    def _items(self, each: Statement) -> list[str]:
+        self.files.clear()
+        items = self.fields(each.words[1:])
+        if self.files:
+            raise unknown(next(iter(self.files)), "write the names of the files into the script")
+        return items
+
+    def _for(self, each: Statement) -> None:
+        try:
+            items = self._items(each)
+        except UnknownError as problem:
+            self.values[each.words[0].raw] = problem.value
+            self._unclear(each, each.clauses[0].body, problem.value)
+            return
+        for item in items:
+            self.values[each.words[0].raw] = item
+            if not self._again(each.clauses[0].body):
+                return
+
+    def _again(self, body: Sequence[Statement]) -> bool:
+        """Run the body of a loop. Whether the loop goes on."""
+        self.loops += 1
+        steps = len(self.steps)
+        try:
+            self.run(body)
+        except _Stop as stop:
+            if stop.what not in ("break", "continue"):
+                raise
+            if len(self.steps) > steps and stop.what == "break":
+                message = "a loop repeats a step until it succeeds, but a failed step ends the gang"
+                self.findings.error("W610", self.place, message, "use `maxRestarts` of the gang instead of the loop")
+            if stop.number > 1:
+                raise _Stop(stop.what, stop.number - 1) from None
+            return stop.what == "continue"
+        finally:
+            self.loops -= 1
+        return True
+
+    def _count(self, each: Statement) -> None:
+        """`for ((i = 0; i < 4; i++))`."""
+        start, condition, change = [*each.words[0].pieces[0].text.split(";"), "", ""][:3]
+        self.number(start)
+        while not condition.strip() or self.number(condition):
+            if not self._again(each.clauses[0].body):
+                break
+            self.number(change)
+        self.status = 0
+
+    def _while(self, each: Statement) -> None:
+        (clause,) = each.clauses
+        if self.input is not None or "read" in [statement.name for statement in clause.test]:
+            self._lines(each)
+            return
+        times = 0
+        while (result := self._test(clause.test)) is not None and result == (each.opened == "while"):
+            times += 1
+            if times > MOST_CALLS:
+                result = None
+                break
+            if not self._again(clause.body):
+                break
+        if result is None:
+            self._unclear(each, clause.body, self.why)
+        self.status = 0
+
+    def _lines(self, each: Statement) -> None:
+        """`while read -r line; do ... done <<< "$list"`."""
+        (clause,) = each.clauses
+        simple = len(clause.test) == 1 and not clause.test[0].opened and clause.test[0].words
+        if self.input is None or not simple or each.opened != "while" or not re.search(r"(?<![-\w])read\b", self._raw(clause.test[0])):
+            for statement in clause.test:
+                self._statement(statement)
+            self._unclear(each, clause.body)
+            return
+        for line in self.input.removesuffix("\n").split("\n") if self.input else []:
+            whole, self.input = self.input, f"{line}\n"
+            try:
+                self._statement(clause.test[0])
+                self.input = None
+                if not self._again(clause.body):
+                    break
+            finally:
+                self.input = whole
+        self.status = 0
+
+    # -- simple commands
+
+    def _simple(self, each: Statement) -> None:
+        number = 0
+        while number < len(each.words) and ASSIGNMENT.match(each.words[number].raw):
+            number += 1
+        words = list(each.words[number:])
+        own: dict[str, Value] = {}
+        for word in each.words[:number]:
+            assignment = ASSIGNMENT.match(word.raw)
+            assert assignment
+            name, kept = assignment[1], self.values.get(assignment[1])
+            self.status = 0
+            if not words and name in self.exports and name not in self.values and f"${name}" in word.raw.replace("{", ""):
+                self.prepend(name, word, after(word, len(assignment[0])))
+                continue
+            self.assign(word, assignment)
+            if isinstance(self.values.get(name), Unknown) and not words:
+                self.status = None
+            if words:
+                own[name] = self.values[name]
+                self.values.pop(name)
+                if kept is not None:
+                    self.values[name] = kept
+        if words:
+            self._command(each, words, own)
+        elif not number and file_of(each):
+            self._writes((each,))
+
+    def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+        executed = False
+        while len(words) > 1 and words[0].raw in ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval"):
+            prefix = words[0].raw
+            if prefix == "command" and words[1].raw in ("-v", "-V"):
+                self.status = None
+                return
+            if prefix == "eval":
+                self._eval(each, words)
+                return
+            executed |= prefix == "exec"
             words.pop(0)
-        name = base(words[0].raw)
-        if name == "srun":
-            self._srun(each, words[1:], own, follows)
-        elif name in ("export", "declare", "typeset", "readonly", "local"):
-            self._export(each, words)
-        elif name in ("mapfile", "readarray", "read"):
-            self._read(each, words)
-        elif name == "unset":
-            for word in words[1:]:
-                for table in (self.texts, self.lists, self.exports):
-                    table.pop(word.raw, None)
-        elif name == "set":
-            self.stops |= any(re.fullmatch(r"-[a-z]*e[a-z]*", word.raw) for word in words[1:])
-        elif name == "wait":
-            self.batch += self.open
-            self.open = False
-        elif name == "cd":
-            value = text(words[1], self.scope) if len(words) > 1 else ""
-            if isinstance(value, str) and value.startswith("/") and "\0" not in value:
-                self.folder = self.texts["PWD"] = value
+            while prefix in ("env", "stdbuf") and len(words) > 1 and (words[0].raw.startswith("-") or ASSIGNMENT.match(words[0].raw)):
+                word = words.pop(0)
+                if assignment := ASSIGNMENT.match(word.raw):
+                    own[assignment[1]] = self.text(after(word, len(assignment[0])))
+                elif prefix == "env":
+                    raise unknown(f"env {word.raw}")
+        if any(piece.kind != shell.TEXT for piece in words[0].pieces):
+            texts = self.fields((words[0],))
+            words[:1] = [literal(text, words[0].start) for text in texts]
+            if not words:
+                return
+        self._dispatch(each, words, own)
+        if executed:
+            self._stop("exit", 0)
+
+    def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+        name = base("".join(piece.text for piece in words[0].pieces))
+        if name == "srun" and self.out is None:
+            self._srun(each, words[1:], own)
         elif name in self.functions:
-            self._call(name)
-        elif name == ":":
-            self._defaults(words)
+            self._call(name, words, own)
+        elif name in ("export", "declare", "typeset", "readonly", "local"):
+            self.declare(words)
+        elif name in ("mapfile", "readarray", "read"):
+            read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
+            self.status = self.read(words, self._given(read) if read else self.input, own)
+        elif name in ("cd", "pushd", "popd"):
+            self._move(name, words)
+        elif name in ("exit", "return", "break", "continue"):
+            self._stop(name, self._code(name, words))
+        elif name in ("[", "test"):
+            self._decide(lambda: single(words[1:-1] if name == "[" else words[1:], self))
+        elif self._sets(name, words):
+            pass
+        elif self.out is not None:
+            self._print(each, words)
         elif name == "exec" and each.redirects:
             self.outputs.append(self.spot(each))
-        elif variables.file_of(each) and name in QUIET:
-            self._work(each, words)
-        elif name in NO_EFFECT:
-            pass
         elif name in QUIET:
-            self.quiet.setdefault(name, self.spot(each))
+            self._look(each, name)
         elif name in PER_POD:
             self._per_pod(words)
         elif name in SETUP:
@@ -273,66 +743,247 @@ class _Interpreter(Variables):
                 "W611", self.spot(each), f'"{name}" starts programs on other nodes, which pods cannot do', hint
             )
         else:
-            self._work(each, words)
+            self._first_node((each,), words, own)
 
-    def _call(self, name: str) -> None:
-        """A call runs the body of the function. A function that calls itself runs once."""
+    def _sets(self, name: str, words: Sequence[Word]) -> bool:
+        """Commands that change only the shell."""
+        match name:
+            case "unset":
+                self.unset(words)
+            case "set":
+                self._set(words)
+            case "shift":
+                count = self.number(words[1].raw) if len(words) > 1 else 1
+                self.status = int(count > len(self.arguments))
+                self.arguments = self.arguments if self.status else self.arguments[count:]
+            case "wait":
+                self.batch += self.open
+                self.open = False
+            case ":":
+                self.defaults(words)
+            case "false":
+                self.status = 1
+            case "true":
+                self.status = 0
+            case "let":
+                self._calculate(",".join(self.fields(words[1:])))
+            case "printf" if len(words) > 3 and words[1].raw == "-v":
+                self.print_to(words)
+            case "getopts" if not self.arguments:
+                self.status = 1
+            case _:
+                return False
+        return True
+
+    def _set(self, words: Sequence[Word]) -> None:
+        texts = self.fields(words[1:])
+        for number, text in enumerate(texts):
+            if text == "--":
+                self.arguments = texts[number + 1 :]
+                return
+            if text[:1] not in ("-", "+"):
+                if texts[number - 1 : number] == ["-o"]:
+                    self.stops |= text == "errexit"
+                    self.exporting |= text == "allexport"
+                    continue
+                self.arguments = texts[number:]
+                return
+            self.stops = text[0] == "-" if "e" in text[1:] else self.stops
+            self.exporting = text[0] == "-" if "a" in text[1:] else self.exporting
+
+    def _code(self, name: str, words: Sequence[Word]) -> int:
+        if name in ("break", "continue"):
+            return self.number(words[1].raw) if len(words) > 1 else 1
+        if len(words) > 1:
+            try:
+                return self.number(self.text(words[1]))
+            except UnknownError:
+                return 0
+        return self.status or 0
+
+    def _stop(self, what: str, number: int) -> None:
+        raise _Stop(what, number)
+
+    def _move(self, name: str, words: Sequence[Word]) -> None:
+        if name == "popd":
+            self.enter(self.stack.pop() if self.stack else Unknown("cannot evaluate popd", "use `cd DIR`"))
+            return
+        if name == "pushd":
+            self.stack.append(self.folder)
+        self.move(words)
+
+    def _eval(self, each: Statement, words: Sequence[Word]) -> None:
+        try:
+            text = " ".join(self.fields(words[1:]))
+            parsed = statements(text)
+        except (UnknownError, UnreadableError):
+            self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
+            return
+        frozen, self.frozen = self.frozen, text
+        try:
+            self.run(parsed)
+        finally:
+            self.frozen = frozen
+
+    def _print(self, each: Statement, words: Sequence[Word]) -> None:
+        """A command inside a command substitution."""
+        assert self.out is not None
+        read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
+        given = self._given(read) if read else self.input
+        if file_of(each):
+            raise unknown(each.name)
+        texts = self.fields(words)
+        if texts == ["cat"] and given is not None:
+            self.out.append(given)
+            return
+        text = printed(texts, given, self.nodes)
+        if text is None:
+            raise unknown(" ".join(texts))
+        if not any(redirect.operator == ">&" and redirect.word and redirect.word.raw == "2" for redirect in each.redirects):
+            self.out.append(text)
+
+    def _look(self, each: Statement, name: str) -> None:
+        """A command that only prints or inspects."""
+        if file_of(each):
+            self._writes((each,))
+        elif name not in NO_EFFECT:
+            self.quiet.setdefault(name, self.spot(each))
+        if name not in TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
+            self.status, self.why = None, None
+
+    def _call(self, name: str, words: Sequence[Word], own: Mapping[str, Value]) -> None:
+        """A call runs the body of the function with its arguments."""
         self.calls += 1
-        if name not in self.inside and self.calls <= CALLS:
-            self.inside = (*self.inside, name)
-            self.run(self.functions[name].inner)
-            self.inside = self.inside[:-1]
-        elif self.calls == CALLS + 1:
-            spot = self.spot(self.functions[name])
-            message = f"the script calls functions more than {CALLS} times"
-            self.findings.error("W610", spot, message, "write out the commands of the functions")
+        if self.calls > MOST_CALLS or len(self.frames) > 30:
+            if self.calls <= MOST_CALLS + 1:
+                spot = self.place
+                message = f"the script calls functions more than {MOST_CALLS} times, or more than 30 inside each other"
+                self.findings.error("W610", spot, message, "write out the commands of the functions")
+                self.calls = MOST_CALLS + 1
+            raise _Stop("exit", 1)
+        arguments = self.fields(words[1:])
+        kept, self.arguments = (self.arguments, self.frozen), arguments
+        self.frozen, function = self.functions[name]
+        self.frames.append({each: self.values.get(each) for each in own})
+        self.values.update(own)
+        try:
+            self._statement(function)
+        except _Stop as stop:
+            if stop.what != "return":
+                raise
+            self.status = stop.number
+        finally:
+            self.arguments, self.frozen = kept
+            for each, value in self.frames.pop().items():
+                self.values.pop(each, None)
+                if value is not None:
+                    self.values[each] = value
 
-    def _work(self, each: Statement, words: list[Word]) -> None:
-        readable = all(redirect.operator in _LOGS for redirect in each.redirects)
-        texts = self._split_all(words) if readable else []
-        alone = not self.work and each.end in ("\n", ";") and base(words[0].raw) not in QUIET
-        self.words = tuple(texts) if alone and not isinstance(texts, Unknown) else ()
-        if self.words and each.redirects:
-            self.outputs.append(self.spot(each))
-        self.work.append(each)
+    # -- work of the first node
+
+    def _writes(self, items: Sequence[Statement]) -> None:
+        """Commands that write a file. If its text is known, every pod writes it."""
+        last = items[-1]
+        name, file = base(last.name), file_of(last)
+        log = name in QUIET - TEXTS - {"cat", "scontrol", "tee", "head", "tail", "sed", "awk", "grep", "sort", "tr", "cut"}
+        spot = self.spot(items[0])
+        if self.in_background and log:
+            self.outputs.append(spot)
+            return
+        redirect = next((each for each in last.redirects if ">" in each.operator and each.word and each.word.raw == file), None)
+        try:
+            if redirect is None or redirect.operator not in (">", ">>", ">|") or self.maybe or redirect.word is None:
+                raise unknown(file)
+            (path,) = self.fields((redirect.word,))
+            kept = tuple(each for each in last.redirects if each is not redirect)
+            plain = (*items[:-1], last._replace(redirects=kept))
+            text = self._through(plain) if len(plain) > 1 else self._output_of(plain) if last.words or last.opened else ""
+            self._write(path, text, redirect.operator == ">>")
+        except (UnknownError, ValueError) as problem:
+            if log and not last.opened:
+                self.outputs.append(spot)
+                return
+            hint = problem.value if isinstance(problem, UnknownError) and "--set" in problem.value.hint else None
+            if hint and not self.maybe:
+                self.unknown(hint, spot)
+            self.work.append(Work(name or f"`{last.opened} ...`", spot, file))
+
+    def _write(self, path: str, text: str, adds: bool) -> None:
+        if adds and path not in self.written:
+            raise unknown(path)
+        old = self.written.get(path)
+        if old is not None and (line := _writing(path, old)) in self.before:
+            self.before.remove(line)
+        self.written[path] = (old or "") + text if adds else text
+        self.before.append(_writing(path, self.written[path]))
+        self.findings.info("W613", self.place, f"every pod writes {path} before its command", "check that tasks read it")
+
+    def _first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
+        """Work that only the first node does: a step of its own, if bayplan can write it."""
+        self._reached()
+        each, spot = items[0], self.spot(items[0])
+        shown = base(words[0].raw) if words else base(each.name)
+        step, alone = None, False
+        logs = all(redirect.operator in _LOGS for part in items for redirect in part.redirects)
+        try:
+            if not self.maybe and not self.in_background and not self.open and logs and len(items) == 1 and words:
+                self.files.clear()
+                texts = self.fields(words)
+                if self.files:
+                    raise unknown(next(iter(self.files)))
+                self.report_random(spot)
+                env = {**self.env(), **{name: self.known(value) for name, value in own.items() if not isinstance(value, dict)}}
+                folder = self.folder if isinstance(self.folder, str) else ""
+                if isinstance(self.folder, Unknown):
+                    raise UnknownError(self.folder)
+                self.batch += 1
+                step = Step(_ONE, tuple(texts), env, tuple(self.before), folder, spot, self.batch)
+                self.batch += 1
+                alone = not self.work
+                if each.redirects:
+                    self.outputs.append(spot)
+                if SRUN.search(" ".join(texts)):
+                    step = None
+        except UnknownError as problem:
+            if "--set" in problem.value.hint and self.out is None:
+                self.unknown(problem.value, spot)
+        self.work.append(Work(shown, spot, next((file for part in items if (file := file_of(part))), ""), step, alone))
+        self.status = 0 if step else None
 
     def _per_pod(self, words: list[Word]) -> None:
-        texts: list[str] = []
-        for word in words:
-            parts = self._split(word)
-            if isinstance(parts, Unknown):
-                self.unknown(parts, self.spot(word))
-                return
-            texts += parts
+        texts = self.fields(words)
         if texts[0] == "mkdir" and "-p" not in texts:
             texts.insert(1, "-p")  # every pod creates the directory, so it may exist
         self.before.append(" ".join(map(quote, texts)))
 
     # -- steps
 
-    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value], follows: Statement | None) -> None:
+    def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         """A step, or several that start together with colons between them."""
+        self._reached()
         spot = self.spot(each)
-        if each.end == "||" and follows and base(follows.name) == "srun":
-            hint = "remove the second step: a failed step ends the job"
-            self.findings.error("W610", spot, "a step runs only if another one fails", hint)
         for redirect in each.redirects:
             if redirect.operator in ("<", "<<", "<<<"):
                 self._reads_input(spot)
-            elif variables.file_of(each):
-                self.outputs.append(spot)
-        env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
+        if file_of(each):
+            self.outputs.append(spot)
         for value in own.values():
             if isinstance(value, Unknown):
                 self.unknown(value, spot)
+        env = {**self.env(), **{name: value for name, value in own.items() if isinstance(value, str)}}
         arguments: list[tuple[str, Position]] = []
         readable = True
         for word in words:
-            parts = self._split(word)
-            if isinstance(parts, Unknown):
-                self.unknown(parts, self.spot(word))
-                parts, readable = [], False
-            arguments += [(part, self.spot(word)) for part in parts]
+            self.files.clear()
+            try:
+                arguments += [(text, self.spot(word)) for text in self.fields((word,))]
+            except UnknownError as problem:
+                self.unknown(problem.value, self.spot(word))
+                readable = False
+            self.report_random(self.spot(word))
+            for pattern in self.files:
+                message = f"the shell replaces {shorten(pattern)} by the names of matching files; bayplan keeps it as it is"
+                self.findings.warning("W631", self.spot(word), message, "put it in quotes, or write out the names")
         if not readable:
             return
         for number, component in enumerate(_components(arguments)):
@@ -341,19 +992,20 @@ class _Interpreter(Variables):
             self.open = True
         elif not self.open:
             self.batch += 1
+        self.status = 0
 
     def _step(self, words: list[tuple[str, Position]], env: dict[str, str], each: Statement, number: int) -> None:
         spot = self.spot(each)
         options, at = parse(words, STEPS, self.findings)
         report_options((options,), self.findings, step=True)
-        check_options((options,), self.findings)
         command = tuple(word for word, _ in words[at:])
+        check_options((options,), self.findings, command)
         if not command:
             self.findings.error("W600", spot, "srun has no command", "add the program after the options")
             return
         if base(command[0]) in QUIET and not {"bash", "sh"} & {base(command[0])}:
-            if variables.file_of(each):
-                self.work.append(each)
+            if file_of(each):
+                self.work.append(Work("srun", spot, file_of(each)))
             else:
                 self.looks.setdefault(f"`srun {base(command[0])}`", spot)
             return
@@ -365,12 +1017,23 @@ class _Interpreter(Variables):
             if f"\0{NODES}:" in word:
                 hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        folder = self.folder
+        if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
+            folder = None
+        if isinstance(folder, Unknown):
+            self.unknown(folder, spot)
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
-        self.steps.append(Step(options, command, env, tuple(self.before), self.folder, spot, self.batch))
+        folder = folder if isinstance(folder, str) else ""
+        self.steps.append(Step(options, command, env, tuple(self.before), folder, spot, self.batch))
 
 
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")
+_ONE = {name: UsedOption(STEPS[name], "1", Position()) for name in ("nodes", "ntasks")}
+
+
+def _writing(path: str, text: str) -> str:
+    return f"printf %s {quote(text)} >{quote(path)}"
 
 
 def _components(words: list[tuple[str, Position]]) -> list[list[tuple[str, Position]]]:

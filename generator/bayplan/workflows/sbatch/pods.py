@@ -12,9 +12,9 @@ from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
 from bayplan.workflows.sbatch.options import Findings, Position
+from bayplan.workflows.sbatch.programs import base, launches, script
 from bayplan.workflows.sbatch.shape import Options, Shape, UsedOption
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
-from bayplan.workflows.sbatch.variables import base, launches, script
 
 # Images and mounts in the syntax of pyxis (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
 
@@ -256,7 +256,9 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
 
 
-def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
+def container(
+    options: Options, fallback: str, folder: str, findings: Findings, where: Position
+) -> dict[str, Any]:
     """Image and template of a step. W600, W615, W622."""
     name = fallback
     if option := options.get("container-image"):
@@ -272,7 +274,7 @@ def container(options: Options, fallback: str, findings: Findings, where: Positi
     elif not fallback:
         hint = "add --container-image=IMAGE to the srun line, or use --set image=IMAGE"
         findings.error("W615", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
-    main = dict(_template(options, findings))
+    main = dict(_template(options, folder, findings))
     image_field = {"image": name} if name or "container-image" in options else {}
     if not main:
         return image_field
@@ -280,9 +282,10 @@ def container(options: Options, fallback: str, findings: Findings, where: Positi
     return {**image_field, "template": {"spec": {"containers": [main], **volumes}}}
 
 
-def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]:
-    if option := options.get("container-workdir"):
-        yield "workingDir", option.value
+def _template(options: Options, folder: str, findings: Findings) -> Iterator[tuple[str, Any]]:
+    option = options.get("container-workdir")
+    if folder := option.value if option else folder:
+        yield "workingDir", folder
     if "container-readonly" in options:
         yield "securityContext", {"readOnlyRootFilesystem": True}
     option = options.get("container-mounts")

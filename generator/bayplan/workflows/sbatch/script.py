@@ -12,7 +12,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import check_options
-from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, Value, mark
+from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, mark
 from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Position
 from bayplan.workflows.sbatch.pods import label
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, parse, report_options, shape
@@ -190,10 +190,10 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
     return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def slurm_variables(script: Script) -> dict[str, Value]:
+def slurm_variables(script: Script) -> dict[str, str]:
     """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
     first, options = script.first.shape, script.first.options
-    variables: dict[str, Value] = {
+    variables: dict[str, str] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), mark(RANK)),
@@ -218,7 +218,6 @@ def slurm_variables(script: Script) -> dict[str, Value]:
         variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
     if "chdir" in options:
         variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
-    for number, section in enumerate(script.sections):
-        variables[f"\0nodes{number}"] = str(section.shape.nodes)
+    for number in range(len(script.sections)):
         variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
     return variables

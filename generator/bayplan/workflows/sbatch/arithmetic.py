@@ -97,8 +97,9 @@ class Calculator:
             live = self.live
             if operator in ("&&", "||"):
                 self.live = live and bool(left) == (operator == "&&")
-            left = self._apply(operator, left, self._binary(level + 1))
+            right = self._binary(level + 1)
             self.live = live
+            left = self._apply(operator, left, right)
         return left
 
     def _unary(self) -> int:

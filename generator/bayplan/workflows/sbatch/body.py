@@ -169,6 +169,7 @@ class _Interpreter(Builtins):
         self.batch, self.stops = 0, False
         self.open = self.in_background = False  # steps are running in the background; the current statement does
         self.status: int | None = 0  # of the last command; None: unknown
+        self.substituted: int | None = 0  # the status of the last command substitution
         self.why: Unknown | None = None  # why the last condition is unknown
         self.maybe = 0  # blocks around the current statement whose condition is unknown
         self.testing = 0  # conditions around it
@@ -372,7 +373,7 @@ class _Interpreter(Builtins):
                 raise unknown("a command")
             return "".join(self.out)
         finally:
-            self.out, self.status = out, status if status is None else 0
+            self.out, self.status, self.substituted = out, status, self.status
             del self.steps[steps:], self.work[work:]
 
     def _subshell(self, parsed: Sequence[Statement]) -> None:
@@ -664,11 +665,12 @@ class _Interpreter(Builtins):
             assignment = ASSIGNMENT.match(word.raw)
             assert assignment
             name, kept = assignment[1], self.values.get(assignment[1])
-            self.status = 0
+            self.substituted = 0
             if not words and name in self.exports and name not in self.values and f"${name}" in word.raw.replace("{", ""):
                 self.prepend(name, word, after(word, len(assignment[0])))
                 continue
             self.assign(word, assignment)
+            self.status = self.substituted
             if isinstance(self.values.get(name), Unknown) and not words:
                 self.status = None
             if words:

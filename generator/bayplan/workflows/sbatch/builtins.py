@@ -152,6 +152,8 @@ class Builtins(Expander):
         """`export`, `declare`, `local` and similar."""
         command, options = words[0].raw, "".join(word.raw[1:] for word in words if re.fullmatch(r"[-+][a-zA-Z]+", word.raw))
         exports = command == "export" or "x" in options
+        if command == "local" and not self.frames:
+            return
         for word in self._declared(words[1:]):
             assignment = ASSIGNMENT.match(word.raw)
             name = assignment[1] if assignment else word.raw
@@ -177,7 +179,9 @@ class Builtins(Expander):
         """The words, and those that an unquoted variable of names expands to."""
         result = []
         for word in words:
-            if ASSIGNMENT.match(word.raw) or all(piece.kind == shell.TEXT for piece in word.pieces):
+            if assignment := ASSIGNMENT.match(word.raw):
+                result.append(self._expanded(word, assignment) if len(words) > 1 else word)
+            elif all(piece.kind == shell.TEXT for piece in word.pieces):
                 result.append(word)
             else:
                 try:
@@ -187,6 +191,20 @@ class Builtins(Expander):
                     continue
                 result += [literal(text, word.start) for text in texts]
         return result
+
+    def _expanded(self, word: Word, assignment: re.Match[str]) -> Word:
+        """`NAME=value` with its value: the shell expands all words of a command before it assigns any."""
+        pieces = after(word, len(assignment[0]))
+        if all(piece.kind in (shell.TEXT, shell.ARRAY) for piece in pieces):
+            return word
+        random, self.random = self.random, False
+        try:
+            value = self.text(pieces)
+            return word if self.random else word._replace(pieces=(Piece(shell.TEXT, assignment[0]), Piece(shell.TEXT, value, True)))
+        except UnknownError:
+            return word
+        finally:
+            self.random = random
 
     def _export(self, name: str, word: Word, assignment: re.Match[str] | None) -> None:
         value = self.value(name)
@@ -277,15 +295,15 @@ class Builtins(Expander):
 
     def unset(self, words: Sequence[Word]) -> None:
         """`unset NAME`. The name has no value then, not even one of the login node."""
-        for word in words[1:]:
-            name = re.match(r"\w*", word.raw)
-            if word.raw.startswith("-") or not name:
-                continue
-            if name[0] != word.raw:
-                self.values[name[0]] = Unknown(f"cannot evaluate {name[0]} after `unset`", f"use --set {name[0]}=VALUE")
-                continue
-            self.exports.pop(name[0], None)
-            self.values[name[0]] = Unknown(f"${name[0]} has no value: the script unsets it", "correct the script", True)
+        for text in self.fields(words[1:]):
+            name, _, index = text.partition("[")
+            entries = self.values.get(name)
+            if index and isinstance(entries, dict):
+                number = self.number(index[:-1])
+                self.values[name] = {key: value for key, value in entries.items() if key != number}
+            elif re.fullmatch(r"[A-Za-z_]\w*", name):
+                self.exports.pop(name, None)
+                self.values[name] = Unknown(f"${name} has no value: the script unsets it", "correct the script", True)
 
     # -- the working directory
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
@@ -479,6 +480,9 @@ def braces(pieces: Sequence[Piece]) -> list[tuple[Piece, ...]]:
                 joined[-1] = Piece(shell.TEXT, joined[-1].text + piece.text)
             else:
                 joined.append(piece)
+        for first, second in pairwise(joined):
+            if first.kind == shell.VARIABLE and re.match(r"\w", second.text) and not second.quoted:
+                raise unknown("a name that a brace expansion ends", "write ${NAME}")
         if joined:
             result.append(tuple(joined))
     return result

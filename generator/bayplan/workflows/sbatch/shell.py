@@ -498,7 +498,7 @@ class _Reader:
             return Piece(BRACE, text[at + 2 : end], quoted), end + 1
         if name := _NAME.match(text, at + 1):
             return Piece(VARIABLE, name[0], quoted), name.end()
-        return Piece(TEXT, "$", True), at + 1
+        return Piece(TEXT, "$", quoted), at + 1
 
     def _command_end(self, at: int, depth: int) -> int:
         """The offset of the parenthesis that closes a command substitution."""

@@ -21,7 +21,7 @@ from bayplan.model.formats import Context, Source
 DIRECTIVE = re.compile(r"^#SBATCH ", re.MULTILINE)
 GPUS = re.compile(r"gpu|torchrun|accelerate|deepspeed|nccl|cuda|nproc|nvidia|megatron|train|pytorch", re.IGNORECASE)
 STARTS = re.compile(r"^[^#\n]*\b(srun|torchrun|mpirun|mpiexec|python3?|accelerate|deepspeed)\b", re.MULTILINE)
-NEEDED = re.compile(r"--set ([A-Za-z_]\w*)=")
+NEEDED = re.compile(r"--set ([A-Za-z_]\w*|[1-9])=")
 IMAGE = "registry.example.com/train:1"
 RESULTS = ("untouched", "with an image", "with --set", "refused")
 

@@ -72,8 +72,8 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
             case "nodelist" if not MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
                 findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
-            case "mpi" if programs.launches(tuple(command)) and option.value != "none":
-                message = f"bayplan drops --mpi={value}: {base(command[0])} starts its processes itself"
+            case "mpi" if command and option.value != "none" and _RANKED.search(" ".join(command)):
+                message = f"bayplan drops --mpi={value}: the program gets its rank without MPI"
                 findings.warning("W604", option.spot, message, "remove it")
             case "mpi" if option.value != "none":
                 message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
@@ -85,6 +85,9 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
 
+
+_RANKED = re.compile(r"\b(torchrun|accelerate|deepspeed|torch\.distributed|SLURM_(PROCID|NODEID|LOCALID)|torch)\b")
+"""A command with one of these words starts its processes itself, or reads its rank from a variable."""
 
 SRUN = re.compile(r"\bsrun\b")
 MOST_CALLS = 1000
@@ -169,6 +172,7 @@ class _Interpreter(Builtins):
         self.batch, self.stops = 0, False
         self.open = self.in_background = False  # steps are running in the background; the current statement does
         self.status: int | None = 0  # of the last command; None: unknown
+        self.last: int | None = 0  # the status of the command before it, $?
         self.substituted: int | None = 0  # the status of the last command substitution
         self.why: Unknown | None = None  # why the last condition is unknown
         self.maybe = 0  # blocks around the current statement whose condition is unknown
@@ -200,6 +204,10 @@ class _Interpreter(Builtins):
             message = "bayplan leaves out output files: pods print to their log"
             self.findings.info("W613", spot, message, "read the log with `kubectl logs`")
         return BodyResult(tuple(self.steps), tuple(self.work))
+
+    def value(self, name: str) -> Value:
+        """The value of a variable, and of `$?`."""
+        return str(self.last) if name == "?" and self.last is not None else super().value(name)
 
     # -- lists and pipelines
 
@@ -235,7 +243,7 @@ class _Interpreter(Builtins):
 
     def _pipeline(self, items: Sequence[Statement], checked: bool = False) -> None:
         self.place = self.spot(items[0])
-        self.status = 0
+        self.last, self.status = self.status, 0
         if len(items) == 1:
             self._statement(items[0])
         elif self.out is not None:
@@ -801,7 +809,7 @@ class _Interpreter(Builtins):
                 return self.number(self.text(words[1]))
             except UnknownError:
                 return 0
-        return self.status or 0
+        return self.last or 0
 
     def _stop(self, what: str, number: int) -> None:
         raise _Stop(what, number)

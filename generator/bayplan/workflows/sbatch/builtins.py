@@ -202,7 +202,9 @@ class Builtins(Expander):
             value = self.text(pieces)
             return word if self.random else word._replace(pieces=(Piece(shell.TEXT, assignment[0]), Piece(shell.TEXT, value, True)))
         except UnknownError:
-            return word
+            if any(piece.text.startswith(assignment[1]) for piece in pieces):
+                return word
+            raise
         finally:
             self.random = random
 

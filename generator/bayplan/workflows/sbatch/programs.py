@@ -268,6 +268,8 @@ def _filtered(words: Lines, lines: Lines) -> Lines | None:
         if bool(match[1]) != (match[3] == "p"):
             return None
         return lines[number - 1 : number] if single else lines[:number]
+    if match := re.fullmatch(r"sed (?:-e )?s(.)(\$|\^|[\w .:=-]*[\w :=-])\1([\w .:=,-]*)\1(g?)", line):
+        return _substituted(match, lines, marked)
     if line in ("cat", "xargs -n1", "xargs -n 1", "xargs -L1"):
         return lines
     if line in ("xargs", "xargs echo", "paste -s -d  "):
@@ -295,6 +297,16 @@ def _filtered(words: Lines, lines: Lines) -> Lines | None:
     if words in (["tr", "\\n", ","], ["tr", "\\n", " "]):
         return None if not lines else ["".join(f"{each}{words[2]}" for each in lines)]
     return None
+
+
+def _substituted(match: re.Match[str], lines: Lines, marked: bool) -> Lines | None:
+    """`sed s/a/b/`."""
+    old, new = match[2], match[3]
+    if old in ("$", "^"):
+        return [f"{each}{new}" if old == "$" else f"{new}{each}" for each in lines]
+    if marked or "." in old:
+        return None
+    return [each.replace(old, new, -1 if match[4] else 1) for each in lines]
 
 
 def _translated(match: re.Match[str], lines: Lines, marked: bool) -> Lines | None:

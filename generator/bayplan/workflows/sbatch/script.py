@@ -173,7 +173,11 @@ def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     if comma:
         message = f'bayplan uses only the partition "{first}" of {option.value}; Slurm uses the first free one'
         findings.warning("W604", option.spot, message, "name one partition")
-    return first
+    name = re.sub(r"[^a-z0-9.-]+", "-", first.lower()).strip("-.")[:63].strip("-.")
+    if name != first:
+        hint = "create the queue under this name, or name another one with --queue"
+        findings.info("W627", option.spot, f'the partition "{shorten(first)}" becomes the queue "{name}"', hint)
+    return name
 
 
 def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:

@@ -34,6 +34,7 @@ cat "$STUB/record.$$" >> "$STUB/log"
 SRUN = """#!/bin/bash
 while [ $# -gt 0 ]; do
   case "$1" in
+    --chdir=*) cd "${1#*=}"; shift ;;
     -w|-N|-n|-c|-p|-J|-o|-e|-G|-t|-A|-K?*) shift 2 ;;
     -*) shift ;;
     *) break ;;

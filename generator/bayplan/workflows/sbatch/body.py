@@ -10,6 +10,7 @@ sets is unknown after it.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -21,6 +22,7 @@ from bayplan.workflows.sbatch import programs, shell
 from bayplan.workflows.sbatch.builtins import Body, Builtins, after, literal
 from bayplan.workflows.sbatch.conditions import Test, single
 from bayplan.workflows.sbatch.expansion import (
+    FOLDER_HINT,
     MARK,
     NODES,
     RANK,
@@ -78,12 +80,9 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
             case "mpi" if option.value != "none":
                 message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
                 findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
-            case "chdir" if command:
-                message = "bayplan drops --chdir: pods start in the working directory of their image"
-                findings.warning("W604", option.spot, message, "add --container-workdir to the srun line")
 
 
-CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi", "chdir")
+CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi")
 
 
 _RANKED = re.compile(r"\b(torchrun|accelerate|deepspeed|torch\.distributed|SLURM_(PROCID|NODEID|LOCALID)|torch)\b")
@@ -135,7 +134,7 @@ def run_body(
     values: Mapping[str, str],
     nodes: Mapping[int, int],
     given: Mapping[str, str],
-    in_container: bool,
+    section: Options,
     findings: Findings,
 ) -> BodyResult | None:
     """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
@@ -146,7 +145,8 @@ def run_body(
         findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, values, given, findings)
-    interpreter.nodes, interpreter.in_container = nodes, in_container
+    interpreter.nodes, interpreter.in_container = nodes, "container-image" in section
+    interpreter.chdir = section.get("chdir")
     try:
         interpreter.run(parsed)
     except _Stop:
@@ -165,6 +165,7 @@ class _Interpreter(Builtins):
         super().__init__(body, values, given, findings)
         self.nodes: Mapping[int, int] = {}
         self.in_container = False
+        self.chdir: UsedOption | None = None
         self.steps: list[Step] = []
         self.work: list[Work] = []
         self.functions: dict[str, tuple[str, Statement]] = {}  # with the text that it is from
@@ -313,13 +314,16 @@ class _Interpreter(Builtins):
     def _piped(self, items: Sequence[Statement]) -> None:
         """Commands of the first node that pass on what they print."""
         last = items[-1]
+        if file_of(last) and not any(self._is_work(each._replace(redirects=())) for each in items):
+            self._writes(items)
+            self.status = None
+            return
         if all(not each.opened and base(each.name) in QUIET for each in items):
-            if file_of(last) or any(file_of(each) for each in items):
-                self._writes(items)
-            else:
-                for each in items:
-                    if base(each.name) not in NO_EFFECT:
-                        self.quiet.setdefault(base(each.name), self.spot(each))
+            for each in items:
+                if file_of(each):
+                    self._writes((each,))
+                elif base(each.name) not in NO_EFFECT:
+                    self.quiet.setdefault(base(each.name), self.spot(each))
             self.status = None
             return
         reader = base(last.name) in ("read", "mapfile", "readarray") or last.opened in ("while", "{", "(")
@@ -1027,9 +1031,16 @@ class _Interpreter(Builtins):
             if f"\0{NODES}:" in word:
                 hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
                 self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
-        folder = self.folder
+        folder, chdir = self.folder, options.get("chdir")
         if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
             folder = None
+            if (chdir := chdir or self.chdir) and "container-workdir" not in options:
+                message = "bayplan drops --chdir: pyxis starts in the working directory of the image"
+                self.findings.warning("W604", chdir.spot, message, "add --container-workdir to the srun line")
+        elif chdir:
+            folder = posixpath.join(folder, chdir.value) if isinstance(folder, str) else chdir.value
+            if not folder.startswith("/"):
+                folder = Unknown(f"cannot evaluate --chdir={chdir.value}", FOLDER_HINT.format("PWD"))
         if isinstance(folder, Unknown):
             self.unknown(folder, spot)
         if "het-group" not in options and number:

@@ -16,7 +16,7 @@ class Script:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.functions = 0
+        self.functions = self.depth = 0
 
     def pick(self, *options: str) -> str:
         """One of the options."""
@@ -30,13 +30,18 @@ class Script:
 
     def variable(self) -> str:
         name, entry = self.name(), self.pick(*LISTS)
-        return self.pick(
+        if self.depth or self.chance.random() < 0.3:
+            return f"${name}"
+        self.depth += 1
+        result = self.pick(
             f"${name}", f"${{{name}}}", f"${{{name}:-d}}", f"${{{name}:+set}}", f"${{{name}%.*}}", f"${{{name}##*/}}",
             f"${{{name}//b/_}}", f"${{{name}/c}}", f"${{{name}:1}}", f"${{{name}:0:2}}", f"${{#{name}}}", f"${{{name}^^}}",
             f"${{{entry}[0]}}", f"${{{entry}[@]}}", f"${{{entry}[*]}}", f"${{#{entry}[@]}}", f"${{{entry}[@]:1}}",
             f"$(({self.sum()}))", f"$(echo {self.word()})", "$SLURM_NNODES", f"${{{name}-}}", f"${{{entry}[@]/a/z}}",
             f"$(echo {self.word()} | head -n 1)", f"$(printf '%s-' {self.word()} {self.word()})",
         )  # fmt: skip
+        self.depth -= 1
+        return result
 
     def sum(self, depth: int = 0) -> str:
         if depth > 2 or self.chance.random() < 0.4:
@@ -52,7 +57,7 @@ class Script:
         return "".join(parts)
 
     def quoted(self) -> str:
-        return self.pick('"{}"', "{}", '"x {}"', '"{}"', "{}y").format(self.variable())
+        return self.pick('"{}"', "{}", '"x {}"', '"{}"', "{}-y").format(self.variable())
 
     def words(self, most: int = 3) -> str:
         return " ".join(self.word() for _ in range(self.chance.randint(1, most)))
@@ -80,8 +85,10 @@ class Script:
         before = self.pick("", "", "", f"{self.name()}={self.word()} ")
         program = self.pick("torchrun", "train", "train", "bash -c")
         if program == "bash -c":
-            return f"""{before}srun bash -c {self.pick("'train $SLURM_PROCID $A'", '"train $N"', "'train \"$B\" x'")}"""
-        return f"{before}srun {self.pick('', '-l ', '-N 2 ')}{program} {self.words()} {self.pick('', '"$@"', '# end')}"
+            command = self.pick("'train $SLURM_PROCID $A'", '"train $N"', "'train \"$B\" x'")
+            return f"{before}srun bash -c {command}"
+        end = self.pick("", '"$@"', "# end")
+        return f"{before}srun {self.pick('', '-l ', '-N 2 ')}{program} {self.words()} {end}"
 
     def statement(self, depth: int) -> str:
         kinds = ["assignment"] * 8 + ["step"] * 3 + ["cd", "file", "mkdir", "quiet", "work", "and", "hosts"]

@@ -572,6 +572,10 @@ class _Interpreter(Builtins):
             if self.values.get(name) != values.get(name):
                 hint = why.hint if why and "--set" in why.hint else f"use --set {name}=VALUE"
                 self.forget(name, Unknown(f"cannot evaluate ${name}: a command that may not run sets it", hint), spot)
+        for name in self.exports.keys() ^ exports.keys():
+            if name not in self.given:
+                reason = f"cannot evaluate the environment: a command that may not run exports {name}"
+                self.doubtful[name] = Unknown(reason, f"use --set {name}=VALUE")
         if self.folder != folder:
             self.enter(Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`"))
         for line in self.before[before:]:
@@ -878,7 +882,7 @@ class _Interpreter(Builtins):
         arguments = self.fields(words[1:])
         kept, self.arguments = (self.arguments, self.frozen), arguments
         self.frozen, function = self.functions[name]
-        self.frames.append({each: self.values.get(each) for each in own})
+        self.frames.append({each: (self.values.get(each), each in self.exports) for each in own})
         self.values.update(own)
         try:
             self._statement(function)
@@ -888,8 +892,10 @@ class _Interpreter(Builtins):
             self.status = stop.number
         finally:
             self.arguments, self.frozen = kept
-            for each, value in self.frames.pop().items():
+            for each, (value, exported) in self.frames.pop().items():
                 self.values.pop(each, None)
+                if not exported:
+                    self.exports.pop(each, None)
                 if value is not None:
                     self.values[each] = value
 

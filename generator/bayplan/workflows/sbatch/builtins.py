@@ -18,6 +18,7 @@ from bayplan.workflows.sbatch.expansion import (
     Unknown,
     UnknownError,
     Value,
+    braces,
     mark,
     split,
     unknown,
@@ -52,7 +53,8 @@ class Builtins(Expander):
         self.place = Position(body.line)  # of the statement that runs
         self.exports: dict[str, None] = dict.fromkeys(["PATH", *(name for name in given if name.isidentifier())])
         self.exporting = False  # set -a
-        self.frames: list[dict[str, Value | None]] = []
+        self.frames: list[dict[str, tuple[Value | None, bool]]] = []  # what local variables hide
+        self.doubtful: dict[str, Unknown] = {}  # variables that the script may export or not
         self.before: list[str] = []  # shell lines that every pod runs first
         start = self.values.get("PWD")
         self.folder: str | Unknown | None = start if isinstance(start, str) else None
@@ -74,6 +76,8 @@ class Builtins(Expander):
                 result[name] = value
             elif isinstance(value, Unknown) and not value.unset:
                 self.unknown(value, self.place)
+        for value in self.doubtful.values():
+            self.unknown(value, self.place)
         return result
 
     def unknown(self, value: Unknown, spot: Position) -> None:
@@ -160,7 +164,7 @@ class Builtins(Expander):
             if word.raw.startswith(("-", "+")) or "f" in options or not re.fullmatch(r"[A-Za-z_]\w*", name):
                 continue
             if (command == "local" or (command != "export" and self.frames and "g" not in options)) and self.frames:
-                self.frames[-1].setdefault(name, self.values.get(name))
+                self.frames[-1].setdefault(name, (self.values.get(name), name in self.exports))
                 if not assignment:
                     self.values[name] = ""
             if "A" in options:
@@ -180,7 +184,9 @@ class Builtins(Expander):
         result = []
         for word in words:
             if assignment := ASSIGNMENT.match(word.raw):
-                result.append(self._expanded(word, assignment) if len(words) > 1 else word)
+                for pieces in braces(word.pieces):
+                    each = word._replace(pieces=pieces)
+                    result.append(self._expanded(each, assignment) if len(words) > 1 else each)
             elif all(piece.kind == shell.TEXT for piece in word.pieces):
                 result.append(word)
             else:
@@ -210,6 +216,7 @@ class Builtins(Expander):
 
     def _export(self, name: str, word: Word, assignment: re.Match[str] | None) -> None:
         value = self.value(name)
+        self.doubtful.pop(name, None)
         if isinstance(value, (str, dict)) or not assignment:
             self.exports[name] = None
             return
@@ -305,6 +312,7 @@ class Builtins(Expander):
                 self.values[name] = {key: value for key, value in entries.items() if key != number}
             elif re.fullmatch(r"[A-Za-z_]\w*", name):
                 self.exports.pop(name, None)
+                self.doubtful.pop(name, None)
                 self.values[name] = Unknown(f"${name} has no value: the script unsets it", "correct the script", True)
 
     # -- the working directory

@@ -6,7 +6,21 @@ import random
 
 NAMES = ("A", "B", "C")
 LISTS = ("L", "M")
-WORDS = ("a", "b.c", "x/y.tar.gz", "7", "--opt=1", "abcabc", "'q r'", '"s  t"', '""', "e\\ f", "u,v", "{1,2}", "p{q,r}s")
+WORDS = (
+    "a",
+    "b.c",
+    "x/y.tar.gz",
+    "7",
+    "--opt=1",
+    "abcabc",
+    "'q r'",
+    '"s  t"',
+    '""',
+    "e\\ f",
+    "u,v",
+    "{1,2}",
+    "p{q,r}s",
+)
 FOLDERS = ("/usr", "/usr/lib", "/tmp", "/")
 HOSTS = ("scontrol show hostnames", 'scontrol show hostnames "$SLURM_JOB_NODELIST"')
 
@@ -34,12 +48,31 @@ class Script:
             return f"${name}"
         self.depth += 1
         result = self.pick(
-            f"${name}", f"${{{name}}}", f"${{{name}:-d}}", f"${{{name}:+set}}", f"${{{name}%.*}}", f"${{{name}##*/}}",
-            f"${{{name}//b/_}}", f"${{{name}/c}}", f"${{{name}:1}}", f"${{{name}:0:2}}", f"${{#{name}}}", f"${{{name}^^}}",
-            f"${{{entry}[0]}}", f"${{{entry}[@]}}", f"${{{entry}[*]}}", f"${{#{entry}[@]}}", f"${{{entry}[@]:1}}",
-            f"$(({self.sum()}))", f"$(echo {self.word()})", "$SLURM_NNODES", f"${{{name}-}}", f"${{{entry}[@]/a/z}}",
-            f"$(echo {self.word()} | head -n 1)", f"$(printf '%s-' {self.word()} {self.word()})",
-        )  # fmt: skip
+            f"${name}",
+            f"${{{name}}}",
+            f"${{{name}:-d}}",
+            f"${{{name}:+set}}",
+            f"${{{name}%.*}}",
+            f"${{{name}##*/}}",
+            f"${{{name}//b/_}}",
+            f"${{{name}/c}}",
+            f"${{{name}:1}}",
+            f"${{{name}:0:2}}",
+            f"${{#{name}}}",
+            f"${{{name}^^}}",
+            f"${{{entry}[0]}}",
+            f"${{{entry}[@]}}",
+            f"${{{entry}[*]}}",
+            f"${{#{entry}[@]}}",
+            f"${{{entry}[@]:1}}",
+            f"$(({self.sum()}))",
+            f"$(echo {self.word()})",
+            "$SLURM_NNODES",
+            f"${{{name}-}}",
+            f"${{{entry}[@]/a/z}}",
+            f"$(echo {self.word()} | head -n 1)",
+            f"$(printf '%s-' {self.word()} {self.word()})",
+        )
         self.depth -= 1
         return result
 
@@ -65,21 +98,43 @@ class Script:
     def condition(self) -> str:
         word, n = self.quoted(), self.number()
         return self.pick(
-            f'[ "${self.name()}" = {self.pick("a", "7")} ]', f'[ "$N" -gt {n} ]', f"[[ {word} == {self.pick('a*', 'a', '*c')} ]]",
-            f"(( {self.sum()} ))", f'[ -z "${self.name()}" ]', f'[[ -n "${self.name()}" && $N -lt {n} ]]', "true", "false",
-            f"! [ $N -eq {n} ]", "[ -f /nowhere ]", f'[[ "${self.name()}" =~ ^[a-c]+$ ]]', "[ 1 -eq 1 -a 2 -gt 1 ]",
-        )  # fmt: skip
+            f'[ "${self.name()}" = {self.pick("a", "7")} ]',
+            f'[ "$N" -gt {n} ]',
+            f"[[ {word} == {self.pick('a*', 'a', '*c')} ]]",
+            f"(( {self.sum()} ))",
+            f'[ -z "${self.name()}" ]',
+            f'[[ -n "${self.name()}" && $N -lt {n} ]]',
+            "true",
+            "false",
+            f"! [ $N -eq {n} ]",
+            "[ -f /nowhere ]",
+            f'[[ "${self.name()}" =~ ^[a-c]+$ ]]',
+            "[ 1 -eq 1 -a 2 -gt 1 ]",
+        )
 
     def assignment(self) -> str:
         name, entry = self.name(), self.pick(*LISTS)
         return self.pick(
-            f"{name}={self.word()}", f"{name}+={self.word()}", f"export {name}={self.word()}", f"export {name}",
-            f"{entry}=({self.words()})", f"{entry}+=({self.words()})", f"{entry}=(\n  # {self.pick('x', 'it is (so)')}\n  {self.word()}\n  {self.word()} # y\n)",
-            f"N=$(({self.sum()}))", f"((N += {self.number()}))", f"let N=N+{self.number()}", f"{entry}[1]={self.word()}",
-            f"read -r {name} <<< {self.quoted()}", f"read -ra {entry} <<< {self.quoted()}", f"unset {name}",
-            f"mapfile -t {entry} < <(echo {self.word()}; echo z)", f"{name}=$(cat <<E\n{self.pick('x y', '$N', 'q')}\nE\n)",
-            f"{entry}=(--a=1 \\\n  {self.word()} \\\n)", f": ${{{name}:={self.pick('k', 'm n')}}}", f"set -- {self.words()}",
-        )  # fmt: skip
+            f"{name}={self.word()}",
+            f"{name}+={self.word()}",
+            f"export {name}={self.word()}",
+            f"export {name}",
+            f"{entry}=({self.words()})",
+            f"{entry}+=({self.words()})",
+            f"{entry}=(\n  # {self.pick('x', 'it is (so)')}\n  {self.word()}\n  {self.word()} # y\n)",
+            f"N=$(({self.sum()}))",
+            f"((N += {self.number()}))",
+            f"let N=N+{self.number()}",
+            f"{entry}[1]={self.word()}",
+            f"read -r {name} <<< {self.quoted()}",
+            f"read -ra {entry} <<< {self.quoted()}",
+            f"unset {name}",
+            f"mapfile -t {entry} < <(echo {self.word()}; echo z)",
+            f"{name}=$(cat <<E\n{self.pick('x y', '$N', 'q')}\nE\n)",
+            f"{entry}=(--a=1 \\\n  {self.word()} \\\n)",
+            f": ${{{name}:={self.pick('k', 'm n')}}}",
+            f"set -- {self.words()}",
+        )
 
     def step(self) -> str:
         before = self.pick("", "", "", f"{self.name()}={self.word()} ")
@@ -99,7 +154,7 @@ class Script:
             case "step":
                 return self.step()
             case "cd":
-                return self.pick(f"cd {self.pick(*FOLDERS)}", "cd ..", "cd lib", "pushd /usr > /dev/null")
+                return self.pick(f"cd {self.pick(*FOLDERS)}", "cd ..", "cd /usr && cd lib", "pushd /usr > /dev/null")
             case "file":
                 return self.pick(f"echo {self.word()} > f", "cat > f <<E\n$N x\nE", "echo y >> f")
             case "mkdir":
@@ -111,9 +166,13 @@ class Script:
             case "and":
                 return f"{self.condition()} {self.pick('&&', '||')} {self.statement(2)}"
             case "hosts":
-                return f"{self.name()}=$({self.pick(*HOSTS)} | {self.pick('head -n 1', 'tail -1', 'sed -n 2p', 'wc -l')})"
+                return (
+                    f"{self.name()}=$({self.pick(*HOSTS)} | {self.pick('head -n 1', 'tail -1', 'sed -n 2p', 'wc -l')})"
+                )
             case "if":
-                rest = self.pick("", f"else\n{self.block(depth)}", f"elif {self.condition()}; then\n{self.block(depth)}")
+                rest = self.pick(
+                    "", f"else\n{self.block(depth)}", f"elif {self.condition()}; then\n{self.block(depth)}"
+                )
                 return f"if {self.condition()}; then\n{self.block(depth)}{rest}fi"
             case "for":
                 return f"for {self.name()} in {self.words()}; do\n{self.block(depth)}done"

@@ -84,7 +84,10 @@ class Judge:
         self.home = Path(self.folder.name)
         stubs = {**dict.fromkeys(PROGRAMS, RECORD), **dict.fromkeys(SILENT, "#!/bin/sh\n"), "srun": SRUN}
         stubs |= {"scontrol": HOSTS, "hostname": "#!/bin/sh\necho node0\n", "getent": '#!/bin/sh\necho "$2"\n'}
-        stubs |= {"date": '#!/bin/sh\ncase "$*" in *%s*) echo 10000;; *) echo train;; esac\n', "uuidgen": "#!/bin/sh\necho 10000\n"}
+        stubs |= {
+            "date": '#!/bin/sh\ncase "$*" in *%s*) echo 10000;; *) echo train;; esac\n',
+            "uuidgen": "#!/bin/sh\necho 10000\n",
+        }
         (self.home / "bin").mkdir()
         for name, text in stubs.items():
             path = self.home / "bin" / name
@@ -133,7 +136,8 @@ class Judge:
             with tempfile.TemporaryDirectory(dir=self.home) as folder:
                 there = containers[0].get("workingDir", folder)
                 result += [
-                    each._replace(folder=_folder(each.folder, folder)) for each in self._run(words, env, there, names)[1]
+                    each._replace(folder=_folder(each.folder, folder))
+                    for each in self._run(words, env, there, names)[1]
                 ]
         return result
 
@@ -188,7 +192,7 @@ def _start(text: str, names: set[str]) -> Start:
 
 
 def _folder(seen: str, start: str) -> str:
-    return "." if seen.removeprefix("STUB/") == os.path.basename(start) else seen  # noqa: PTH119
+    return "." if seen.removeprefix("STUB/") == os.path.basename(start) else seen
 
 
 def _pod_sets(group: Any) -> Iterator[Any]:

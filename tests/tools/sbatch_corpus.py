@@ -39,7 +39,9 @@ def texts(source: Path) -> Iterator[tuple[str, str]]:
     """The path and text of each sbatch script in a folder, or in the newest commit of a git directory."""
     if (source / "HEAD").is_file():
         command = ["git", f"--git-dir={source}"]
-        found = subprocess.run([*command, "grep", "-lI", "^#SBATCH ", "HEAD"], capture_output=True, text=True, check=False)
+        found = subprocess.run(
+            [*command, "grep", "-lI", "^#SBATCH ", "HEAD"], capture_output=True, text=True, check=False
+        )
         for name in found.stdout.splitlines():
             shown = subprocess.run([*command, "show", name], capture_output=True, check=True)
             yield name.removeprefix("HEAD:"), shown.stdout.decode(errors="replace")
@@ -101,7 +103,11 @@ def main() -> None:
         codes = Counter(code for each in scripts for code in {error.code for error in each.errors})
         share = 100 * (len(scripts) - counted["refused"]) // max(1, len(scripts))
         reasons = ", ".join(f"{code} {number}" for code, number in codes.most_common())
-        print(f"| {name} | {len(scripts)} | {' | '.join(str(counted[each]) for each in RESULTS)} | {share} % | {reasons} |")
+        print(
+            f"| {name} | {len(scripts)} | {' | '.join(str(counted[each]) for each in RESULTS)} | {share} % |",
+            reasons,
+            "|",
+        )
         if scripts is not every:
             every += scripts
             for each in scripts if given.list else ():

@@ -12,8 +12,11 @@ _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+#[0-9a-zA-Z]+|0[xX][0-9a-fA-F]+|[0-9]+)|(?P<name>[A-Za-z_]\w*(?:\[[^\]]*\])?)"
     r"|(?P<operator>\*\*|\+\+|--|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|[-+*/%<>=!~&|^?:(),]))"
 )
-_BINARY = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"))
-_BINARY += (("*", "/", "%"), ("**",))
+_BINARY: tuple[tuple[str, ...], ...] = (
+    *(("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">=")),
+    *(("<<", ">>"), ("+", "-"), ("*", "/", "%"), ("**",)),
+)
+"""Operators from the weakest to the strongest."""
 
 
 class CalculationError(Exception):
@@ -65,7 +68,9 @@ class Calculator:
         if (name[:1].isalpha() or name[:1] == "_") and re.fullmatch(r"(<<|>>|[-+*/%&|^])?=", operator):
             self.at += 2
             right = self._assignment()
-            return self._set(name, self._apply(operator[:-1], self._variable(name), right) if operator != "=" else right)
+            return self._set(
+                name, self._apply(operator[:-1], self._variable(name), right) if operator != "=" else right
+            )
         return self._choice()
 
     def _set(self, name: str, value: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from bayplan.core.phrases import shorten
@@ -159,9 +160,7 @@ def run_body(
 class _Interpreter(Builtins):
     """The state of a batch shell."""
 
-    def __init__(
-        self, body: Body, values: Mapping[str, str], given: Mapping[str, str], findings: Findings
-    ) -> None:
+    def __init__(self, body: Body, values: Mapping[str, str], given: Mapping[str, str], findings: Findings) -> None:
         super().__init__(body, values, given, findings)
         self.nodes: Mapping[int, int] = {}
         self.in_container = False
@@ -230,10 +229,10 @@ class _Interpreter(Builtins):
             if each.end in ("|", "|&") and number < len(items) - 1:
                 continue
             pipeline = items[start : number + 1]
-            if not operator or self.status is not None and (self.status == 0) == (operator == "&&"):
+            if not operator or (self.status is not None and (self.status == 0) == (operator == "&&")):
                 self._pipeline(pipeline, checked=number < len(items) - 1)
             elif self.status is None:
-                self._perhaps(lambda parts=pipeline: self._pipeline(parts, True), self.spot(pipeline[0]))
+                self._perhaps(partial(self._pipeline, pipeline, True), self.spot(pipeline[0]))
             elif self._starts_step(pipeline) and self.steps:
                 hint = "remove the second step: a failed step ends the job"
                 self.findings.error("W610", self.spot(pipeline[0]), "a step runs only if another one fails", hint)
@@ -370,7 +369,11 @@ class _Interpreter(Builtins):
         try:
             return self._output_of(parsed)
         except UnknownError as problem:
-            why = problem.value if problem.value.unset else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
+            why = (
+                problem.value
+                if problem.value.unset
+                else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
+            )
             raise UnknownError(why) from None
         finally:
             self.frozen, self.place = frozen, place
@@ -516,15 +519,14 @@ class _Interpreter(Builtins):
             subject = self.text(each.words[0])
             if "\0" in subject:
                 raise unknown(each.words[0].raw)
+            patterns = [[regular(self.pattern(word.pieces)) for word in clause.patterns] for clause in each.clauses]
         except UnknownError as problem:
             for clause in each.clauses:
                 self._unclear(each, clause.body, problem.value)
             return
         falls = False
-        for clause in each.clauses:
-            if not falls and not any(
-                re.fullmatch(regular(self.pattern(word.pieces)), subject, re.DOTALL) for word in clause.patterns
-            ):
+        for clause, expressions in zip(each.clauses, patterns, strict=True):
+            if not falls and not any(re.fullmatch(expression, subject, re.DOTALL) for expression in expressions):
                 continue
             self.run(clause.body)
             falls = clause.end == ";&"
@@ -568,7 +570,7 @@ class _Interpreter(Builtins):
             message = "a step is inside a branch, but bayplan must know all steps before the job starts"
             hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
             self.findings.error("W610", spot, message, hint)
-        for name, value in {**values, **self.values}.items():
+        for name in {**values, **self.values}:
             if self.values.get(name) != values.get(name):
                 hint = why.hint if why and "--set" in why.hint else f"use --set {name}=VALUE"
                 self.forget(name, Unknown(f"cannot evaluate ${name}: a command that may not run sets it", hint), spot)
@@ -577,7 +579,9 @@ class _Interpreter(Builtins):
                 reason = f"cannot evaluate the environment: a command that may not run exports {name}"
                 self.doubtful[name] = Unknown(reason, f"use --set {name}=VALUE")
         if self.folder != folder:
-            self.enter(Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`"))
+            self.enter(
+                Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`")
+            )
         for line in self.before[before:]:
             if not line.startswith("mkdir"):
                 message = f"bayplan cannot know whether the script runs `{shorten(line)}`"
@@ -653,7 +657,12 @@ class _Interpreter(Builtins):
         """`while read -r line; do ... done <<< "$list"`."""
         (clause,) = each.clauses
         simple = len(clause.test) == 1 and not clause.test[0].opened and clause.test[0].words
-        if self.input is None or not simple or each.opened != "while" or not re.search(r"(?<![-\w])read\b", self._raw(clause.test[0])):
+        if (
+            self.input is None
+            or not simple
+            or each.opened != "while"
+            or not re.search(r"(?<![-\w])read\b", self._raw(clause.test[0]))
+        ):
             for statement in clause.test:
                 self._statement(statement)
             self._unclear(each, clause.body)
@@ -682,7 +691,12 @@ class _Interpreter(Builtins):
             assert assignment
             name, kept = assignment[1], self.values.get(assignment[1])
             self.substituted = 0
-            if not words and name in self.exports and name not in self.values and f"${name}" in word.raw.replace("{", ""):
+            if (
+                not words
+                and name in self.exports
+                and name not in self.values
+                and f"${name}" in word.raw.replace("{", "")
+            ):
                 self.prepend(name, word, after(word, len(assignment[0])))
                 continue
             self.assign(word, assignment)
@@ -711,7 +725,11 @@ class _Interpreter(Builtins):
                 return
             executed |= prefix == "exec"
             words.pop(0)
-            while prefix in ("env", "stdbuf") and len(words) > 1 and (words[0].raw.startswith("-") or ASSIGNMENT.match(words[0].raw)):
+            while (
+                prefix in ("env", "stdbuf")
+                and len(words) > 1
+                and (words[0].raw.startswith("-") or ASSIGNMENT.match(words[0].raw))
+            ):
                 word = words.pop(0)
                 if assignment := ASSIGNMENT.match(word.raw):
                     own[assignment[1]] = self.text(after(word, len(assignment[0])))
@@ -857,7 +875,9 @@ class _Interpreter(Builtins):
         text = printed(texts, given, self.nodes)
         if text is None:
             raise unknown(" ".join(texts))
-        if not any(redirect.operator == ">&" and redirect.word and redirect.word.raw == "2" for redirect in each.redirects):
+        if not any(
+            redirect.operator == ">&" and redirect.word and redirect.word.raw == "2" for redirect in each.redirects
+        ):
             self.out.append(text)
 
     def _look(self, each: Statement, name: str) -> None:
@@ -905,19 +925,35 @@ class _Interpreter(Builtins):
         """Commands that write a file. If its text is known, every pod writes it."""
         last = items[-1]
         name, file = base(last.name), file_of(last)
-        log = name in QUIET - TEXTS - {"cat", "scontrol", "tee", "head", "tail", "sed", "awk", "grep", "sort", "tr", "cut"}
+        log = name in QUIET - TEXTS - {
+            "cat",
+            "scontrol",
+            "tee",
+            "head",
+            "tail",
+            "sed",
+            "awk",
+            "grep",
+            "sort",
+            "tr",
+            "cut",
+        }
         spot = self.spot(items[0])
         if self.in_background and log:
             self.outputs.append(spot)
             return
-        redirect = next((each for each in last.redirects if ">" in each.operator and each.word and each.word.raw == file), None)
+        redirect = next(
+            (each for each in last.redirects if ">" in each.operator and each.word and each.word.raw == file), None
+        )
         try:
             if redirect is None or redirect.operator not in (">", ">>", ">|") or self.maybe or redirect.word is None:
                 raise unknown(file)
             (path,) = self.fields((redirect.word,))
             kept = tuple(each for each in last.redirects if each is not redirect)
             plain = (*items[:-1], last._replace(redirects=kept))
-            text = self._through(plain) if len(plain) > 1 else self._output_of(plain) if last.words or last.opened else ""
+            text = (
+                self._through(plain) if len(plain) > 1 else self._output_of(plain) if last.words or last.opened else ""
+            )
             self._write(path, text, redirect.operator == ">>")
         except (UnknownError, ValueError) as problem:
             if log and not last.opened:
@@ -936,7 +972,9 @@ class _Interpreter(Builtins):
             self.before.remove(line)
         self.written[path] = (old or "") + text if adds else text
         self.before.append(_writing(path, self.written[path]))
-        self.findings.info("W613", self.place, f"every pod writes {path} before its command", "check that tasks read it")
+        self.findings.info(
+            "W613", self.place, f"every pod writes {path} before its command", "check that tasks read it"
+        )
 
     def _first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
         """Work that only the first node does: a step of its own, if bayplan can write it."""
@@ -952,7 +990,10 @@ class _Interpreter(Builtins):
                 if self.files:
                     raise unknown(next(iter(self.files)))
                 self.report_random(spot)
-                env = {**self.env(), **{name: self.known(value) for name, value in own.items() if not isinstance(value, dict)}}
+                env = {
+                    **self.env(),
+                    **{name: self.known(value) for name, value in own.items() if not isinstance(value, dict)},
+                }
                 folder = self.folder if isinstance(self.folder, str) else ""
                 if isinstance(self.folder, Unknown):
                     raise UnknownError(self.folder)
@@ -1002,7 +1043,9 @@ class _Interpreter(Builtins):
                 readable = False
             self.report_random(self.spot(word))
             for pattern in self.files:
-                message = f"the shell replaces {shorten(pattern)} by the names of matching files; bayplan keeps it as it is"
+                message = (
+                    f"the shell replaces {shorten(pattern)} by the names of matching files; bayplan keeps it as it is"
+                )
                 self.findings.warning("W631", self.spot(word), message, "put it in quotes, or write out the names")
         if not readable:
             return

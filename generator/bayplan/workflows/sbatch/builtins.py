@@ -12,8 +12,8 @@ from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.expansion import (
     BLANKS,
     FOLDER_HINT,
-    RANK,
     RANDOM_NUMBER,
+    RANK,
     Expander,
     Unknown,
     UnknownError,
@@ -154,7 +154,10 @@ class Builtins(Expander):
 
     def declare(self, words: Sequence[Word]) -> None:
         """`export`, `declare`, `local` and similar."""
-        command, options = words[0].raw, "".join(word.raw[1:] for word in words if re.fullmatch(r"[-+][a-zA-Z]+", word.raw))
+        command, options = (
+            words[0].raw,
+            "".join(word.raw[1:] for word in words if re.fullmatch(r"[-+][a-zA-Z]+", word.raw)),
+        )
         exports = command == "export" or "x" in options
         if command == "local" and not self.frames:
             return
@@ -184,9 +187,9 @@ class Builtins(Expander):
         result = []
         for word in words:
             if assignment := ASSIGNMENT.match(word.raw):
-                for pieces in braces(word.pieces):
-                    each = word._replace(pieces=pieces)
-                    result.append(self._expanded(each, assignment) if len(words) > 1 else each)
+                made = [word._replace(pieces=pieces) for pieces in braces(word.pieces)]
+                several = len(words) + len(made) > 2
+                result += [self._expanded(each, assignment) if several else each for each in made]
             elif all(piece.kind == shell.TEXT for piece in word.pieces):
                 result.append(word)
             else:
@@ -206,7 +209,11 @@ class Builtins(Expander):
         random, self.random = self.random, False
         try:
             value = self.text(pieces)
-            return word if self.random else word._replace(pieces=(Piece(shell.TEXT, assignment[0]), Piece(shell.TEXT, value, True)))
+            return (
+                word
+                if self.random
+                else word._replace(pieces=(Piece(shell.TEXT, assignment[0]), Piece(shell.TEXT, value, True)))
+            )
         except UnknownError:
             if any(piece.text.startswith(assignment[1]) for piece in pieces):
                 return word

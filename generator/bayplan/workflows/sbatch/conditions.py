@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bayplan.workflows.sbatch.expansion import RANK, Expander, UnknownError, mark, regular, unknown
 from bayplan.workflows.sbatch.shell import Word
@@ -32,8 +32,8 @@ def single(words: Sequence[Word], expander: Expander) -> bool | None:
     for operator, decided in (("-o", True), ("-a", False)):
         for at, word in enumerate(words):
             if word.raw == operator and 0 < at < len(words) - 1 and len(words) > 3:
-                left, right = single(words[:at], expander), single(words[at + 1 :], expander)
-                return decided if decided in (left, right) else None if None in (left, right) else not decided
+                one, other = single(words[:at], expander), single(words[at + 1 :], expander)
+                return decided if decided in (one, other) else None if None in (one, other) else not decided
     if len(words) == 2 and words[0].raw in ("-z", "-n"):
         return (_set(words[1], expander, split=True) == "") == (words[0].raw == "-z")
     texts = [_known(text) for text in expander.fields(words)]
@@ -100,13 +100,13 @@ class Test:
     def _both(self) -> bool | None:
         return self._joined("&&", self._one, False)
 
-    def _joined(self, operator: str, part: object, decided: bool) -> bool | None:
-        result = part()  # type: ignore[operator]
+    def _joined(self, operator: str, part: Callable[[], bool | None], decided: bool) -> bool | None:
+        result = part()
         live = self.live
         while self._raw() == operator:
             self.at += 1
             self.live = self.live and result is not decided
-            other = part()  # type: ignore[operator]
+            other = part()
             if self.live:
                 result = other if result is (not decided) else (decided if other is decided else None)
         self.live = live
@@ -164,7 +164,9 @@ class Test:
             re.escape(self.expander.text((piece,))) if piece.quoted else self.expander.text((piece,))
             for piece in word.pieces
         )
-        if "\0" in text + expression or re.search(r"\[:|\\[^.\\$^*+?()\[\]{}| -]|\(\?|\[[^\]]*\\|[*+?}][?+]", expression):
+        if "\0" in text + expression or re.search(
+            r"\[:|\\[^.\\$^*+?()\[\]{}| -]|\(\?|\[[^\]]*\\|[*+?}][?+]", expression
+        ):
             return None
         try:
             return bool(re.search(expression, text, re.DOTALL))

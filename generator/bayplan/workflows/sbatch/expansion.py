@@ -331,7 +331,7 @@ class Expander:
                 if offset < 1:
                     raise unknown(f"${{{inside}}}")
                 offset -= 1
-            elif not isinstance(self.value(name), dict) or max(self.values[name], default=-1) + 1 != len(values):
+            elif not isinstance(listed := self.value(name), dict) or max(listed, default=-1) + 1 != len(values):
                 raise unknown(f"${{{inside}}}")
             offset += len(values) if offset < 0 else 0
             count = self.number(length) if length else len(values)
@@ -352,7 +352,9 @@ class Expander:
         """The word of `${NAME:-word}`."""
         pieces = self._pieces(text, quoted)
         if quoted and '"' in text:
-            pieces = tuple(each._replace(text=each.text.replace('"', "")) if each.kind == shell.TEXT else each for each in pieces)
+            pieces = tuple(
+                each._replace(text=each.text.replace('"', "")) if each.kind == shell.TEXT else each for each in pieces
+            )
             if "\\" in text:
                 raise unknown(f"${{{inside}}}")
         value = self.text(pieces)
@@ -404,7 +406,9 @@ class Expander:
         if "&" in new or not pattern or (new and not replacement and not new.strip("\"'") == ""):
             raise unknown(f"${{{inside}}}")
         expression = regular(pattern)
-        expression = f"\\A(?:{expression})" if anchor == "#" else f"(?:{expression})\\Z" if anchor == "%" else expression
+        expression = (
+            f"\\A(?:{expression})" if anchor == "#" else f"(?:{expression})\\Z" if anchor == "%" else expression
+        )
         once = 0 if operator == "//" else 1
         return re.sub(expression, lambda _: replacement, text, count=once, flags=re.DOTALL)
 
@@ -453,7 +457,9 @@ def regular(pattern: str) -> str:
             inner = pattern[at + 1 : end]
             if "[:" in inner:
                 raise unknown(pattern)
-            parts.append(f"[{'^' if inner[0] in '!^' else ''}{re.escape(inner.lstrip('!^') if inner[0] in '!^' else inner)}]".replace("\\-", "-"))
+            other = inner[0] in "!^"
+            escaped = re.escape(inner[other:]).replace("\\-", "-")
+            parts.append(f"[{'^' if other else ''}{escaped}]")
             at = end
         else:
             parts.append({"*": ".*", "?": "."}.get(char) or re.escape(char))
@@ -518,8 +524,7 @@ def _braces(atoms: list[Piece]) -> list[list[Piece]]:
 def _alternatives(atoms: list[Piece], cuts: list[int]) -> list[list[Piece]] | None:
     """The alternatives between braces at the first and last offset. None: no brace expansion."""
     if len(cuts) > 2:
-        parts = zip(cuts, cuts[1:], strict=False)
-        return [made for first, last in parts for made in _braces(atoms[first + 1 : last])]
+        return [made for first, last in pairwise(cuts) for made in _braces(atoms[first + 1 : last])]
     inside = atoms[cuts[0] + 1 : cuts[1]]
     if any(each.kind != shell.TEXT or each.quoted for each in inside):
         return None

@@ -256,9 +256,7 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
 
 
-def container(
-    options: Options, fallback: str, folder: str, findings: Findings, where: Position
-) -> dict[str, Any]:
+def container(options: Options, fallback: str, folder: str, findings: Findings, where: Position) -> dict[str, Any]:
     """Image and template of a step. W600, W615, W622."""
     name = fallback
     if option := options.get("container-image"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 from bayplan.workflows.sbatch.expansion import MARK, NODE, NODES, TIME, mark
 from bayplan.workflows.sbatch.shell import Statement
@@ -25,8 +26,35 @@ QUIET = (
             *("sacct", "sstat", "scontrol", "sattach", "scancel", "trap", "clear", "nproc", "ibstat", "ibv_devinfo"),
             *("lsof", "ps", "top", "tee", "grep", "rocm-smi", "ulimit", "stat", "wc", "tail", "head", "sort", "times"),
             *("logger", "local", "unalias", "hash", "alias", "kill", "jobs", "disown", "ip", "ifconfig", "basename"),
-            *("dirname", "realpath", "readlink", "tr", "cut", "awk", "sed", "uniq", "expr", "getent", "lspci", "numactl"),
-            *("egrep", "fgrep", "cmp", "diff", "find", "md5sum", "lsmod", "dmesg", "file", "less", "more", "popd", "dirs"),
+            *(
+                "dirname",
+                "realpath",
+                "readlink",
+                "tr",
+                "cut",
+                "awk",
+                "sed",
+                "uniq",
+                "expr",
+                "getent",
+                "lspci",
+                "numactl",
+            ),
+            *(
+                "egrep",
+                "fgrep",
+                "cmp",
+                "diff",
+                "find",
+                "md5sum",
+                "lsmod",
+                "dmesg",
+                "file",
+                "less",
+                "more",
+                "popd",
+                "dirs",
+            ),
             *("ping", "pgrep", "test", "column", "hwloc-ls", "lstopo", "nvtop", "htop", "rev", "tac", "history", "ldd"),
         }
     )
@@ -134,9 +162,8 @@ def printed(words: Lines, given: str | None, nodes: Nodes) -> str | None:
 def _echo(words: Lines) -> str | None:
     end = "\n"
     while words and re.fullmatch(r"-[neE]+", words[0]):
-        if "e" in words[0]:
-            if any("\\" in word for word in words):
-                return None
+        if "e" in words[0] and any("\\" in word for word in words):
+            return None
         end = "" if "n" in words[0] else end
         words = words[1:]
     return " ".join(words) + end
@@ -157,7 +184,8 @@ def formatted(words: Lines) -> str | None:
     while True:
         values = iter([*rest[:needed], *[""] * (needed - len(rest[:needed]))])
         try:
-            result += re.sub(r"\\(.)|(%[-0-9]*[sd%])", lambda match: _field(match, escapes, values), form, flags=re.DOTALL)
+            field = partial(_field, escapes=escapes, values=values)
+            result += re.sub(r"\\(.)|(%[-0-9]*[sd%])", field, form, flags=re.DOTALL)
         except ValueError:
             return None
         rest = rest[needed:]
@@ -165,12 +193,12 @@ def formatted(words: Lines) -> str | None:
             return result
 
 
-def _field(match: re.Match[str], escapes: Mapping[str, str], values: object) -> str:
+def _field(match: re.Match[str], escapes: Mapping[str, str], values: Iterator[str]) -> str:
     if match[1]:
         return escapes[match[1]]
     if match[2] == "%%":
         return "%"
-    value = next(values)  # type: ignore[call-overload]
+    value = next(values)
     if "\0" in value and match[2] != "%s":
         raise ValueError
     if match[2].endswith("d"):

@@ -122,7 +122,7 @@ class _Reader:
         """Statements up to one of the words or operators that close them."""
         if depth > DEEPEST:
             raise UnreadableError(f"blocks are nested more than {DEEPEST} levels deep", self.at)
-        start, result = self.at, []
+        start, result = self.at, list[Statement]()
         while True:
             self.lines()
             word = self.reserved()
@@ -553,4 +553,8 @@ def _ansi(match: re.Match[str]) -> str:
     escape = match[1]
     if escape[0] in "xu" and len(escape) > 1:
         return chr(int(escape[1:], 16))
-    return chr(int(escape, 8) & 0xFF) if escape.isdigit() else _ANSI.get(escape, escape if escape in "\\'\"?" else match[0])
+    return (
+        chr(int(escape, 8) & 0xFF)
+        if escape.isdigit()
+        else _ANSI.get(escape, escape if escape in "\\'\"?" else match[0])
+    )

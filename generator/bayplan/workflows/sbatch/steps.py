@@ -50,13 +50,16 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
             findings.warning("W630", each.spot, message, hint)
             steps.append(each.step)
         elif each.file:
-            message = f"{each.shown or 'this command'} writes {each.file} on the first node for tasks to read, but no pod runs it"
+            shown = each.shown or "this command"
+            message = f"{shown} writes {each.file} on the first node for tasks to read, but no pod runs it"
             hint = (
                 "use `files` of the podSet or the task's command instead; if no task reads the file, remove the command"
             )
             findings.error("W611", each.spot, message, hint)
         else:
-            message = f"{each.shown or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
+            message = (
+                f"{each.shown or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
+            )
             hint = "make it a step with `srun -N 1 -n 1`, move it into the task's command, or run it before the job"
             findings.error("W611", each.spot, message, hint)
     batches: dict[int, list[Step]] = {}

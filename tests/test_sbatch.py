@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import support
 from bayplan import formats as reading
 from bayplan import pipeline
 from bayplan.core.diagnostics import AT, has_errors
@@ -428,3 +429,45 @@ def test_words_are_those_of_a_shell(body: str, words: tuple[str, ...]) -> None:
 
 def test_a_name_begins_with_a_letter() -> None:
     assert sound(HEAD.replace("=train", "=7b_run") + RUN).name == "job-7b-run"
+
+
+SITE = {
+    "queues": {"gpu_p5": "research"},
+    "image": "example.com/base:1",
+    "images": {"/fsx/nemo.sqsh": "example.com/nemo:2"},
+    "variables": {"HOME": "/fsx/ada"},
+    "modules": ["cuda/12.4"],
+    "mounts": {"/fsx": {"persistentVolumeClaim": {"claimName": "fsx"}}},
+}
+
+
+def test_what_the_topology_says_of_the_site_replaces_flags() -> None:
+    spec = {**support.TOPOLOGY["spec"], "schedulers": {"slurm": {"sbatch": SITE}}}
+    known = reading.topology(Document("topology.yaml", "", 0, {**support.TOPOLOGY, "spec": spec})).value
+    body = (
+        "#SBATCH -p gpu_p5\nmodule load cuda/12.4\ncd $HOME/run\nsrun torchrun a.py\n"
+        "srun --container-image=/fsx/nemo.sqsh --container-mounts=/fsx/data/c4:/data:ro,/scratch torchrun b.py\n"
+    )
+    made = read(HEAD + body, known)
+    assert [each.code for each in made.diagnostics if each.code != "W629"] == ["W622", "W628"]
+    flow = made.value
+    first, second = (gang.pod_sets[0] for gang in flow.gangs)
+    assert (flow.queue, first.image, second.image) == ("research", "example.com/base:1", "example.com/nemo:2")
+    volume = {"name": "site-0", "persistentVolumeClaim": {"claimName": "fsx"}}
+    assert first.template["spec"] == {
+        "containers": [{"workingDir": "/fsx/ada/run", "volumeMounts": [{"name": "site-0", "mountPath": "/fsx"}]}],
+        "volumes": [volume],
+    }
+    assert second.template["spec"]["containers"][0]["volumeMounts"] == [
+        {"name": "site-0", "mountPath": "/data", "subPath": "data/c4", "readOnly": True},
+        {"name": "host-1", "mountPath": "/scratch"},
+        {"name": "site-0", "mountPath": "/fsx"},
+    ]
+
+
+def test_arguments_of_a_script_come_from_set() -> None:
+    assert pods(HEAD + RUN.replace("train.py", 'train.py "$1" $# "${2:-b}"'), **{"1": "a"}).command[2:] == (
+        "a",
+        "1",
+        "b",
+    )

@@ -136,6 +136,7 @@ def run_body(
     nodes: Mapping[int, int],
     given: Mapping[str, str],
     section: Options,
+    modules: Sequence[str],
     findings: Findings,
 ) -> BodyResult | None:
     """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
@@ -147,7 +148,7 @@ def run_body(
         return None
     interpreter = _Interpreter(body, values, given, findings)
     interpreter.nodes, interpreter.in_container = nodes, "container-image" in section
-    interpreter.chdir = section.get("chdir")
+    interpreter.chdir, interpreter.modules = section.get("chdir"), frozenset((*modules, "load", "purge", "add"))
     try:
         interpreter.run(parsed)
     except _Stop:
@@ -165,6 +166,7 @@ class _Interpreter(Builtins):
         self.nodes: Mapping[int, int] = {}
         self.in_container = False
         self.chdir: UsedOption | None = None
+        self.modules: frozenset[str] = frozenset()  # whose software the images have
         self.steps: list[Step] = []
         self.work: list[Work] = []
         self.functions: dict[str, tuple[str, Statement]] = {}  # with the text that it is from
@@ -771,6 +773,8 @@ class _Interpreter(Builtins):
             self._look(each, name)
         elif name in PER_POD:
             self._per_pod(words)
+        elif name in ("module", "ml") and {word.raw for word in words[1:]} <= self.modules:
+            pass
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
         elif name in LAUNCHERS:

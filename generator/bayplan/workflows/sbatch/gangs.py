@@ -240,7 +240,7 @@ def _pod_sets(
     common = {
         **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
-        **container(part.options, script.image, texts.plain(step.folder), findings, step.spot),
+        **container(part.options, script.image, texts.plain(step.folder), script.site, findings, step.spot),
     }
     if part.branches:
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}

@@ -107,6 +107,7 @@ class Script(NamedTuple):
     exported: Mapping[str, str]
     remarks: pods.ScriptComments | None  # bayplan wrote it
     topology: ClusterTopology | None
+    site: Mapping[str, Any] = {}  # `schedulers.slurm.sbatch` of the topology
 
     @property
     def first(self) -> Section:
@@ -117,6 +118,8 @@ class Script(NamedTuple):
 def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: Findings) -> Script | None:
     """The script, with its directives checked."""
     lines = _sections(data["directives"], findings)
+    site = topology.schedulers.get("slurm", {}).get("sbatch", {}) if topology else {}
+    variables = {**site.get("variables", {}), **data["variables"]}
     report_options([options for options, _ in lines], findings)
     check_options([options for options, _ in lines], findings)
     sections = []
@@ -139,10 +142,11 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
         body["line"],
         data["interpreter"],
         data["variables"].get(IMAGE, ""),
-        _queue(tuple(sections), findings),
-        _exported(options, data["variables"], findings),
+        _queue(tuple(sections), site.get("queues", {}), findings),
+        _exported(options, variables, findings),
         pods.remarks(data["comments"], body["text"]) if labels else None,
         topology,
+        site,
     )
 
 
@@ -164,7 +168,7 @@ def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str,
     return sections
 
 
-def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
+def _queue(sections: tuple[Section, ...], queues: Mapping[str, str], findings: Findings) -> str:
     """The queue of a partition; none if the partition is a pool. W604: several partitions."""
     option = sections[0].options.get("partition")
     if option is None or sections[0].pool:
@@ -173,6 +177,8 @@ def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     if comma:
         message = f'bayplan uses only the partition "{first}" of {option.value}; Slurm uses the first free one'
         findings.warning("W604", option.spot, message, "name one partition")
+    if first in queues:
+        return queues[first]
     name = re.sub(r"[^a-z0-9.-]+", "-", first.lower()).strip("-.")[:63].strip("-.")
     if name != first:
         hint = "create the queue under this name, or name another one with --queue"

@@ -35,7 +35,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     values = {**slurm_variables(script), **array}
     nodes = {number: section.shape.nodes for number, section in enumerate(script.sections)}
     body, seen = Body(script.body, script.line), Findings()
-    result = run_body(body, values, nodes, script.exported, script.first.options, seen)
+    result = run_body(body, values, nodes, script.exported, script.first.options, script.site.get("modules", ()), seen)
     if result is None or result.steps:
         findings.diagnostics.update(seen.diagnostics)
     if result is None:

@@ -1096,10 +1096,28 @@ class _Interpreter(Builtins):
                 folder = Unknown(f"cannot evaluate --chdir={chdir.value}", FOLDER_HINT.format("PWD"))
         if isinstance(folder, Unknown):
             self.unknown(folder, spot)
+        if (mounts := options.get("container-mounts")) and re.search(r"(\A|,)\.", mounts.value):
+            options = {**options, "container-mounts": self._absolute(mounts)}
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         folder = folder if isinstance(folder, str) else ""
         self.steps.append(Step(options, command, env, tuple(self.before), folder, spot, self.batch))
+
+    def _absolute(self, mounts: UsedOption) -> UsedOption:
+        """`--container-mounts=.:/work` from the working directory."""
+        if not isinstance(self.folder, str):
+            why = Unknown(
+                f"cannot evaluate {mounts.value}: it begins in the directory that the script is submitted from"
+            )
+            self.unknown(why._replace(hint=FOLDER_HINT.format("PWD")), mounts.spot)
+            return mounts._replace(value="")
+        parts = [
+            posixpath.normpath(posixpath.join(self.folder, part.partition(":")[0])) + ":" + part.partition(":")[2]
+            if part.startswith(".")
+            else part
+            for part in mounts.value.split(",")
+        ]
+        return mounts._replace(value=",".join(parts))
 
 
 _LOGS = (">", ">>", "2>", "2>>", "&>", "&>>", "2>&", ">&")

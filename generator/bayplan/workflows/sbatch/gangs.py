@@ -237,10 +237,14 @@ def _pod_sets(
             f"the {shape.per_node} tasks of each node become separate pods, which communicate only over the network"
         )
         findings.warning("W617", step.spot, message, "use one task for all GPUs of a node, as torchrun does")
+    options = {
+        name: each._replace(value=texts.plain(each.value)) if name.startswith("container-") else each
+        for name, each in part.options.items()
+    }
     common = {
         **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
-        **container(part.options, script.image, texts.plain(step.folder), script.site, findings, step.spot),
+        **container(options, script.image, texts.plain(step.folder), script.site, findings, step.spot),
     }
     if part.branches:
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}

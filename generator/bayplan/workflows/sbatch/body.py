@@ -3,25 +3,22 @@
 The batch shell runs only on the first node, so a command that is not a step concerns that node. bayplan leaves it out
 if it only prints or inspects (W613) or sets up the node's software (W612). It repeats commands such as `mkdir` in every
 pod, and writes files whose text it knows there. Any other command becomes a gang of one pod, beside no step (W630).
-
-Conditions with known values are followed. A branch whose condition is unknown may not start steps (W610), and what it
-sets is unknown after it.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.kube.shell import quote
-from bayplan.workflows.sbatch import programs, shell
-from bayplan.workflows.sbatch.builtins import Body, Builtins, after, literal
-from bayplan.workflows.sbatch.conditions import Test, single
+from bayplan.workflows.sbatch import shell
+from bayplan.workflows.sbatch.builtins import Body, after, literal
+from bayplan.workflows.sbatch.conditions import single
+from bayplan.workflows.sbatch.control import MOST_CALLS, SRUN, Control, Stop
 from bayplan.workflows.sbatch.expansion import (
     FOLDER_HINT,
     MARK,
@@ -30,7 +27,6 @@ from bayplan.workflows.sbatch.expansion import (
     Unknown,
     UnknownError,
     Value,
-    regular,
     unknown,
 )
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
@@ -89,10 +85,6 @@ CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi")
 _RANKED = re.compile(r"\b(torchrun|accelerate|deepspeed|torch\.distributed|SLURM_(PROCID|NODEID|LOCALID)|torch)\b")
 """A command with one of these words starts its processes itself, or reads its rank from a variable."""
 
-SRUN = re.compile(r"\bsrun\b")
-MOST_CALLS = 1000
-MOST_STATEMENTS = 50_000
-
 
 class Step(NamedTuple):
     """One program of an srun line: its options, its command and its environment."""
@@ -123,13 +115,6 @@ class BodyResult(NamedTuple):
     work: tuple[Work, ...] = ()
 
 
-class _Stop(Exception):  # noqa: N818
-    """`break`, `continue`, `return` or `exit`, with its number."""
-
-    def __init__(self, what: str, number: int) -> None:
-        self.what, self.number = what, number
-
-
 def run_body(
     body: Body,
     values: Mapping[str, str],
@@ -151,15 +136,15 @@ def run_body(
     interpreter.chdir, interpreter.modules = section.get("chdir"), frozenset((*modules, "load", "purge", "add"))
     try:
         interpreter.run(parsed)
-    except _Stop:
+    except Stop:
         pass
     except RecursionError:
         findings.error("W610", Position(body.line), "the script nests its commands too deeply", "simplify it")
     return interpreter.result()
 
 
-class _Interpreter(Builtins):
-    """The state of a batch shell."""
+class _Interpreter(Control):
+    """The commands of a batch shell."""
 
     def __init__(self, body: Body, values: Mapping[str, str], given: Mapping[str, str], findings: Findings) -> None:
         super().__init__(body, values, given, findings)
@@ -167,25 +152,11 @@ class _Interpreter(Builtins):
         self.in_container = False
         self.chdir: UsedOption | None = None
         self.modules: frozenset[str] = frozenset()  # whose software the images have
-        self.steps: list[Step] = []
-        self.work: list[Work] = []
-        self.functions: dict[str, tuple[str, Statement]] = {}  # with the text that it is from
-        self.calls = self.count = self.loops = 0
-        self.batch, self.stops = 0, False
-        self.open = self.in_background = False  # steps are running in the background; the current statement does
-        self.status: int | None = 0  # of the last command; None: unknown
-        self.last: int | None = 0  # the status of the command before it, $?
-        self.substituted: int | None = 0  # the status of the last command substitution
-        self.why: Unknown | None = None  # why the last condition is unknown
-        self.maybe = 0  # blocks around the current statement whose condition is unknown
-        self.testing = 0  # conditions around it
-        self.ends: Position | None = None  # where the script may have ended
-        self.out: list[str] | None = None  # what a command substitution has printed
+        self.batch = 0
+        self.open = False  # steps are running in the background
         self.written: dict[str, str] = {}  # file -> its text, which every pod writes
-        self.quiet: dict[str, Position] = {}
-        self.looks: dict[str, Position] = {}
-        self.outputs: list[Position] = []
         self.setup: dict[str, Position] = {}
+        self.looks: dict[str, Position] = {}
 
     def result(self) -> BodyResult:
         """The result, after all statements."""
@@ -207,482 +178,9 @@ class _Interpreter(Builtins):
             self.findings.info("W613", spot, message, "read the log with `kubectl logs`")
         return BodyResult(tuple(self.steps), tuple(self.work))
 
-    def value(self, name: str) -> Value:
-        """The value of a variable, and of `$?`."""
-        return str(self.last) if name == "?" and self.last is not None else super().value(name)
-
-    # -- lists and pipelines
-
-    def run(self, parsed: Sequence[Statement]) -> None:
-        """Run statements in order."""
-        start = 0
-        for number, each in enumerate(parsed):
-            if each.end in (";", "&", "\n") or number == len(parsed) - 1:
-                self._and_or(parsed[start : number + 1])
-                start = number + 1
-
-    def _and_or(self, items: Sequence[Statement]) -> None:
-        """Pipelines between `&&` and `||`."""
-        background, before = items[-1].end == "&", self.in_background
-        self.in_background = before or background
-        folder, values = self.folder, dict(self.values) if background else {}
-        start, operator = 0, ""
-        for number, each in enumerate(items):
-            if each.end in ("|", "|&") and number < len(items) - 1:
-                continue
-            pipeline = items[start : number + 1]
-            if not operator or (self.status is not None and (self.status == 0) == (operator == "&&")):
-                self._pipeline(pipeline, checked=number < len(items) - 1)
-            elif self.status is None:
-                self._perhaps(partial(self._pipeline, pipeline, True), self.spot(pipeline[0]))
-            elif self._starts_step(pipeline) and self.steps:
-                hint = "remove the second step: a failed step ends the job"
-                self.findings.error("W610", self.spot(pipeline[0]), "a step runs only if another one fails", hint)
-            start, operator = number + 1, each.end
-        if background:
-            self.folder, self.values, self.status = folder, values, 0
-        self.in_background = before
-
-    def _pipeline(self, items: Sequence[Statement], checked: bool = False) -> None:
-        self.place = self.spot(items[0])
-        self.last, self.status = self.status, 0
-        if len(items) == 1:
-            self._statement(items[0])
-        elif self.out is not None:
-            self.out.append(self._through(items))
-        elif any(self._is_step(each) for each in items):
-            self._piped_step(items)
-        else:
-            self._piped(items)
-        if items[0].negated and self.status is not None:
-            self.status = int(self.status == 0)
-        elif self.status and self.stops and not checked and not self.testing:
-            self._stop("exit", self.status)
-
-    def _is_step(self, each: Statement) -> bool:
-        if each.opened:
-            return self._starts_step((each,))
-        return any(base(word.raw) == "srun" for word in each.words)
-
-    def _starts_step(self, items: Sequence[Statement]) -> bool:
-        raw = " ".join(self._raw(each) for each in items)
-        names = [name for name in self.functions if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", raw)]
-        called = (self.functions[name] for name in names)
-        return bool(SRUN.search(raw)) or any(
-            SRUN.search((text or self.body.text)[each.start : each.stop]) for text, each in called
-        )
-
-    def _raw(self, each: Statement) -> str:
-        return self.source[each.start : each.stop]
-
-    @property
-    def source(self) -> str:
-        """The text that the statements are from."""
-        return self.frozen or self.body.text
-
-    def _piped_step(self, items: Sequence[Statement]) -> None:
-        """A step that prints into filters."""
-        for number, each in enumerate(items):
-            if not number:
-                if self._is_step(each):
-                    self._statement(each)
-                    continue
-                self._reads_input(self.spot(next(other for other in items if self._is_step(other))))
-                return
-            if self._is_step(each):
-                self._reads_input(self.spot(each))
-            elif each.opened or base(each.name) not in QUIET:
-                hint = "move the pipe into the command: `bash -c 'program | filter'`"
-                message = f'a step pipes its output into "{each.name or each.opened}", which is not a simple filter'
-                self.findings.error("W610", self.spot(each), message, hint)
-            elif file_of(each):
-                self.outputs.append(self.spot(each))
-            else:
-                self.quiet.setdefault(each.name, self.spot(each))
-        self.status = 0
-
-    def _reached(self) -> None:
-        """W610: the script may have ended before the current step or command."""
-        if self.ends:
-            message = "bayplan cannot know whether the script ends here, before its next step"
-            self.findings.error("W610", self.ends, message, "write the value that decides it, or remove the `exit`")
-            self.ends = None
-
-    def _reads_input(self, spot: Position) -> None:
-        message = "a step reads its input from the batch script, which does not run in pods"
-        self.findings.error("W610", spot, message, "let the command of the task read it")
-
-    def _piped(self, items: Sequence[Statement]) -> None:
-        """Commands of the first node that pass on what they print."""
-        last = items[-1]
-        if file_of(last) and not any(self._is_work(each._replace(redirects=())) for each in items):
-            self._writes(items)
-            self.status = None
-            return
-        if all(not each.opened and base(each.name) in QUIET for each in items):
-            for each in items:
-                if file_of(each):
-                    self._writes((each,))
-                elif base(each.name) not in NO_EFFECT:
-                    self.quiet.setdefault(base(each.name), self.spot(each))
-            self.status = None
-            return
-        reader = base(last.name) in ("read", "mapfile", "readarray") or last.opened in ("while", "{", "(")
-        if reader and not any(self._is_work(each) for each in items):
-            self._perhaps(lambda: self._statement(last), self.spot(last))  # a subshell: what it sets is lost
-            self.status = None
-            return
-        self._first_node(items, ())
-
-    def _is_work(self, each: Statement) -> bool:
-        if each.opened:
-            return any(self._is_work(inner) for inner in each.inner) or bool(file_of(each))
-        name = base(next((word.raw for word in each.words if not ASSIGNMENT.match(word.raw)), ":"))
-        known = QUIET | SETUP | {"read", "mapfile", "readarray", "export", "declare", "break", "continue", "exit", "cd"}
-        return bool(file_of(each)) or name not in known | self.functions.keys()
-
-    def _through(self, items: Sequence[Statement]) -> str:
-        """What a pipeline of a command substitution prints."""
-        text: str | None = None
-        for each in items:
-            given, self.input = self.input, text
-            try:
-                text = self._output_of((each,))
-            finally:
-                self.input = given
-        return text or ""
-
-    # -- command substitutions
-
-    def capture(self, text: str) -> str:
-        """What a command substitution prints."""
-        command = " ".join(text.split())
-        command = re.sub(r"[\"']", "", command) if command.startswith("date") else command
-        name = programs.COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if programs.NUMBER.fullmatch(command) else "")
-        if name:
-            return self.known(self.entry(name))
-        hint = "write its output into the script"
-        try:
-            parsed = statements(text)
-        except UnreadableError:
-            raise unknown(f"$({command})", hint) from None
-        frozen, self.frozen = self.frozen, text
-        place = self.place
-        try:
-            return self._output_of(parsed)
-        except UnknownError as problem:
-            why = (
-                problem.value
-                if problem.value.unset
-                else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
-            )
-            raise UnknownError(why) from None
-        finally:
-            self.frozen, self.place = frozen, place
-
-    def _output_of(self, parsed: Sequence[Statement]) -> str:
-        """What statements print in a subshell."""
-        out, self.out = self.out, []
-        steps, work, status = len(self.steps), len(self.work), self.status
-        try:
-            self._subshell(parsed)
-            if len(self.steps) > steps or len(self.work) > work:
-                raise unknown("a command")
-            return "".join(self.out)
-        finally:
-            self.out, self.status, self.substituted = out, status, self.status
-            del self.steps[steps:], self.work[work:]
-
-    def _subshell(self, parsed: Sequence[Statement]) -> None:
-        kept = dict(self.values), dict(self.exports), self.folder, list(self.arguments), self.stops
-        try:
-            self.run(parsed)
-        except _Stop as stop:
-            if stop.what != "exit":
-                raise
-            self.status = stop.number
-        finally:
-            self.values, self.exports, self.folder, self.arguments, self.stops = kept
-
-    # -- blocks
-
-    def _statement(self, each: Statement) -> None:
-        self.count += 1
-        if self.count == MOST_STATEMENTS:
-            message = f"the script runs more than {MOST_STATEMENTS:,} commands before its steps"
-            self.findings.error("W610", self.spot(each), message, "shorten its loops")
-        if self.count >= MOST_STATEMENTS:
-            raise _Stop("exit", 1)
-        try:
-            if each.opened:
-                self._block(each)
-            else:
-                self._simple(each)
-        except UnknownError as problem:
-            if self.out is not None:
-                raise
-            if not self.testing:
-                self.unknown(problem.value, self.spot(each))
-            self.status, self.why = None, problem.value
-
-    def _block(self, each: Statement) -> None:
-        if each.opened not in ("function", "[[", "((") and file_of(each) and self.out is None:
-            if self._starts_step((each,)):
-                self.outputs.append(self.spot(each))
-            else:
-                self._writes((each,))
-                return
-        given = self.input
-        if read := next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None):
-            self.input = self._given(read)
-        try:
-            self._opened(each)
-        finally:
-            self.input = given
-
-    def _given(self, redirect: shell.Redirect) -> str | None:
-        """The input of a command."""
-        try:
-            if redirect.operator == "<<":
-                return redirect.here if redirect.plain else self.text(shell.inside(redirect.here))
-            if redirect.operator == "<<<" and redirect.word:
-                return self.text(redirect.word) + "\n"
-            if redirect.operator == "<" and redirect.word and redirect.word.pieces[0].kind == shell.PROCESS:
-                return self.capture(redirect.word.pieces[0].text)
-        except UnknownError:
-            return None
-        return None
-
-    def _opened(self, each: Statement) -> None:
-        match each.opened:
-            case "function":
-                self.functions[each.words[0].raw] = (self.frozen, each.clauses[0].body[0])
-            case "{":
-                self.run(each.inner)
-            case "(":
-                self._subshell(each.inner)
-            case "[[":
-                self._decide(lambda: Test(each.words, self).value())
-            case "((":
-                self._calculate(each.words[0].pieces[0].text)
-            case "if":
-                self._if(each)
-            case "case":
-                self._case(each)
-            case "while" | "until":
-                self._while(each)
-            case "for" if each.words[0].raw.startswith("(("):
-                self._count(each)
-            case "for":
-                self._for(each)
-            case _:
-                self._unclear(each, each.clauses[0].body)
-
-    def _decide(self, condition: Callable[[], bool | None]) -> None:
-        try:
-            result, self.why = condition(), None
-        except UnknownError as problem:
-            result, self.why = None, problem.value
-        self.status = None if result is None else int(not result)
-
-    def _calculate(self, text: str) -> None:
-        self._decide(lambda: self.number(text) != 0)
-        if self.why:
-            for name in set(re.findall(r"[A-Za-z_]\w*", text)):
-                self.forget(name, self.why, self.place)
-
-    def _test(self, test: Sequence[Statement]) -> bool | None:
-        if self._starts_step(test):
-            self._inside_block(test[0], "a condition")
-        self.testing += 1
-        self.why = None
-        try:
-            self.run(test)
-        finally:
-            self.testing -= 1
-        return None if self.status is None else self.status == 0
-
-    def _if(self, each: Statement) -> None:
-        for number, clause in enumerate(each.clauses):
-            result = self._test(clause.test) if clause.test else True
-            if result:
-                self.run(clause.body)
-                return
-            if result is None:
-                rest = each.clauses[number:]
-                why = self.why
-                for other in rest:
-                    self._unclear(each, other.body, why)
-                return
-        self.status = 0
-
-    def _case(self, each: Statement) -> None:
-        try:
-            subject = self.text(each.words[0])
-            if "\0" in subject:
-                raise unknown(each.words[0].raw)
-            patterns = [[regular(self.pattern(word.pieces)) for word in clause.patterns] for clause in each.clauses]
-        except UnknownError as problem:
-            for clause in each.clauses:
-                self._unclear(each, clause.body, problem.value)
-            return
-        falls = False
-        for clause, expressions in zip(each.clauses, patterns, strict=True):
-            if not falls and not any(re.fullmatch(expression, subject, re.DOTALL) for expression in expressions):
-                continue
-            self.run(clause.body)
-            falls = clause.end == ";&"
-            if clause.end == ";;":
-                return
-
-    def _unclear(self, each: Statement, body: Sequence[Statement], why: Unknown | None = None) -> None:
-        """A branch or loop that only the running script enters or leaves."""
-        if self._starts_step(body):
-            if why and "--set" in why.hint:
-                self.unknown(why, self.spot(each))
-            else:
-                self._inside_block(each, {"if": "a branch", "case": "a branch"}.get(each.opened, "a loop"))
-            return
-        self._perhaps(lambda: self.run(body), self.spot(each), why)
-        self.status = None
-
-    def _inside_block(self, each: Statement, what: str) -> None:
-        hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
-        message = f"a step is inside {what}, but bayplan must know all steps before the job starts"
-        self.findings.error("W610", self.spot(each), message, hint)
-
-    def _perhaps(self, action: Callable[[], None], spot: Position, why: Unknown | None = None) -> None:
-        """Run what the script may run or not. What it changes is unknown afterwards."""
-        if self.out is not None:
-            raise UnknownError(why or Unknown("cannot evaluate a condition without running the script"))
-        values, folder, before = dict(self.values), self.folder, len(self.before)
-        steps, exports = len(self.steps), dict(self.exports)
-        self.maybe += 1
-        try:
-            action()
-        except _Stop as stop:
-            if stop.what in ("exit", "return") and stop.number:  # a check that fails; the job is over
-                self.values, self.folder, self.exports, self.status = values, folder, exports, None
-                return
-            if stop.what in ("exit", "return"):
-                self.ends = self.place
-        finally:
-            self.maybe -= 1
-        if len(self.steps) > steps:
-            message = "a step is inside a branch, but bayplan must know all steps before the job starts"
-            hint = "write out each step, or move the logic into the command: `srun bash -c '...'`"
-            self.findings.error("W610", spot, message, hint)
-        for name in {**values, **self.values}:
-            if self.values.get(name) != values.get(name):
-                hint = why.hint if why and "--set" in why.hint else f"use --set {name}=VALUE"
-                self.forget(name, Unknown(f"cannot evaluate ${name}: a command that may not run sets it", hint), spot)
-        for name in self.exports.keys() ^ exports.keys():
-            if name not in self.given:
-                reason = f"cannot evaluate the environment: a command that may not run exports {name}"
-                self.doubtful[name] = Unknown(reason, f"use --set {name}=VALUE")
-        if self.folder != folder:
-            self.enter(
-                Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`")
-            )
-        for line in self.before[before:]:
-            if not line.startswith("mkdir"):
-                message = f"bayplan cannot know whether the script runs `{shorten(line)}`"
-                self.findings.error("W610", spot, message, "run it always, or never")
-        self.status = None
-
-    def _items(self, each: Statement) -> list[str]:
-        self.files.clear()
-        items = self.fields(each.words[1:])
-        if self.files:
-            raise unknown(next(iter(self.files)), "write the names of the files into the script")
-        return items
-
-    def _for(self, each: Statement) -> None:
-        try:
-            items = self._items(each)
-        except UnknownError as problem:
-            self.values[each.words[0].raw] = problem.value
-            self._unclear(each, each.clauses[0].body, problem.value)
-            return
-        for item in items:
-            self.values[each.words[0].raw] = item
-            if not self._again(each.clauses[0].body):
-                return
-
-    def _again(self, body: Sequence[Statement]) -> bool:
-        """Run the body of a loop. Whether the loop goes on."""
-        self.loops += 1
-        steps = len(self.steps)
-        try:
-            self.run(body)
-        except _Stop as stop:
-            if stop.what not in ("break", "continue"):
-                raise
-            if len(self.steps) > steps and stop.what == "break":
-                message = "a loop repeats a step until it succeeds, but a failed step ends the gang"
-                self.findings.error("W610", self.place, message, "use `maxRestarts` of the gang instead of the loop")
-            if stop.number > 1:
-                raise _Stop(stop.what, stop.number - 1) from None
-            return stop.what == "continue"
-        finally:
-            self.loops -= 1
-        return True
-
-    def _count(self, each: Statement) -> None:
-        """`for ((i = 0; i < 4; i++))`."""
-        start, condition, change = [*each.words[0].pieces[0].text.split(";"), "", ""][:3]
-        self.number(start)
-        while not condition.strip() or self.number(condition):
-            if not self._again(each.clauses[0].body):
-                break
-            self.number(change)
-        self.status = 0
-
-    def _while(self, each: Statement) -> None:
-        (clause,) = each.clauses
-        if self.input is not None or "read" in [statement.name for statement in clause.test]:
-            self._lines(each)
-            return
-        times = 0
-        while (result := self._test(clause.test)) is not None and result == (each.opened == "while"):
-            times += 1
-            if times > MOST_CALLS:
-                result = None
-                break
-            if not self._again(clause.body):
-                break
-        if result is None:
-            self._unclear(each, clause.body, self.why)
-        self.status = 0
-
-    def _lines(self, each: Statement) -> None:
-        """`while read -r line; do ... done <<< "$list"`."""
-        (clause,) = each.clauses
-        simple = len(clause.test) == 1 and not clause.test[0].opened and clause.test[0].words
-        if (
-            self.input is None
-            or not simple
-            or each.opened != "while"
-            or not re.search(r"(?<![-\w])read\b", self._raw(clause.test[0]))
-        ):
-            for statement in clause.test:
-                self._statement(statement)
-            self._unclear(each, clause.body)
-            return
-        for line in self.input.removesuffix("\n").split("\n") if self.input else []:
-            whole, self.input = self.input, f"{line}\n"
-            try:
-                self._statement(clause.test[0])
-                self.input = None
-                if not self._again(clause.body):
-                    break
-            finally:
-                self.input = whole
-        self.status = 0
-
     # -- simple commands
 
-    def _simple(self, each: Statement) -> None:
+    def simple(self, each: Statement) -> None:
         number = 0
         while number < len(each.words) and ASSIGNMENT.match(each.words[number].raw):
             number += 1
@@ -713,7 +211,7 @@ class _Interpreter(Builtins):
         if words:
             self._command(each, words, own)
         elif not number and file_of(each):
-            self._writes((each,))
+            self.writes((each,))
 
     def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         executed = False
@@ -744,7 +242,7 @@ class _Interpreter(Builtins):
                 return
         self._dispatch(each, words, own)
         if executed:
-            self._stop("exit", 0)
+            raise Stop("exit", 0)
 
     def _dispatch(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         name = base("".join(piece.text for piece in words[0].pieces))
@@ -756,13 +254,13 @@ class _Interpreter(Builtins):
             self.declare(words)
         elif name in ("mapfile", "readarray", "read"):
             read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
-            self.status = self.read(words, self._given(read) if read else self.input, own)
+            self.status = self.read(words, self.input_of(read) if read else self.input, own)
         elif name in ("cd", "pushd", "popd"):
             self._move(name, words)
         elif name in ("exit", "return", "break", "continue"):
-            self._stop(name, self._code(name, words))
+            self._leave(name, words)
         elif name in ("[", "test"):
-            self._decide(lambda: single(words[1:-1] if name == "[" else words[1:], self))
+            self.decide(lambda: single(words[1:-1] if name == "[" else words[1:], self))
         elif self._sets(name, words):
             pass
         elif self.out is not None:
@@ -783,7 +281,7 @@ class _Interpreter(Builtins):
                 "W611", self.spot(each), f'"{name}" starts programs on other nodes, which pods cannot do', hint
             )
         else:
-            self._first_node((each,), words, own)
+            self.first_node((each,), words, own)
 
     def _sets(self, name: str, words: Sequence[Word]) -> bool:
         """Commands that change only the shell."""
@@ -806,7 +304,7 @@ class _Interpreter(Builtins):
             case "true":
                 self.status = 0
             case "let":
-                self._calculate(",".join(self.fields(words[1:])))
+                self.calculate(",".join(self.fields(words[1:])))
             case "printf" if len(words) > 3 and words[1].raw == "-v":
                 self.print_to(words)
             case "getopts" if not self.arguments:
@@ -831,18 +329,18 @@ class _Interpreter(Builtins):
             self.stops = text[0] == "-" if "e" in text[1:] else self.stops
             self.exporting = text[0] == "-" if "a" in text[1:] else self.exporting
 
-    def _code(self, name: str, words: Sequence[Word]) -> int:
-        if name in ("break", "continue"):
-            return self.number(words[1].raw) if len(words) > 1 else 1
+    def _leave(self, name: str, words: Sequence[Word]) -> None:
+        """`exit`, `return`, `break` or `continue`. bash ignores those outside of a function or loop."""
+        number = 1 if name in ("break", "continue") else self.last or 0
         if len(words) > 1:
             try:
-                return self.number(self.text(words[1]))
+                number = self.number(self.text(words[1]))
             except UnknownError:
-                return 0
-        return self.last or 0
-
-    def _stop(self, what: str, number: int) -> None:
-        raise _Stop(what, number)
+                number = 0
+        if name == "return" and not self.frames:
+            self.status = 1
+        elif name in ("exit", "return") or self.loops:
+            raise Stop(name, number)
 
     def _move(self, name: str, words: Sequence[Word]) -> None:
         if name == "popd":
@@ -869,7 +367,7 @@ class _Interpreter(Builtins):
         """A command inside a command substitution."""
         assert self.out is not None
         read = next((redirect for redirect in each.redirects if redirect.operator in ("<", "<<", "<<<")), None)
-        given = self._given(read) if read else self.input
+        given = self.input_of(read) if read else self.input
         if file_of(each):
             raise unknown(each.name)
         texts = self.fields(words)
@@ -887,7 +385,7 @@ class _Interpreter(Builtins):
     def _look(self, each: Statement, name: str) -> None:
         """A command that only prints or inspects."""
         if file_of(each):
-            self._writes((each,))
+            self.writes((each,))
         elif name not in NO_EFFECT:
             self.quiet.setdefault(name, self.spot(each))
         if name not in TEXTS | {"sleep", "trap", "ulimit", "date", "pwd", "hostname"}:
@@ -902,20 +400,21 @@ class _Interpreter(Builtins):
                 message = f"the script calls functions more than {MOST_CALLS} times, or more than 30 inside each other"
                 self.findings.error("W610", spot, message, "write out the commands of the functions")
                 self.calls = MOST_CALLS + 1
-            raise _Stop("exit", 1)
+            raise Stop("exit", 1)
         arguments = self.fields(words[1:])
         kept, self.arguments = (self.arguments, self.frozen), arguments
         self.frozen, function = self.functions[name]
+        loops, self.loops = self.loops, 0
         self.frames.append({each: (self.values.get(each), each in self.exports) for each in own})
         self.values.update(own)
         try:
-            self._statement(function)
-        except _Stop as stop:
+            self.statement(function)
+        except Stop as stop:
             if stop.what != "return":
                 raise
             self.status = stop.number
         finally:
-            self.arguments, self.frozen = kept
+            (self.arguments, self.frozen), self.loops = kept, loops
             for each, (value, exported) in self.frames.pop().items():
                 self.values.pop(each, None)
                 if not exported:
@@ -925,7 +424,7 @@ class _Interpreter(Builtins):
 
     # -- work of the first node
 
-    def _writes(self, items: Sequence[Statement]) -> None:
+    def writes(self, items: Sequence[Statement]) -> None:
         """Commands that write a file. If its text is known, every pod writes it."""
         last = items[-1]
         name, file = base(last.name), file_of(last)
@@ -955,9 +454,7 @@ class _Interpreter(Builtins):
             (path,) = self.fields((redirect.word,))
             kept = tuple(each for each in last.redirects if each is not redirect)
             plain = (*items[:-1], last._replace(redirects=kept))
-            text = (
-                self._through(plain) if len(plain) > 1 else self._output_of(plain) if last.words or last.opened else ""
-            )
+            text = self.through(plain) if len(plain) > 1 else self.output_of(plain) if last.words or last.opened else ""
             self._write(path, text, redirect.operator == ">>")
         except (UnknownError, ValueError) as problem:
             if log and not last.opened:
@@ -980,9 +477,9 @@ class _Interpreter(Builtins):
             "W613", self.place, f"every pod writes {path} before its command", "check that tasks read it"
         )
 
-    def _first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
+    def first_node(self, items: Sequence[Statement], words: Sequence[Word], own: Mapping[str, Value] = {}) -> None:
         """Work that only the first node does: a step of its own, if bayplan can write it."""
-        self._reached()
+        self.reached()
         each, spot = items[0], self.spot(items[0])
         shown = base(words[0].raw) if words else base(each.name)
         step, alone = None, False
@@ -1025,11 +522,11 @@ class _Interpreter(Builtins):
 
     def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         """A step, or several that start together with colons between them."""
-        self._reached()
+        self.reached()
         spot = self.spot(each)
         for redirect in each.redirects:
             if redirect.operator in ("<", "<<", "<<<"):
-                self._reads_input(spot)
+                self.reads_input(spot)
         if file_of(each):
             self.outputs.append(spot)
         for value in own.values():

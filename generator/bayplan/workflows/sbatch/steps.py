@@ -10,8 +10,9 @@ from itertools import pairwise
 from bayplan.core.diagnostics import Route, has_errors
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import pods
-from bayplan.workflows.sbatch.body import SRUN, BodyResult, Step, run_body
+from bayplan.workflows.sbatch.body import BodyResult, Step, run_body
 from bayplan.workflows.sbatch.builtins import Body
+from bayplan.workflows.sbatch.control import SRUN
 from bayplan.workflows.sbatch.expansion import MARK, NODE
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name

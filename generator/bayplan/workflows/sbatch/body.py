@@ -293,7 +293,7 @@ class _Interpreter(Control):
             case "shift":
                 count = self.number(words[1].raw) if len(words) > 1 else 1
                 self.status = int(count > len(self.arguments))
-                self.arguments = self.arguments if self.status else self.arguments[count:]
+                self.given_arguments = self.arguments if self.status else self.arguments[count:]
             case "wait":
                 self.batch += self.open
                 self.open = False
@@ -317,14 +317,14 @@ class _Interpreter(Control):
         texts = self.fields(words[1:])
         for number, text in enumerate(texts):
             if text == "--":
-                self.arguments = texts[number + 1 :]
+                self.given_arguments = texts[number + 1 :]
                 return
             if text[:1] not in ("-", "+"):
                 if texts[number - 1 : number] == ["-o"]:
                     self.stops |= text == "errexit"
                     self.exporting |= text == "allexport"
                     continue
-                self.arguments = texts[number:]
+                self.given_arguments = texts[number:]
                 return
             self.stops = text[0] == "-" if "e" in text[1:] else self.stops
             self.exporting = text[0] == "-" if "a" in text[1:] else self.exporting
@@ -402,7 +402,7 @@ class _Interpreter(Control):
                 self.calls = MOST_CALLS + 1
             raise Stop("exit", 1)
         arguments = self.fields(words[1:])
-        kept, self.arguments = (self.arguments, self.frozen), arguments
+        kept, self.given_arguments = (self.given_arguments, self.frozen), arguments
         self.frozen, function = self.functions[name]
         loops, self.loops = self.loops, 0
         self.frames.append({each: (self.values.get(each), each in self.exports) for each in own})
@@ -414,7 +414,7 @@ class _Interpreter(Control):
                 raise
             self.status = stop.number
         finally:
-            (self.arguments, self.frozen), self.loops = kept, loops
+            (self.given_arguments, self.frozen), self.loops = kept, loops
             for each, (value, exported) in self.frames.pop().items():
                 self.values.pop(each, None)
                 if not exported:
@@ -468,11 +468,14 @@ class _Interpreter(Control):
     def _write(self, path: str, text: str, adds: bool) -> None:
         if adds and path not in self.written:
             raise unknown(path)
+        path = self.path(path)
         old = self.written.get(path)
         if old is not None and (line := _writing(path, old)) in self.before:
             self.before.remove(line)
         self.written[path] = (old or "") + text if adds else text
         self.before.append(_writing(path, self.written[path]))
+        if not path.startswith("/"):
+            self.loose.add(self.before[-1])
         self.findings.info(
             "W613", self.place, f"every pod writes {path} before its command", "check that tasks read it"
         )
@@ -498,6 +501,8 @@ class _Interpreter(Control):
                 folder = self.folder if isinstance(self.folder, str) else ""
                 if isinstance(self.folder, Unknown):
                     raise UnknownError(self.folder)
+                if folder:
+                    self._starts_elsewhere(spot)
                 self.batch += 1
                 step = Step(_ONE, tuple(texts), env, tuple(self.before), folder, spot, self.batch)
                 self.batch += 1
@@ -514,9 +519,16 @@ class _Interpreter(Control):
 
     def _per_pod(self, words: list[Word]) -> None:
         texts = self.fields(words)
-        if texts[0] == "mkdir" and "-p" not in texts:
-            texts.insert(1, "-p")  # every pod creates the directory, so it may exist
-        self.before.append(" ".join(map(quote, texts)))
+        if texts[0] == "mkdir":
+            options = [text for text in texts[1:] if text.startswith("-") and text != "-p"]
+            if any(re.match(r"-\w*[mZ]\Z|--", text) for text in options):
+                raise unknown(" ".join(texts), "write `mkdir -p` without other options")
+            paths = [self.path(text) for text in texts[1:] if not text.startswith("-")]
+            texts = ["mkdir", "-p", *options, *paths]  # every pod creates the directory, so it may exist
+        line = " ".join(map(quote, texts))
+        if texts[0] == "mkdir" and not all(path.startswith("/") for path in paths):
+            self.loose.add(line)
+        self.before.append(line)
 
     # -- steps
 
@@ -598,7 +610,15 @@ class _Interpreter(Control):
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         folder = folder if isinstance(folder, str) else ""
+        if folder:
+            self._starts_elsewhere(spot)
         self.steps.append(Step(options, command, env, tuple(self.before), folder, spot, self.batch))
+
+    def _starts_elsewhere(self, spot: Position) -> None:
+        """W609: what the script writes where it starts would be elsewhere for a pod with another directory."""
+        if loose := next((line for line in self.before if line in self.loose), ""):
+            why = f"`{shorten(loose)}` runs where the script starts, which is unknown; this command runs elsewhere"
+            self.unknown(Unknown(why, FOLDER_HINT.format("PWD")), spot)
 
     def _absolute(self, mounts: UsedOption) -> UsedOption:
         """`--container-mounts=.:/work` from the working directory."""

@@ -56,6 +56,7 @@ class Builtins(Expander):
         self.frames: list[dict[str, tuple[Value | None, bool]]] = []  # what local variables hide
         self.doubtful: dict[str, Unknown] = {}  # variables that the script may export or not
         self.before: list[str] = []  # shell lines that every pod runs first
+        self.loose: set[str] = set()  # those of them that begin in the directory where the script starts
         start = self.values.get("PWD")
         self.folder: str | Unknown | None = start if isinstance(start, str) else None
         self.stack: list[str | Unknown | None] = []
@@ -119,6 +120,8 @@ class Builtins(Expander):
 
     def forget(self, name: str, value: Unknown, spot: Position) -> None:
         """Set a variable to an unknown value. `--set` provides another one."""
+        if value.refused:
+            self.unknown(value, spot)
         if name in self.given:
             self.values[name] = self.given[name]
         elif _port(name):
@@ -127,7 +130,7 @@ class Builtins(Expander):
             self.findings.info("W621", spot, message, "keep it: each pod has its own ports")
         else:
             hint = value.hint if "--set" in value.hint else f"use --set {name}=VALUE"
-            self.values[name] = value._replace(hint=hint, unset=False)
+            self.values[name] = value._replace(hint=hint, unset=False, refused=False)
 
     def _list(self, name: str, inside: str, adds: bool) -> None:
         if name in self.maps:
@@ -323,6 +326,12 @@ class Builtins(Expander):
                 self.values[name] = Unknown(f"${name} has no value: the script unsets it", "correct the script", True)
 
     # -- the working directory
+
+    def path(self, text: str) -> str:
+        """A path from the working directory, if bayplan knows it."""
+        if isinstance(self.folder, Unknown) and not text.startswith("/"):
+            raise UnknownError(self.folder)
+        return posixpath.join(self.folder, text) if isinstance(self.folder, str) else text
 
     def move(self, words: Sequence[Word]) -> None:
         """`cd DIR`."""

@@ -253,7 +253,7 @@ class Control(Builtins):
             del self.steps[steps:], self.work[work:]
 
     def _subshell(self, parsed: Sequence[Statement]) -> None:
-        kept = dict(self.values), dict(self.exports), self.folder, list(self.arguments), self.stops
+        kept = dict(self.values), dict(self.exports), self.folder, self.given_arguments, self.stops
         try:
             self.run(parsed)
         except Stop as stop:
@@ -261,7 +261,7 @@ class Control(Builtins):
                 raise
             self.status = stop.number
         finally:
-            self.values, self.exports, self.folder, self.arguments, self.stops = kept
+            self.values, self.exports, self.folder, self.given_arguments, self.stops = kept
 
     # -- blocks
 
@@ -415,6 +415,7 @@ class Control(Builtins):
         if self.out is not None:
             raise UnknownError(why or Unknown("cannot evaluate a condition without running the script"))
         values, folder, before = dict(self.values), self.folder, len(self.before)
+        arguments, functions = self.given_arguments, dict(self.functions)
         steps, exports = len(self.steps), dict(self.exports)
         self.maybe += 1
         try:
@@ -443,6 +444,14 @@ class Control(Builtins):
             self.enter(
                 Unknown("cannot evaluate the working directory: a `cd` that may not run sets it", "write `cd DIR`")
             )
+        if self.given_arguments != arguments:
+            self.given_arguments = Unknown(
+                "cannot evaluate the arguments: a `set` or `shift` that may not run sets them"
+            )
+        for name, function in functions.items():
+            if self.functions[name] != function:
+                message = f"bayplan cannot know which function {name} the script calls"
+                self.findings.error("W610", spot, message, "give the functions different names")
         for line in self.before[before:]:
             if not line.startswith("mkdir"):
                 message = f"bayplan cannot know whether the script runs `{shorten(line)}`"

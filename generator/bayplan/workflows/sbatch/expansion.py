@@ -18,11 +18,14 @@ from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word
 
 
 class Unknown(NamedTuple):
-    """A value that only the running script or its environment has. `unset`: nothing in the script sets it."""
+    """A value that only the running script or its environment has.
+
+    `unset`: nothing in the script sets it. `refused`: bash stops with an error."""
 
     why: str
     hint: str = ""
     unset: bool = False
+    refused: bool = False
 
 
 class UnknownError(Exception):
@@ -80,7 +83,7 @@ class Expander:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values: dict[str, Value] = dict(values)
-        self.arguments = [values[str(n)] for n in range(1, 10) if str(n) in values]
+        self.given_arguments: list[str] | Unknown = [values[str(n)] for n in range(1, 10) if str(n) in values]
         self.random = False  # an expansion used a random number
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
 
@@ -89,6 +92,13 @@ class Expander:
         raise NotImplementedError
 
     # -- variables
+
+    @property
+    def arguments(self) -> list[str]:
+        """The positional parameters."""
+        if isinstance(self.given_arguments, Unknown):
+            raise UnknownError(self.given_arguments)
+        return self.given_arguments
 
     def value(self, name: str) -> Value:
         """The value of a variable."""
@@ -150,20 +160,27 @@ class Expander:
 
     def number(self, text: str) -> int:
         """The value of an arithmetic expression."""
+        shown = f"$(({text.strip()}))"
         written = self.text(shell.inside(text))
+        if "\0" in written:
+            raise unknown(shown)
 
         def read(name: str) -> str:
             name, _, index = name.partition("[")
-            return self.known(self.entry(name, index[:-1] if index else None))
+            value = self.known(self.entry(name, index[:-1] if index else None))
+            if "\0" in value:
+                raise unknown(shown)
+            return value
 
         def write(name: str, value: str) -> None:
             name, _, index = name.partition("[")
             self.put(name, value, index[:-1] if index else None)
 
         try:
-            return Calculator(read, write).value(written.replace(mark(RANK), "\1"))
+            return Calculator(read, write).value(written)
         except CalculationError:
-            raise unknown(f"$(({text.strip()}))") from None
+            why = f"bash cannot evaluate {shorten(shown)}, or the result has more than 64 bits"
+            raise UnknownError(Unknown(why, "correct the expression", refused=True)) from None
 
     # -- words
 

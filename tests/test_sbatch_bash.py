@@ -13,7 +13,7 @@ from tools.effort import LONG, sample, seeds
 
 SNIPPETS = (Path(__file__).parent / "sbatch_snippets.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
 MOST_REFUSED = 50
-"""Snippets that bayplan refuses, at most. Most of them ask for what only a running script knows."""
+"""Snippets that bayplan refuses, at most. Most of them use what only a running script knows."""
 
 
 @pytest.fixture(scope="module")

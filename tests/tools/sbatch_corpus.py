@@ -1,7 +1,7 @@
 """How many public sbatch scripts bayplan imports: `python -m tools.sbatch_corpus FOLDER_OR_GIT_DIRECTORY...`.
 
-It prints a row for each repository: scripts that launch work on GPUs, and how many of them bayplan imports untouched,
-with an image, with more values of `--set`, or refuses. `--list` prints the result of each script.
+It prints a row for each repository: its scripts that launch work on GPUs, and how bayplan imports them. That is untouched,
+with an image, with more values of `--set`, or not at all. `--list` prints the result of each script.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def launches(text: str) -> bool:
 
 
 def judge(path: str, text: str) -> Script:
-    """Import a script; give it what the hints ask for until it has all of it."""
+    """Import a script; give it what the hints name until it has all of it."""
     errors = _errors(path, text, {})
     if not errors:
         return Script(path, RESULTS[0])

@@ -133,7 +133,10 @@ def run_body(
         return None
     interpreter = _Interpreter(body, values, given, findings)
     interpreter.nodes, interpreter.in_container = nodes, "container-image" in section
-    interpreter.chdir, interpreter.modules = section.get("chdir"), frozenset((*modules, "load", "purge", "add"))
+    interpreter.chdir, interpreter.modules = (
+        section.get("chdir"),
+        frozenset((*modules, "load", "purge", "add") if modules else ()),
+    )
     try:
         interpreter.run(parsed)
     except Stop:

@@ -1,7 +1,7 @@
 """Control flow of a batch shell: lists, pipelines, blocks, functions and command substitutions.
 
-Conditions with known values are followed. A branch whose condition is unknown may not start steps (W610), and what it
-sets is unknown after it.
+bayplan follows conditions with known values. A branch with an unknown condition may not start steps (W610), and bayplan
+forgets what it sets.
 """
 
 from __future__ import annotations

@@ -262,7 +262,7 @@ class Expander:
         return "".join(parts)
 
     def piece(self, piece: Piece) -> str | list[str]:
-        """The value of a piece; a list: several words if it is quoted."""
+        """The value of a piece. A list stands for several words, also in quotes."""
         match piece.kind:
             case shell.TEXT:
                 return piece.text

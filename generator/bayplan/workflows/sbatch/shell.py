@@ -110,7 +110,7 @@ def entries(text: str) -> tuple[Word, ...]:
 
 
 class _Reader:
-    """Reads a text once, from an offset on."""
+    """Reads the script once, from an offset on."""
 
     def __init__(self, text: str, at: int = 0) -> None:
         self.text, self.at = text, at

@@ -1,7 +1,7 @@
 """How many public sbatch scripts bayplan imports: `python -m tools.sbatch_corpus FOLDER_OR_GIT_DIRECTORY...`.
 
-It prints a row for each repository: its scripts that launch work on GPUs, and how bayplan imports them. That is untouched,
-with an image, with more values of `--set`, or not at all. `--list` prints the result of each script.
+It prints a row for each repository: its scripts that launch work on GPUs, and how bayplan imports them. That is
+untouched, with an image, with more values of `--set`, or not at all. `--list` prints the result of each script.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def run_body(
     except Stop:
         pass
     except RecursionError:
-        findings.error("W610", Position(body.line), "the script nests its commands too deeply", "simplify it")
+        interpreter.too_deep(interpreter.place)
     return interpreter.result()
 
 
@@ -400,8 +400,7 @@ class _Interpreter(Control):
         if self.calls > MOST_CALLS or len(self.frames) > 30:
             if self.calls <= MOST_CALLS + 1:
                 spot = self.place
-                message = f"the script calls functions more than {MOST_CALLS} times, or more than 30 inside each other"
-                self.findings.error("W610", spot, message, "write out the commands of the functions")
+                self.too_deep(spot)
                 self.calls = MOST_CALLS + 1
             raise Stop("exit", 1)
         arguments = self.fields(words[1:])

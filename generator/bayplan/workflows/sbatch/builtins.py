@@ -12,6 +12,7 @@ from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.expansion import (
     BLANKS,
     FOLDER_HINT,
+    MOST,
     RANDOM_NUMBER,
     RANK,
     Expander,
@@ -146,8 +147,9 @@ class Builtins(Expander):
                 entries = dict(entries)
                 entries[self.number(match[1])] = self.text(after(word, len(match[0])))
                 continue
-            for entry in self.fields((word,)):
-                entries[max(entries, default=-1) + 1] = entry
+            entries |= dict(enumerate(self.fields((word,)), max(entries, default=-1) + 1))
+            if len(entries) > MOST:
+                raise unknown(f"the {len(entries):,} entries of {name}")
         if self.files:
             raise unknown(next(iter(self.files)), "write the names of the files into the script")
         self.report_random(self.place)

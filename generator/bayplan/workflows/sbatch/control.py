@@ -22,7 +22,7 @@ from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableErro
 
 SRUN = re.compile(r"\bsrun\b")
 MOST_CALLS = 1000
-MOST_STATEMENTS = 50_000
+MOST_STATEMENTS = 20_000
 
 
 class Stop(Exception):  # noqa: N818
@@ -69,6 +69,11 @@ class Control(Builtins):
     def value(self, name: str) -> Value:
         """The value of a variable, and of `$?`."""
         return str(self.last) if name == "?" and self.last is not None else super().value(name)
+
+    def too_deep(self, spot: Position) -> None:
+        """W610."""
+        message = f"the script calls functions more than {MOST_CALLS} times, or more than 30 inside each other"
+        self.findings.error("W610", spot, message, "write out the commands of the functions")
 
     # -- lists and pipelines
 

@@ -149,6 +149,8 @@ class Expander:
 
     def put(self, name: str, value: str, index: str | None = None) -> None:
         """Set a variable or an entry of a list."""
+        if len(value) > MOST * 10:
+            raise unknown(f"the {len(value):,} characters of {name}")
         old = self.values.get(name)
         if index is None and not isinstance(old, dict):
             self.values[name] = value
@@ -262,7 +264,7 @@ class Expander:
         return "".join(parts)
 
     def piece(self, piece: Piece) -> str | list[str]:
-        """The value of a piece. A list stands for several words, also in quotes."""
+        """The value of a piece; a list for several words."""
         match piece.kind:
             case shell.TEXT:
                 return piece.text
@@ -400,7 +402,7 @@ class Expander:
             return change(text) if len(operator) == 2 else change(text[:1]) + text[1:]
         if operator == "@":
             raise unknown(f"${{{inside}}}")
-        if len(text) > 5000:
+        if len(text) > 5000 or len(rest) > 500:
             raise unknown(f"${{{inside}}}")
         if operator.startswith("/"):
             return self._replaced(text, operator, rest, inside)
@@ -462,13 +464,24 @@ def split(text: str, separators: str) -> tuple[list[str], bool, bool]:
 
 
 def regular(pattern: str) -> str:
-    """The regular expression of a pattern of bash."""
-    parts, at = [], 0
+    """The regular expression that matches a whole text like a pattern of bash. Its time is linear in the text."""
+    first, *others = _between_stars(pattern)
+    if not others:
+        return first
+    *middle, last = others
+    return first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{last}"
+
+
+def _between_stars(pattern: str) -> list[str]:
+    """The regular expressions of the parts of a pattern between its stars."""
+    parts, at = [""], 0
     while at < len(pattern):
         char = pattern[at]
         end = pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] in ("!", "^")))
-        if char == "\\" and at + 1 < len(pattern):
-            parts.append(re.escape(pattern[at + 1]))
+        if char == "*":
+            parts.append("")
+        elif char == "\\" and at + 1 < len(pattern):
+            parts[-1] += re.escape(pattern[at + 1])
             at += 1
         elif char == "[" and end > 0:
             inner = pattern[at + 1 : end]
@@ -476,12 +489,12 @@ def regular(pattern: str) -> str:
                 raise unknown(pattern)
             other = inner[0] in "!^"
             escaped = re.escape(inner[other:]).replace("\\-", "-")
-            parts.append(f"[{'^' if other else ''}{escaped}]")
+            parts[-1] += f"[{'^' if other else ''}{escaped}]"
             at = end
         else:
-            parts.append({"*": ".*", "?": "."}.get(char) or re.escape(char))
+            parts[-1] += "." if char == "?" else re.escape(char)
         at += 1
-    return "".join(parts)
+    return parts
 
 
 # Brace expansion: `{a,b}` and `{1..3}` in the unquoted text of a word.
@@ -531,10 +544,9 @@ def _braces(atoms: list[Piece]) -> list[list[Piece]]:
             if inner is None:
                 break
             rest = _braces(atoms[end + 1 :])
-            made = [[*atoms[:start], *middle, *tail] for middle in inner for tail in rest]
-            if len(made) > MOST:
+            if len(inner) * len(rest) > MOST // 10:
                 raise unknown("a brace expansion")
-            return made
+            return [[*atoms[:start], *middle, *tail] for middle in inner for tail in rest]
     return [atoms]
 
 

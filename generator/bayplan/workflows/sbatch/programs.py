@@ -178,7 +178,7 @@ def formatted(words: Lines) -> str | None:
     if any(each not in escapes for each in re.findall(r"\\(.?)", form, re.DOTALL)):
         return None
     fields = re.findall(r"%[^%a-zA-Z]*(?:[a-zA-Z]|%|\Z)", form)
-    if any(not re.fullmatch(r"%(-?[0-9]*s|0?[0-9]*d|%)", each) for each in fields):
+    if any(not re.fullmatch(r"%(-?[0-9]{0,3}s|0?[0-9]{0,3}d|%)", each) for each in fields):
         return None
     result, needed = "", max(1, sum(each != "%%" for each in fields))
     while True:

@@ -609,6 +609,11 @@ class _Interpreter(Control):
             self.unknown(folder, spot)
         if (mounts := options.get("container-mounts")) and re.search(r"(\A|,)\.", mounts.value):
             options = {**options, "container-mounts": self._absolute(mounts)}
+        if export := options.get("export"):
+            parts = [part.strip() for part in export.value.split(",") if part.strip()]
+            named = dict(part.partition("=")[::2] for part in parts if "=" in part)
+            everything = not parts or "ALL" in parts
+            env = {**{name: value for name, value in env.items() if everything or name in parts}, **named}
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
         folder = folder if isinstance(folder, str) else ""

@@ -186,11 +186,15 @@ def _queue(sections: tuple[Section, ...], queues: Mapping[str, str], findings: F
     return name
 
 
+EXPORTED = re.compile(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)")
+"""The parts of --export, with quotes around commas."""
+
+
 def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
     """The environment of the body: --export, and --set on the command line."""
     result: dict[str, str] = {}
     if option := options.get("export"):
-        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", option.value):
+        for part in EXPORTED.findall(option.value):
             name, equals, value = part.strip().partition("=")
             if equals:
                 result[name] = value.strip("\"'")

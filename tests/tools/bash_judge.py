@@ -37,7 +37,7 @@ while [ $# -gt 0 ]; do
     --export=*)
       case ",${1#*=}," in *,ALL,*) ;; *) for name in ${!E@} ${!A@} ${!B@}; do export -n "$name"; done ;; esac
       IFS=, read -ra given <<< "${1#*=}"; shift
-      for each in "${given[@]}"; do case "$each" in *=*) export "$each" ;; ALL|NONE) ;; *) export "$each" ;; esac; done ;;
+      for each in "${given[@]}"; do case "$each" in ALL|NONE) ;; *) export "$each" ;; esac; done ;;
     --chdir=*) cd "${1#*=}"; shift ;;
     -w|-N|-n|-c|-p|-J|-o|-e|-G|-t|-A|-K?*) shift 2 ;;
     -*) shift ;;

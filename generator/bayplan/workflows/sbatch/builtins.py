@@ -192,9 +192,10 @@ class Builtins(Expander):
         result = []
         for word in words:
             if assignment := ASSIGNMENT.match(word.raw):
-                made = [word._replace(pieces=pieces) for pieces in braces(word.pieces)]
-                several = len(words) + len(made) > 2
-                result += [self._expanded(each, assignment) if several else each for each in made]
+                if len(braces(word.pieces)) > 1:  # the shell no longer sees an assignment, and splits the words
+                    result += [_assigning(text, word.start) for text in self.fields((word,))]
+                else:
+                    result.append(self._expanded(word, assignment) if len(words) > 1 else word)
             elif all(piece.kind == shell.TEXT for piece in word.pieces):
                 result.append(word)
             else:
@@ -369,6 +370,12 @@ class Builtins(Expander):
 def literal(text: str, start: int) -> Word:
     """A word for text that nothing expands."""
     return Word((Piece(shell.TEXT, text, True),), start, text)
+
+
+def _assigning(text: str, start: int) -> Word:
+    """A word for text that nothing expands, and that may be an assignment."""
+    name, equals, value = text.partition("=")
+    return Word((Piece(shell.TEXT, name + equals), Piece(shell.TEXT, value, True)), start, text)
 
 
 def after(word: Word, length: int) -> tuple[Piece, ...]:

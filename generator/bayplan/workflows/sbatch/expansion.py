@@ -1,102 +1,71 @@
-"""Evaluate words before the job starts.
+"""Expand words as bash does, before the job starts.
 
 Some values exist only later: the name of a node, the job ID. Such a value is a mark between two NUL characters, which
-no script contains. `pods.py` replaces the marks when it knows the pods.
+no script contains. `pods.py` replaces the marks when it knows the pods. Other values are unknown.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
+from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import shell
-from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word, statements
-
-# Shell arithmetic with integers: + - * / %, parentheses.
-
-_TOKEN = re.compile(r"\s*([0-9]{1,18}|[-+*/%()])")
-MOST = 10**18
-
-
-def value(text: str) -> int | None:
-    """The value of an arithmetic expression. None: not an expression of integers, or too large for 64 bits."""
-    tokens: list[str] = []
-    at, text = 0, text.strip()
-    while at < len(text) and len(tokens) < 200:
-        token = _TOKEN.match(text, at)
-        if token is None:
-            return None
-        tokens.append(token[1])
-        at = token.end()
-    try:
-        number, rest = _arithmetic_sum(tokens)
-    except (IndexError, ValueError, ZeroDivisionError):
-        return None
-    return None if rest or at < len(text) or abs(number) > MOST else number
-
-
-def _arithmetic_sum(tokens: list[str]) -> tuple[int, list[str]]:
-    number, rest = _product(tokens)
-    while rest and rest[0] in "+-":
-        sign = 1 if rest[0] == "+" else -1
-        other, rest = _product(rest[1:])
-        number += sign * other
-    return number, rest
-
-
-def _product(tokens: list[str]) -> tuple[int, list[str]]:
-    number, rest = _atom(tokens)
-    while rest and rest[0] in "*/%":
-        other, after = _atom(rest[1:])
-        quotient = abs(number) // abs(other) if rest[0] != "*" else 0
-        quotient = quotient if (number < 0) == (other < 0) else -quotient  # shells round towards zero
-        number = {"*": number * other, "/": quotient, "%": number - quotient * other}[rest[0]]
-        rest = after
-    return number, rest
-
-
-def _atom(tokens: list[str]) -> tuple[int, list[str]]:
-    first, rest = tokens[0], tokens[1:]
-    if first == "-":
-        number, rest = _atom(rest)
-        return -number, rest
-    if first == "(":
-        number, rest = _arithmetic_sum(rest)
-        if rest[0] != ")":
-            raise ValueError
-        return number, rest[1:]
-    return int(first), rest
+from bayplan.workflows.sbatch.arithmetic import CalculationError, Calculator
+from bayplan.workflows.sbatch.shell import Piece, UnreadableError, Word
 
 
 class Unknown(NamedTuple):
-    """A value that only the running script or its environment has."""
+    """A value that only the running script or its environment has.
+
+    `unset`: nothing in the script sets it. `refused`: bash stops with an error."""
 
     why: str
     hint: str = ""
-    random: bool = False  # any value serves
+    unset: bool = False
+    refused: bool = False
 
 
-Value = str | Unknown
-List = tuple[str, ...]
+class UnknownError(Exception):
+    """A word has an unknown value."""
+
+    def __init__(self, value: Unknown) -> None:
+        self.value = value
+
+
+Array = dict[int, str]
+Value = str | Unknown | Array
 
 JOB, NODES, RANK, NODE, TIME = "job", "nodes", "rank", "node", "time"
 """Marks: the job ID, the list of its nodes, the rank of a task, the name of one node, the start time."""
 
 MARK = re.compile("\0(job|nodes|rank|node|time):([0-9.]*)\0")
 
-RANDOM_VARIABLES = ("RANDOM", "SRANDOM")
+RANDOM = ("RANDOM", "SRANDOM", "$", "BASHPID")
 """Variables with a random value in bash."""
 
+RANDOM_NUMBER = "10000"
+"""Replaces a random number of bash."""
+
+SUBMITTED = "the directory that the user submits the script from"
 LOGIN_VARIABLES: Mapping[str, str] = {
-    "PWD": "the directory that the user submits the script from",
-    "SLURM_SUBMIT_DIR": "the directory that the user submits the script from",
+    **dict.fromkeys(("PWD", "SLURM_SUBMIT_DIR"), SUBMITTED),
+    "OLDPWD": "the directory before the last `cd`",
     "HOME": "the user's home directory on Slurm's nodes",
-    "USER": "the user who submits the script",
+    **dict.fromkeys(("USER", "LOGNAME", "UID", "EUID"), "the user who submits the script"),
+    **dict.fromkeys(("PATH", "SHELL", "TMPDIR", "LANG", "BASH_SOURCE"), "part of the environment of Slurm's nodes"),
+    **dict.fromkeys(("SECONDS", "EPOCHSECONDS", "!", "_", "LINENO"), "known only while the script runs"),
 }
-"""Variables that only the login node knows."""
+"""Variables that have a value without the script."""
 
 FOLDER_HINT = "set a directory of the nodes with --set {0}=/DIR; `template` can mount a volume of the cluster there"
+WITHOUT_RUNNING = "without running the script"
+BLANKS = " \t\n"
+GLOB = re.compile(r"[*?]|\[[^\]]+\]")
+MOST = 100_000
+"""Words or characters that one expansion makes at most."""
 
 
 def mark(kind: str, text: str = "") -> str:
@@ -104,283 +73,502 @@ def mark(kind: str, text: str = "") -> str:
     return f"\0{kind}:{text}\0"
 
 
-class Scope(NamedTuple):
-    """The variables of a script at one place: strings, lists, and unknown values."""
+def unknown(shown: str, hint: str = "") -> UnknownError:
+    """The error for a construct that bayplan cannot evaluate."""
+    return UnknownError(Unknown(f"cannot evaluate {shorten(shown)} {WITHOUT_RUNNING}", hint))
 
-    texts: Mapping[str, Value] = {}
-    lists: Mapping[str, List] = {}
-    sections: int = 1
-    output: Callable[[str, Scope], Value] | None = None  # evaluates a command substitution
 
-    def text(self, name: str) -> Value:
+class Expander:
+    """The variables of a shell, and what words expand to with them."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values: dict[str, Value] = dict(values)
+        self.given_arguments: list[str] | Unknown = [values[str(n)] for n in range(1, 10) if str(n) in values]
+        self.random = False  # an expansion used a random number
+        self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
+
+    def capture(self, text: str) -> str:
+        """What a command substitution prints."""
+        raise NotImplementedError
+
+    # -- variables
+
+    @property
+    def arguments(self) -> list[str]:
+        """The positional parameters."""
+        if isinstance(self.given_arguments, Unknown):
+            raise UnknownError(self.given_arguments)
+        return self.given_arguments
+
+    def value(self, name: str) -> Value:
         """The value of a variable."""
-        if name in self.texts:
-            return self.texts[name]
-        if name in self.lists:
-            return self.lists[name][0] if self.lists[name] else ""
+        if name.isdigit() and name != "0":
+            number = int(name)
+            if number <= len(self.arguments):
+                return self.arguments[number - 1]
+            why, hint = f"${name} has no value: sbatch sets it from its command line", f"use --set {name}=VALUE"
+            return Unknown(why, hint, unset=True)
+        if name in self.values:
+            return self.values[name]
         hint = f"use --set {name}=VALUE" if name.isidentifier() else "write the value into the script"
-        if name in RANDOM_VARIABLES:
-            return Unknown(f"cannot evaluate ${name}: its value is random", hint, random=True)
+        if name in RANDOM:
+            self.random = True
+            return RANDOM_NUMBER
         if name in LOGIN_VARIABLES:
             why = f"cannot evaluate ${name}: it is {LOGIN_VARIABLES[name]}"
-            return Unknown(why, hint if name == "USER" else FOLDER_HINT.format(name))
-        return Unknown(f"${name} has no value in the script", hint)
+            return Unknown(why, FOLDER_HINT.format(name) if name in ("PWD", "SLURM_SUBMIT_DIR", "HOME") else hint)
+        return Unknown(f"${name} has no value in the script", hint, unset=name.isidentifier())
 
+    def entry(self, name: str, index: str | None = None) -> str | Unknown:
+        """The value of a variable, or of an entry of a list."""
+        value = self.value(name)
+        if isinstance(value, dict) or index is not None:
+            if isinstance(value, Unknown) and not value.unset:
+                return value
+            entries = value if isinstance(value, dict) else {0: value} if isinstance(value, str) else {}
+            number = self.number(index) if index else 0
+            number += max(entries, default=-1) + 1 if number < 0 else 0
+            missing = Unknown(f"the script sets no list entry ${{{name}[{index or 0}]}}", "correct the index", True)
+            return entries.get(number, missing)
+        return value
 
-def text(word: Word | Sequence[Piece], scope: Scope) -> Value:
-    """The value of a word."""
-    texts: list[str] = []
-    for piece in word.pieces if isinstance(word, Word) else word:
-        value = _piece(piece, scope)
+    def entries(self, name: str) -> list[str]:
+        """The values of a list."""
+        value = self.value(name)
         if isinstance(value, Unknown):
-            return value
-        texts.append(value)
-    return "".join(texts)
+            if value.unset:
+                raise UnknownError(Unknown(f"${{{name}[@]}} has no value in the script", value.hint))
+            raise UnknownError(value)
+        return [value] if isinstance(value, str) else [value[key] for key in sorted(value)]
 
-
-def split(word: Word, scope: Scope) -> list[str] | Unknown:
-    """The words that a word expands to: values of unquoted variables are split at whitespace."""
-    for piece in word.pieces:
-        if piece.kind == shell.BRACE and (match := re.fullmatch(r"(\w+)\[[@*]\]", piece.text)) and len(word.pieces) < 3:
-            one = scope.texts.get(match[1])
-            entries = (one,) if isinstance(one, str) else scope.lists.get(match[1])
-            return list(entries) if entries is not None else _no_list(match[1], piece.text, scope)
-    if all(piece.quoted or piece.kind == shell.TEXT for piece in word.pieces):
-        value = text(word, scope)
-        return value if isinstance(value, Unknown) else [value]
-    words: list[str] = []
-    open_ = False
-    for piece in word.pieces:
-        value = _piece(piece, scope)
+    def known(self, value: str | Unknown) -> str:
+        """A value that is text."""
         if isinstance(value, Unknown):
+            raise UnknownError(value)
+        return value
+
+    def put(self, name: str, value: str, index: str | None = None) -> None:
+        """Set a variable or an entry of a list."""
+        if len(value) > MOST * 10:
+            raise unknown(f"the {len(value):,} characters of {name}")
+        old = self.values.get(name)
+        if index is None and not isinstance(old, dict):
+            self.values[name] = value
+            return
+        entries = dict(old) if isinstance(old, dict) else {0: old} if isinstance(old, str) else {}
+        number = self.number(index) if index else 0
+        entries[number + (max(entries, default=-1) + 1 if number < 0 else 0)] = value
+        self.values[name] = entries
+
+    def number(self, text: str) -> int:
+        """The value of an arithmetic expression."""
+        shown = f"$(({text.strip()}))"
+        written = self.text(shell.inside(text))
+        if "\0" in written:
+            raise unknown(shown)
+
+        def read(name: str) -> str:
+            name, _, index = name.partition("[")
+            value = self.known(self.entry(name, index[:-1] if index else None))
+            if "\0" in value:
+                raise unknown(shown)
             return value
-        if piece.quoted or piece.kind == shell.TEXT:
-            words[len(words) - open_ :] = [(words[-1] if open_ else "") + value]
-            open_ = True
-            continue
-        parts = value.split()
-        if parts and open_ and not value[:1].isspace():
-            words[-1] += parts.pop(0)
-        words += parts
-        open_ = bool(words) and bool(value) and not value[-1:].isspace()
-    return words
 
+        def write(name: str, value: str) -> None:
+            name, _, index = name.partition("[")
+            self.put(name, value, index[:-1] if index else None)
 
-def split_all(words: Iterable[Word], split_one: Callable[[Word], list[str] | Unknown]) -> list[str] | Unknown:
-    """The words that several words expand to, or the first unknown one."""
-    texts: list[str] = []
-    for word in words:
-        parts = split_one(word)
-        if isinstance(parts, Unknown):
-            return parts
-        texts += parts
-    return texts
+        try:
+            return Calculator(read, write).value(written)
+        except CalculationError:
+            why = f"bash cannot evaluate {shorten(shown)}, or the result has more than 64 bits"
+            raise UnknownError(Unknown(why, "correct the expression", refused=True)) from None
 
+    # -- words
 
-def _no_list(name: str, shown: str, scope: Scope) -> Unknown:
-    """Why a list has no entries: bayplan could not evaluate it, or the script does not set it."""
-    cause = scope.texts.get(name)
-    return cause if isinstance(cause, Unknown) else Unknown(f"${{{shown}}} has no value in the script")
+    def text(self, word: Word | Sequence[Piece], joined: str = " ") -> str:
+        """The value of a word that the shell does not split: of an assignment, or after `<<<`."""
+        pieces = word.pieces if isinstance(word, Word) else word
+        parts = []
+        for number, piece in enumerate(pieces):
+            value = self._tilde(piece, number) or self.piece(piece)
+            parts.append(joined.join(value) if isinstance(value, list) else value)
+        return "".join(parts)
 
+    def fields(self, words: Iterable[Word]) -> list[str]:
+        """The words that words expand to."""
+        result = []
+        for word in words:
+            for pieces in braces(word.pieces):
+                result += self._fields(pieces, word)
+            if len(result) > MOST:
+                raise unknown(word.raw)
+        return result
 
-def _piece(piece: Piece, scope: Scope) -> Value:
-    if piece.kind == shell.TEXT:
-        return piece.text
-    if piece.kind == shell.VARIABLE:
-        return scope.text(piece.text)
-    if piece.kind == shell.BRACE:
-        return _brace(piece.text, scope)
-    if piece.kind == shell.SUM:
-        return _sum(piece.text, scope)
-    if piece.kind == shell.COMMAND:
-        why = f"cannot evaluate $({piece.text}) without running the script"
-        return scope.output(piece.text, scope) if scope.output else Unknown(why)
-    shown = {shell.PROCESS: f"<({piece.text})", shell.ARRAY: "a list"}[piece.kind]
-    return Unknown(f"cannot evaluate {shown} without running the script")
+    def _fields(self, pieces: Sequence[Piece], word: Word) -> list[str]:
+        done: list[str] = []
+        current: str | None = None
+        for number, piece in enumerate(pieces):
+            if not piece.quoted and piece.kind == shell.TEXT and GLOB.search(piece.text):
+                self.files[word.raw] = None
+            value = self._tilde(piece, number) or self.piece(piece)
+            if piece.quoted or piece.kind == shell.TEXT:
+                for place, text in enumerate(value if isinstance(value, list) else [value]):
+                    if place and current is not None:
+                        done.append(current)
+                        current = None
+                    current = (current or "") + text
+                continue
+            for place, text in enumerate(value if isinstance(value, list) else [value]):
+                if place and current is not None:
+                    done.append(current)
+                    current = None
+                if GLOB.search(text):
+                    self.files[word.raw] = None
+                parts, starts, ends = split(text, self.separators())
+                if starts and current is not None:
+                    done.append(current)
+                    current = None
+                for at, part in enumerate(parts):
+                    if at and current is not None:
+                        done.append(current)
+                        current = None
+                    current = (current or "") + part
+                if ends and current is not None:
+                    done.append(current)
+                    current = None
+        return done if current is None else [*done, current]
+
+    def _tilde(self, piece: Piece, number: int) -> str:
+        if number or piece.quoted or piece.kind != shell.TEXT or not piece.text.startswith("~"):
+            return ""
+        user, slash, rest = piece.text[1:].partition("/")
+        if user:
+            raise unknown(piece.text)
+        return self.known(self.entry("HOME")) + slash + rest
+
+    def separators(self) -> str:
+        """The characters that separate fields."""
+        value = self.values.get("IFS", BLANKS)
+        if not isinstance(value, str):
+            raise unknown("$IFS")
+        return value
+
+    def pattern(self, pieces: Sequence[Piece]) -> str:
+        """A word as a pattern; what is quoted is escaped."""
+        parts = []
+        for piece in pieces:
+            value = self.piece(piece)
+            text = " ".join(value) if isinstance(value, list) else value
+            parts.append(re.sub(r"([*?\[\]\\])", r"\\\1", text) if piece.quoted else text)
+        return "".join(parts)
+
+    def piece(self, piece: Piece) -> str | list[str]:
+        """The value of a piece; a list for several words."""
+        match piece.kind:
+            case shell.TEXT:
+                return piece.text
+            case shell.VARIABLE | shell.BRACE:
+                return self._brace(piece.text, piece.quoted)
+            case shell.SUM:
+                return str(self.number(piece.text))
+            case shell.COMMAND:
+                return self.capture(piece.text).rstrip("\n")
+            case shell.PROCESS:
+                raise unknown(f"<({piece.text})")
+        raise unknown("a list")
+
+    # -- ${...}
+
+    def _brace(self, inside: str, quoted: bool) -> str | list[str]:
+        match = _BRACES.fullmatch(inside)
+        if match is None:
+            raise unknown(f"${{{inside}}}")
+        mark_, name, index, operator, rest = match.groups()
+        rest = rest or ""
+        several = name in ("@", "*") or index in ("@", "*")
+        if mark_ == "!":
+            if index in ("@", "*") and operator is None:
+                value = self.value(name)
+                return [str(key) for key in sorted(value)] if isinstance(value, dict) else ["0"]
+            if index is not None or several or operator in ("@", "*"):
+                raise unknown(f"${{{inside}}}")
+            name, index = self.known(self.entry(name)), None
+            if not re.fullmatch(r"[A-Za-z_]\w*|[0-9]+", name):
+                raise unknown(f"${{{inside}}}")
+        if name == "#" or (mark_ == "#" and name in ("@", "*")):
+            return str(len(self.arguments))
+        if several:
+            return self._several(inside, mark_ or "", name, index or name, operator, rest, quoted)
+        if mark_ == "#":
+            return str(len(plain(self.known(self.entry(name, index)), inside)))
+        content = self.entry(name, index)
+        if operator and operator.lstrip(":") in ("-", "=", "+", "?"):
+            unset = isinstance(content, Unknown) and content.unset
+            if isinstance(content, Unknown) and not unset and "+" not in operator:
+                raise UnknownError(content)
+            missing = unset or (operator.startswith(":") and content == "")
+            match operator[-1]:
+                case "+":
+                    return "" if missing else self._word(rest, quoted, inside)
+                case "?":
+                    return self.known(content)
+            if not missing:
+                return self.known(content)
+            value = self._word(rest, quoted, inside)
+            if operator[-1] == "=":
+                self.put(name, value, index)
+            return value
+        text = self.known(content)
+        return self._changed(text, operator, rest, inside) if operator else text
+
+    def _several(
+        self, inside: str, mark_: str, name: str, index: str, operator: str | None, rest: str, quoted: bool
+    ) -> str | list[str]:
+        """`${A[@]}`, `$*` and their operators."""
+        if operator and operator.lstrip(":") in ("-", "+"):
+            value = self.arguments if name in ("@", "*") else self.value(name)
+            if isinstance(value, Unknown) and not value.unset:
+                raise UnknownError(value)
+            missing = isinstance(value, Unknown) or not value
+            if missing == (operator[-1] == "-"):
+                pieces = self._pieces(rest, quoted)
+                if not pieces:
+                    return []
+                only = pieces[0] if len(pieces) == 1 else None
+                return self.piece(only) if only else self._word(rest, quoted, inside)
+            if missing:
+                return []
+            operator = None
+        values = list(self.arguments) if name in ("@", "*") else self.entries(name)
+        if mark_ == "#":
+            return str(len(values))
+        if operator == ":":
+            first, _, length = rest.partition(":")
+            offset = self.number(first)
+            if name in ("@", "*"):
+                if offset < 1:
+                    raise unknown(f"${{{inside}}}")
+                offset -= 1
+            elif not isinstance(listed := self.value(name), dict) or max(listed, default=-1) + 1 != len(values):
+                raise unknown(f"${{{inside}}}")
+            offset += len(values) if offset < 0 else 0
+            count = self.number(length) if length else len(values)
+            if offset < 0 or count < 0:
+                raise unknown(f"${{{inside}}}")
+            values = values[offset : offset + count]
+        elif operator:
+            values = [self._changed(each, operator, rest, inside) for each in values]
+        return self.separators()[:1].join(values) if quoted and index == "*" else values
+
+    def _pieces(self, text: str, quoted: bool) -> tuple[Piece, ...]:
+        try:
+            return (shell.inside(text) if quoted else shell.pieces(text)) if text else ()
+        except UnreadableError:
+            raise unknown(text) from None
+
+    def _word(self, text: str, quoted: bool, inside: str) -> str:
+        """The word of `${NAME:-word}`."""
+        pieces = self._pieces(text, quoted)
+        if quoted and '"' in text:
+            pieces = tuple(
+                each._replace(text=each.text.replace('"', "")) if each.kind == shell.TEXT else each for each in pieces
+            )
+            if "\\" in text:
+                raise unknown(f"${{{inside}}}")
+        value = self.text(pieces)
+        if not quoted and re.search(r"[\"'\\]", text) and (set(value) & set(self.separators()) or not value):
+            raise unknown(f"${{{inside}}}", "put the expansion in quotes")
+        return value
+
+    def _changed(self, text: str, operator: str, rest: str, inside: str) -> str:
+        """`${NAME%%.*}`, `${NAME/a/b}`, `${NAME:2:3}`, `${NAME^^}`."""
+        text = plain(text, inside)
+        if operator == ":":
+            first, colon, length = rest.partition(":")
+            offset = self.number(first)
+            offset += len(text) if offset < 0 else 0
+            end = self.number(length) if colon else len(text)
+            end = end + len(text) if end < 0 else offset + end
+            if offset < 0 or end < offset:
+                if end < offset and offset >= 0 and "-" in length:
+                    raise unknown(f"${{{inside}}}")
+                return ""
+            return text[offset:end]
+        if operator in ("^", "^^", ",", ",,"):
+            if rest:
+                raise unknown(f"${{{inside}}}")
+            change = str.upper if operator[0] == "^" else str.lower
+            return change(text) if len(operator) == 2 else change(text[:1]) + text[1:]
+        if operator == "@":
+            raise unknown(f"${{{inside}}}")
+        if len(text) > 5000 or len(rest) > 500:
+            raise unknown(f"${{{inside}}}")
+        if operator.startswith("/"):
+            return self._replaced(text, operator, rest, inside)
+        pattern = plain(self.pattern(self._pieces(rest, quoted=False)), inside)
+        matches = re.compile(regular(pattern), re.DOTALL).fullmatch
+        ends = range(len(text) + 1)
+        if operator in ("#", "##"):
+            cuts = ends if operator == "#" else reversed(ends)
+            return next((text[cut:] for cut in cuts if matches(text, 0, cut)), text)
+        cuts = reversed(ends) if operator == "%" else ends
+        return next((text[:cut] for cut in cuts if matches(text, cut)), text)
+
+    def _replaced(self, text: str, operator: str, rest: str, inside: str) -> str:
+        anchor = rest[:1] if operator == "/" and rest[:1] in ("#", "%") else ""
+        rest = rest[len(anchor) :]
+        match = re.match(r"(?:\\.|'[^']*'|\"[^\"]*\"|\$\{[^}]*\}|\$\([^)]*\)|[^/\\])*", rest, re.DOTALL)
+        old, new = rest[: match.end()] if match else rest, rest[match.end() + 1 :] if match else ""
+        pattern = plain(self.pattern(self._pieces(old, quoted=False)), inside)
+        replacement = self.text(self._pieces(new, quoted=False)) if new else ""
+        if "&" in new or not pattern or (new and not replacement and not new.strip("\"'") == ""):
+            raise unknown(f"${{{inside}}}")
+        expression = regular(pattern)
+        expression = (
+            f"\\A(?:{expression})" if anchor == "#" else f"(?:{expression})\\Z" if anchor == "%" else expression
+        )
+        once = 0 if operator == "//" else 1
+        return re.sub(expression, lambda _: replacement, text, count=once, flags=re.DOTALL)
 
 
 _BRACES = re.compile(
-    r"(#?)([A-Za-z_]\w*|[0-9@*#])(?:\[([^\]]*)\])?(?:(:?[-=+?]|%%?|##?|:|//?|\^\^?|,,?|@)(.*))?", re.DOTALL
+    r"([#!](?=[A-Za-z_0-9@*]))?([A-Za-z_]\w*|[0-9]+|[@*#?$!_-])(?:\[([^\]]*|[^\[\]]*\[[^\]]*\][^\]]*)\])?"
+    r"(?:(:?[-=+?]|%%?|##?|:|//?|\^\^?|,,?|[@*])(.*))?",
+    re.DOTALL,
 )
 
 
-def _brace(inside: str, scope: Scope) -> Value:
-    """`${NAME}`, `${NAME:-default}`, `${NAME[3]}`, `${#NAME[@]}`."""
-    match = _BRACES.fullmatch(inside)
-    if match is None:
-        return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
-    length, name, index, operator, rest = match.groups()
-    content = _element(name, index, scope) if index is not None else scope.text(name)
-    if length:
-        several = scope.lists.get(name) if index in ("@", "*") else None
-        if several is not None:
-            return str(len(several))
-        return content if isinstance(content, Unknown) else str(len(content))
-    if operator in ("-", ":-", "=", ":="):
-        return _else(rest, scope) if isinstance(content, Unknown) or (content == "" and ":" in operator) else content
-    if operator in ("+", ":+"):
-        return "" if isinstance(content, Unknown) else _else(rest, scope)
-    if operator in ("?", ":?") or operator is None:
-        return content
-    if isinstance(content, Unknown):
-        return content
-    return _cut(content, operator, rest, inside)
+def plain(text: str, shown: str) -> str:
+    """Text without marks: their values have a length that nobody knows yet."""
+    if "\0" in text:
+        raise unknown(f"${{{shown}}}")
+    return text
 
 
-def _else(inside: str, scope: Scope) -> Value:
-    try:
-        return text(shell.inside(inside.strip("\"'")), scope)
-    except UnreadableError:
-        return Unknown(f"cannot parse {inside}")
+def split(text: str, separators: str) -> tuple[list[str], bool, bool]:
+    """The fields of text, and whether separators come before the first and after the last of them."""
+    blanks = re.escape("".join(each for each in separators if each in BLANKS)) or "(?!)"
+    hard = re.escape("".join(each for each in separators if each not in BLANKS))
+    if not text or not separators:
+        return ([text] if text else []), False, False
+    blank = f"[{blanks}]" if blanks != "(?!)" else blanks
+    stripped = re.sub(f"\\A{blank}+", "", text)
+    starts = stripped != text
+    delimiter = f"{blank}*[{hard}]{blank}*|{blank}+" if hard else f"{blank}+"
+    parts = re.split(delimiter, stripped)
+    ends = parts[-1] == "" and bool(stripped)
+    if parts[-1] == "":
+        parts.pop()
+    return parts, starts, ends
 
 
-def _element(name: str, index: str, scope: Scope) -> Value:
-    entries = scope.lists.get(name)
-    if entries is None:
-        return scope.text(name) if index == "0" else _no_list(name, f"{name}[{index}]", scope)
-    number = int(index) if re.fullmatch(r"-?[0-9]{1,6}", index) else None
-    if number is None:
-        total = _sum(index, scope)
-        number = int(total) if isinstance(total, str) and re.fullmatch(r"-?[0-9]{1,6}", total) else None
-    if number is None or not -len(entries) <= number < len(entries):
-        return Unknown(f"the script sets no list entry ${{{name}[{index}]}}")
-    return entries[number]
+def regular(pattern: str) -> str:
+    """The regular expression that matches a whole text like a pattern of bash. Its time is linear in the text."""
+    first, *others = _between_stars(pattern)
+    if not others:
+        return first
+    *middle, last = others
+    return first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{last}"
 
 
-def _cut(content: str, operator: str, rest: str, inside: str) -> Value:
-    """`${NAME%%.*}` and similar, for patterns of fixed characters and one star."""
-    pattern = rest.replace("\\", "")
-    if "\0" in content or operator not in ("%", "%%", "#", "##") or not re.fullmatch(r"\*?[^*?\[\]]+\*?", pattern):
-        return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
-    fixed = pattern.strip("*")
-    if operator.startswith("%") and pattern.endswith("*") and not pattern.startswith("*"):
-        cut = content.find(fixed) if operator == "%%" else content.rfind(fixed)
-        return content[:cut] if cut >= 0 else content
-    if operator.startswith("#") and pattern.startswith("*") and not pattern.endswith("*"):
-        cut = content.rfind(fixed) if operator == "##" else content.find(fixed)
-        return content[cut + len(fixed) :] if cut >= 0 else content
-    if "*" not in pattern:
-        return content.removesuffix(fixed) if operator.startswith("%") else content.removeprefix(fixed)
-    return Unknown(f"cannot evaluate ${{{inside}}} without running the script")
-
-
-_NAMES = re.compile(r"\$?\{?([A-Za-z_]\w*)\}?")
-
-
-def _sum(inside: str, scope: Scope) -> Value:
-    wrong: list[Unknown] = []
-
-    def filled(match: re.Match[str]) -> str:
-        content = scope.text(match[1])
-        if isinstance(content, Unknown):
-            wrong.append(content)
-            return "0"
-        return content
-
-    written = _NAMES.sub(filled, inside) if len(inside) < 1000 else inside
-    if wrong:
-        return wrong[0]
-    number = value(written)
-    why = f"cannot evaluate $(({inside.strip()})) without running the script"
-    return Unknown(why) if number is None else str(number)
-
-
-# The output of command substitutions that look up nodes, such as `$(scontrol show hostnames | head -n 1)`.
-
-ADDRESS = {"-s", "-f", "-i", "-I", "-A", "--short", "--fqdn", "--long", "--ip-address", "--all-ip-addresses"}
-"""Options of hostname that still print a name or an address of the node."""
-
-COMMANDS_AS_VARIABLES = {"pwd": "PWD", "whoami": "USER", "id -un": "USER", "uuidgen": "RANDOM"}
-"""Commands that print the value of a variable, or an equivalent one."""
-
-NUMBER = re.compile(r"date (-u )?[\"']?\+[\"']?(%[CdGHIjmMNsSuVwyY]|[0-9])+[\"']?")
-"""A time as a number, which programs may calculate with."""
-
-MOST_HOSTS = 65_536
-"""Nodes of a job (Slurm, MAX_SLURM_NODES)."""
-
-
-def output(inside: str, scope: Scope) -> Value:
-    """The output of a command substitution."""
-    command = " ".join(inside.split())
-    why = f"cannot evaluate $({command[:60]}) without running the script"
-    unknown = Unknown(why, "write its output into the script")
-    if variable := COMMANDS_AS_VARIABLES.get(command) or ("RANDOM" if NUMBER.fullmatch(command) else ""):
-        return scope.text(variable)
-    try:
-        steps = statements(inside)
-    except UnreadableError:
-        return unknown
-    if not steps or any(each.opened or each.end not in ("|", "\n", ";") for each in steps):
-        return unknown
-    lines: list[str] | None = None
-    for number, step in enumerate(steps):
-        words = split_all(step.words, lambda word: split(word, scope))
-        if isinstance(words, Unknown) or (number and lines is None):
-            return unknown
-        lines = _through_filter(words, lines or []) if number else _first(words, scope)
-    return unknown if lines is None else "\n".join(lines)
-
-
-def _first(words: list[str], scope: Scope) -> list[str] | None:
-    """The lines that the first command of a pipe prints."""
-    match words:
-        case ["scontrol", "show", "hostnames" | "hostname", *rest]:
-            return hosts(rest[0] if rest else mark(NODES, "0"), scope)
-        case ["date", *_] if not {"-d", "--date", "-r", "-f"} & {word.partition("=")[0] for word in words}:
-            return [mark(TIME)]
-        case ["hostname", *options] if set(options) <= ADDRESS:
-            return [mark(NODE, "0.0")]
-        case ["srun", *rest]:
-            return _address_by_srun(rest)
-        case ["getent", "hosts" | "ahostsv4" | "ahosts", host]:
-            return [host]
-        case ["echo" | "printf", *texts] if not any("%" in text or text.startswith("-") for text in texts):
-            return [" ".join(texts)]
-    return None
-
-
-def hosts(listed: str, scope: Scope) -> list[str] | None:
-    """A line for each node of a list of nodes."""
-    match = MARK.fullmatch(listed)
-    if match is None or match[1] not in (NODES, NODE):
-        return None
-    if match[1] == NODE:
-        return [listed]
-    section = int(match[2] or 0)
-    count = scope.texts.get(f"\0nodes{section}", "")
-    nodes = int(count) if isinstance(count, str) and count.isdigit() else 1
-    return [mark(NODE, f"{section}.{number}") for number in range(min(nodes, MOST_HOSTS))]
-
-
-def _address_by_srun(words: list[str]) -> list[str] | None:
-    """`srun --nodes=1 --ntasks=1 -w NODE hostname --ip-address` prints the address of a node."""
-    place = mark(NODE, "0.0")
-    at = 0
-    while at < len(words) and words[at].startswith("-"):
-        name, equals, value = words[at].partition("=")
-        if name in ("-w", "--nodelist", "-N", "-n", "--nodes", "--ntasks") and not equals:
+def _between_stars(pattern: str) -> list[str]:
+    """The regular expressions of the parts of a pattern between its stars."""
+    parts, at = [""], 0
+    while at < len(pattern):
+        char = pattern[at]
+        end = pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] in ("!", "^")))
+        if char == "*":
+            parts.append("")
+        elif char == "\\" and at + 1 < len(pattern):
+            parts[-1] += re.escape(pattern[at + 1])
             at += 1
-            value = words[at] if at < len(words) else ""
-        if name in ("-w", "--nodelist"):
-            place = value
+        elif char == "[" and end > 0:
+            inner = pattern[at + 1 : end]
+            if "[:" in inner:
+                raise unknown(pattern)
+            other = inner[0] in "!^"
+            escaped = re.escape(inner[other:]).replace("\\-", "-")
+            parts[-1] += f"[{'^' if other else ''}{escaped}]"
+            at = end
+        else:
+            parts[-1] += "." if char == "?" else re.escape(char)
         at += 1
-    is_hostname = words[at : at + 1] == ["hostname"] and set(words[at + 1 :]) <= ADDRESS
-    match = MARK.fullmatch(place)
-    return [place] if is_hostname and match and match[1] == NODE else None
+    return parts
 
 
-def _through_filter(words: list[str], lines: list[str]) -> list[str] | None:
-    """The lines that head, tail, sed, awk, cut and similar filters print."""
-    line = " ".join(words)
-    if match := re.fullmatch(r"head(?: -n ?| -| --lines=)?([0-9]{1,5})?", line):
-        return lines[: int(match[1] or 10)]
-    if match := re.fullmatch(r"tail (?:-n ?|-)([0-9]{1,5})", line):
-        return lines[-int(match[1]) :] if int(match[1]) else []
-    if match := re.fullmatch(r"sed (?:-n )?([0-9]{1,5})(?:p|q|q;d|!d)", line):
-        return lines[int(match[1]) - 1 : int(match[1])] if "-n" in line or "d" in line else lines[: int(match[1])]
-    if re.fullmatch(r"sort|uniq|sort -u|cat|xargs|tr -d .*|awk .?\{ ?print \$1;? ?\}.?", line):
-        return lines
-    if words[:1] == ["cut"]:
-        return lines if words[-1] in ("-f1", "1") else None
-    return [str(len(lines))] if words == ["wc", "-l"] else None
+# Brace expansion: `{a,b}` and `{1..3}` in the unquoted text of a word.
+
+
+def braces(pieces: Sequence[Piece]) -> list[tuple[Piece, ...]]:
+    """The words that brace expansion makes of a word. `A={a,b}` of an assignment stays."""
+    if not any(not piece.quoted and piece.kind == shell.TEXT and "{" in piece.text for piece in pieces):
+        return [tuple(pieces)]
+    atoms: list[Piece] = []
+    for piece in pieces:
+        split_ = piece.kind == shell.TEXT and not piece.quoted
+        atoms += [Piece(shell.TEXT, char) for char in piece.text] if split_ else [piece]
+    result = []
+    for word in _braces(atoms):
+        joined: list[Piece] = []
+        for piece in word:
+            if joined and piece.kind == joined[-1].kind == shell.TEXT and not piece.quoted and not joined[-1].quoted:
+                joined[-1] = Piece(shell.TEXT, joined[-1].text + piece.text)
+            else:
+                joined.append(piece)
+        for first, second in pairwise(joined):
+            if first.kind == shell.VARIABLE and re.match(r"\w", second.text) and not second.quoted:
+                raise unknown("a name that a brace expansion ends", "write ${NAME}")
+        if joined:
+            result.append(tuple(joined))
+    return result
+
+
+def _is(atom: Piece, char: str) -> bool:
+    return atom.kind == shell.TEXT and not atom.quoted and atom.text == char
+
+
+def _braces(atoms: list[Piece]) -> list[list[Piece]]:
+    for start, atom in enumerate(atoms):
+        if not _is(atom, "{"):
+            continue
+        level, cuts = 0, [start]
+        for end in range(start, len(atoms)):
+            level += _is(atoms[end], "{") - _is(atoms[end], "}")
+            if level == 1 and _is(atoms[end], ","):
+                cuts.append(end)
+            if level:
+                continue
+            cuts.append(end)
+            inner = _alternatives(atoms, cuts)
+            if inner is None:
+                break
+            rest = _braces(atoms[end + 1 :])
+            if len(inner) * len(rest) > MOST // 10:
+                raise unknown("a brace expansion")
+            return [[*atoms[:start], *middle, *tail] for middle in inner for tail in rest]
+    return [atoms]
+
+
+def _alternatives(atoms: list[Piece], cuts: list[int]) -> list[list[Piece]] | None:
+    """The alternatives between braces at the first and last offset. None: no brace expansion."""
+    if len(cuts) > 2:
+        return [made for first, last in pairwise(cuts) for made in _braces(atoms[first + 1 : last])]
+    inside = atoms[cuts[0] + 1 : cuts[1]]
+    if any(each.kind != shell.TEXT or each.quoted for each in inside):
+        return None
+    text = "".join(each.text for each in inside)
+    match = re.fullmatch(r"(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})(?:\.\.(-?[0-9]{1,9}))?", text)
+    letters = re.fullmatch(r"([A-Za-z])\.\.([A-Za-z])(?:\.\.(-?[0-9]{1,9}))?", text)
+    found = match or letters
+    if found is None:
+        return None
+    first, last = (int(found[1]), int(found[2])) if match else (ord(found[1]), ord(found[2]))
+    step = abs(int(found[3] or 1)) or 1
+    if abs(last - first) // step > MOST:
+        raise unknown(f"{{{text}}}")
+    numbers = range(first, last + 1, step) if last >= first else range(first, last - 1, -step)
+    padded = match and any(re.match(r"-?0[0-9]", found[n]) for n in (1, 2))
+    width = max(len(found[1]), len(found[2])) if padded else 0
+    shown = [f"{number:0{width}d}" if match else chr(number) for number in numbers]
+    return [[Piece(shell.TEXT, each)] for each in shown]

@@ -15,6 +15,7 @@ from bayplan.model.workflow import GANGS, Workflow
 from bayplan.workflows import native
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import Step
+from bayplan.workflows.sbatch.builtins import PORT
 from bayplan.workflows.sbatch.expansion import NODE, RANK, mark
 from bayplan.workflows.sbatch.options import KEPT, Findings, Position
 from bayplan.workflows.sbatch.pods import MarkResolver, Names, amounts, command, container
@@ -22,7 +23,6 @@ from bayplan.workflows.sbatch.script import Levels, Script, levels, pool_of, siz
 from bayplan.workflows.sbatch.script import script as read_script
 from bayplan.workflows.sbatch.shape import UsedOption, count, seconds
 from bayplan.workflows.sbatch.steps import Part, parts, steps_of
-from bayplan.workflows.sbatch.variables import PORT
 
 MOST_FINDINGS = 1000
 """The largest number of findings that bayplan lists for a script."""
@@ -237,10 +237,14 @@ def _pod_sets(
             f"the {shape.per_node} tasks of each node become separate pods, which communicate only over the network"
         )
         findings.warning("W617", step.spot, message, "use one task for all GPUs of a node, as torchrun does")
+    options = {
+        name: each._replace(value=texts.plain(each.value)) if name.startswith("container-") else each
+        for name, each in part.options.items()
+    }
     common = {
         **non_empty(pool=part.pool),
         **amounts(shape, _whole_node(part, pool, findings)),
-        **container(part.options, script.image, findings, step.spot),
+        **container(options, script.image, texts.plain(step.folder), script.site, findings, step.spot),
     }
     if part.branches:
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}

@@ -10,6 +10,7 @@ REFUSED   without it the job would be a different one: an error.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, error, info, warning
@@ -63,6 +64,11 @@ class Position(NamedTuple):
         return (SUBJECT, AT, self.line, self.column)
 
 
+def _readable(text: str) -> str:
+    """A message with the words for values that are known later (`expansion.mark`)."""
+    return re.sub("\0([a-z]+):[0-9.]*\0", r"(\1)", text) if "\0" in text else text
+
+
 class Findings:
     """The diagnostics so far, each once."""
 
@@ -71,15 +77,15 @@ class Findings:
 
     def error(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """A part that bayplan must translate and cannot."""
-        self.diagnostics[error(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[error(code, spot.route, _readable(message), hint=_readable(hint))] = None
 
     def warning(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """A part that bayplan drops."""
-        self.diagnostics[warning(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[warning(code, spot.route, _readable(message), hint=_readable(hint))] = None
 
     def info(self, code: str, spot: Position, message: str, hint: str = "") -> None:
         """A part that differs from Slurm."""
-        self.diagnostics[info(code, spot.route, message, hint=hint)] = None
+        self.diagnostics[info(code, spot.route, _readable(message), hint=_readable(hint))] = None
 
     def all(self) -> tuple[Diagnostic, ...]:
         """All diagnostics in order."""

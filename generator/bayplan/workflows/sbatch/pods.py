@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.values import NamedTuple
@@ -12,9 +12,9 @@ from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.body import Step
 from bayplan.workflows.sbatch.expansion import JOB, MARK, NODE, RANK, TIME
 from bayplan.workflows.sbatch.options import Findings, Position
+from bayplan.workflows.sbatch.programs import base, launches, script
 from bayplan.workflows.sbatch.shape import Options, Shape, UsedOption
 from bayplan.workflows.sbatch.shell import Statement, UnreadableError, Word, statements
-from bayplan.workflows.sbatch.variables import base, launches, script
 
 # Images and mounts in the syntax of pyxis (pyxis 0.20, enroot 3.5) -> those of Kubernetes.
 
@@ -256,23 +256,27 @@ def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[st
     return ["sh", "-c", "; ".join([*lines, 'exec "$@"']), "sh", *words]
 
 
-def container(options: Options, fallback: str, findings: Findings, where: Position) -> dict[str, Any]:
+def container(
+    options: Options, fallback: str, folder: str, site: Mapping[str, Any], findings: Findings, where: Position
+) -> dict[str, Any]:
     """Image and template of a step. W600, W615, W622."""
     name = fallback
     if option := options.get("container-image"):
-        parsed = image(option.value)
-        if parsed.why and not fallback:
+        parsed = image(site.get("images", {}).get(option.value, option.value))
+        name = fallback or parsed.name or site.get("image", "")
+        if not name:
             hint = "push it to a registry, and set it with --set image=IMAGE"
             findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
             hint = "set a Secret in `imagePullSecrets` of `template`"
             message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
             findings.warning("W604", option.spot, message, hint)
-        name = fallback or parsed.name
     elif not fallback:
-        hint = "add --container-image=IMAGE to the srun line, or use --set image=IMAGE"
-        findings.error("W615", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
-    main = dict(_template(options, findings))
+        name = site.get("image", "")
+        if not name:
+            hint = "add --container-image=IMAGE to the srun line, or use --set image=IMAGE"
+            findings.error("W615", where, "the tasks have no image: they use the software of Slurm's nodes", hint)
+    main = dict(_template(options, folder, site.get("mounts", {}), findings))
     image_field = {"image": name} if name or "container-image" in options else {}
     if not main:
         return image_field
@@ -280,31 +284,45 @@ def container(options: Options, fallback: str, findings: Findings, where: Positi
     return {**image_field, "template": {"spec": {"containers": [main], **volumes}}}
 
 
-def _template(options: Options, findings: Findings) -> Iterator[tuple[str, Any]]:
-    if option := options.get("container-workdir"):
-        yield "workingDir", option.value
+def _template(
+    options: Options, folder: str, volumes: Mapping[str, Any], findings: Findings
+) -> Iterator[tuple[str, Any]]:
+    option = options.get("container-workdir")
+    if folder := option.value if option else folder:
+        yield "workingDir", folder
     if "container-readonly" in options:
         yield "securityContext", {"readOnlyRootFilesystem": True}
     option = options.get("container-mounts")
-    if option and option.value:
-        yield from _mounts(option, findings)
-
-
-def _mounts(option: UsedOption, findings: Findings) -> Iterator[tuple[str, Any]]:
-    host_paths = mounts(option.value)
-    if host_paths is None:
+    host_paths = mounts(option.value) if option and option.value else ()
+    if option and host_paths is None:
         message = f'--container-mounts: "{option.value}" is not a list of absolute paths such as /data:/data:ro'
         findings.error("W600", option.spot, message, "write absolute paths without `..`")
-        return
-    named = [(f"host-{number}", each) for number, each in enumerate(host_paths)]
-    read_only = {"readOnly": True}
-    mounted = [{"name": name, "mountPath": m.target, **(read_only if m.read_only else {})} for name, m in named]
+    taken = {each.target for each in host_paths or ()}
+    everywhere = [Mount(path, path) for path in volumes if path not in taken]
+    if wanted := [*(host_paths or ()), *everywhere]:
+        yield from _mounts(option, wanted, volumes, findings)
+
+
+def _mounts(
+    option: UsedOption | None, wanted: Sequence[Mount], volumes: Mapping[str, Any], findings: Findings
+) -> Iterator[tuple[str, Any]]:
+    """Mounts of directories of the nodes: from the site's volumes, or else from the node. W622."""
+    mounted, sources = [], dict[str, Mapping[str, Any]]()
+    names = {path: f"site-{number}" for number, path in enumerate(volumes)}
+    for number, each in enumerate(wanted):
+        path = next((path for path in volumes if each.source == path or each.source.startswith(f"{path}/")), "")
+        name = names[path] if path else f"host-{number}"
+        sources[name] = volumes[path] if path else {"hostPath": {"path": each.source}}
+        below = each.source.removeprefix(path).strip("/") if path else ""
+        mount = {"name": name, "mountPath": each.target, "subPath": below, "readOnly": each.read_only}
+        mounted.append({key: value for key, value in mount.items() if value})
     yield "volumeMounts", mounted
-    yield "volumes", [{"name": name, "hostPath": {"path": each.source}} for name, each in named]
-    folders = ", ".join(dict.fromkeys(each.source for each in host_paths))
-    message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
-    hint = "if the data is not on the nodes, replace the volume with a PersistentVolumeClaim in `template`"
-    findings.warning("W622", option.spot, message, hint)
+    yield "volumes", [{**source, "name": name} for name, source in sources.items()]
+    folders = ", ".join(dict.fromkeys(source["hostPath"]["path"] for name, source in sources.items() if name[0] == "h"))
+    if option and folders:
+        message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
+        hint = "if the data is not on the nodes, replace the volume with a PersistentVolumeClaim in `template`"
+        findings.warning("W622", option.spot, message, hint)
 
 
 def amounts(shape: Shape, whole: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import check_options
-from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, Value, mark
+from bayplan.workflows.sbatch.expansion import JOB, NODE, NODES, RANK, mark
 from bayplan.workflows.sbatch.options import DIRECTIVES, Findings, Position
 from bayplan.workflows.sbatch.pods import label
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, parse, report_options, shape
@@ -107,6 +107,7 @@ class Script(NamedTuple):
     exported: Mapping[str, str]
     remarks: pods.ScriptComments | None  # bayplan wrote it
     topology: ClusterTopology | None
+    site: Mapping[str, Any] = {}  # `schedulers.slurm.sbatch` of the topology
 
     @property
     def first(self) -> Section:
@@ -117,6 +118,8 @@ class Script(NamedTuple):
 def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: Findings) -> Script | None:
     """The script, with its directives checked."""
     lines = _sections(data["directives"], findings)
+    site = topology.schedulers.get("slurm", {}).get("sbatch", {}) if topology else {}
+    variables = {**site.get("variables", {}), **data["variables"]}
     report_options([options for options, _ in lines], findings)
     check_options([options for options, _ in lines], findings)
     sections = []
@@ -139,10 +142,11 @@ def script(data: Mapping[str, Any], topology: ClusterTopology | None, findings: 
         body["line"],
         data["interpreter"],
         data["variables"].get(IMAGE, ""),
-        _queue(tuple(sections), findings),
-        _exported(options, data["variables"], findings),
+        _queue(tuple(sections), site.get("queues", {}), findings),
+        _exported(options, variables, findings),
         pods.remarks(data["comments"], body["text"]) if labels else None,
         topology,
+        site,
     )
 
 
@@ -164,7 +168,7 @@ def _sections(directives: list[Any], findings: Findings) -> list[tuple[dict[str,
     return sections
 
 
-def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
+def _queue(sections: tuple[Section, ...], queues: Mapping[str, str], findings: Findings) -> str:
     """The queue of a partition; none if the partition is a pool. W604: several partitions."""
     option = sections[0].options.get("partition")
     if option is None or sections[0].pool:
@@ -173,14 +177,24 @@ def _queue(sections: tuple[Section, ...], findings: Findings) -> str:
     if comma:
         message = f'bayplan uses only the partition "{first}" of {option.value}; Slurm uses the first free one'
         findings.warning("W604", option.spot, message, "name one partition")
-    return first
+    if first in queues:
+        return queues[first]
+    name = re.sub(r"[^a-z0-9.-]+", "-", first.lower()).strip("-.")[:63].strip("-.")
+    if name != first:
+        hint = "create the queue under this name, or name another one with --queue"
+        findings.info("W627", option.spot, f'the partition "{shorten(first)}" becomes the queue "{name}"', hint)
+    return name
+
+
+EXPORTED = re.compile(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)")
+"""The parts of --export, with quotes around commas."""
 
 
 def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], findings: Findings) -> dict[str, str]:
     """The environment of the body: --export, and --set on the command line."""
     result: dict[str, str] = {}
     if option := options.get("export"):
-        for part in re.findall(r"((?:[^,\"']|\"[^\"]*\"|'[^']*')+)", option.value):
+        for part in EXPORTED.findall(option.value):
             name, equals, value = part.strip().partition("=")
             if equals:
                 result[name] = value.strip("\"'")
@@ -190,10 +204,10 @@ def _exported(options: Mapping[str, UsedOption], variables: Mapping[str, str], f
     return {**result, **{name: value for name, value in variables.items() if name != IMAGE}}
 
 
-def slurm_variables(script: Script) -> dict[str, Value]:
+def slurm_variables(script: Script) -> dict[str, str]:
     """Slurm's own variables in the batch shell (`man sbatch`, output environment variables)."""
     first, options = script.first.shape, script.first.options
-    variables: dict[str, Value] = {
+    variables: dict[str, str] = {
         **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_ARRAY_JOB_ID"), mark(JOB)),
         **dict.fromkeys(("SLURM_JOB_NODELIST", "SLURM_NODELIST"), mark(NODES, "0")),
         **dict.fromkeys(("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID"), mark(RANK)),
@@ -218,7 +232,6 @@ def slurm_variables(script: Script) -> dict[str, Value]:
         variables["SLURM_CPUS_ON_NODE"] = str(first.cpus * first.per_node)
     if "chdir" in options:
         variables["SLURM_SUBMIT_DIR"] = variables["PWD"] = options["chdir"].value
-    for number, section in enumerate(script.sections):
-        variables[f"\0nodes{number}"] = str(section.shape.nodes)
+    for number in range(len(script.sections)):
         variables[f"SLURM_JOB_NODELIST_HET_GROUP_{number}"] = mark(NODES, str(number))
     return variables

@@ -9,14 +9,16 @@ from itertools import pairwise
 
 from bayplan.core.diagnostics import Route, has_errors
 from bayplan.core.values import NamedTuple
-from bayplan.workflows.sbatch import pods, variables
-from bayplan.workflows.sbatch.body import SRUN, BodyResult, Step, run_body
-from bayplan.workflows.sbatch.expansion import MARK, NODE, Scope
+from bayplan.workflows.sbatch import pods
+from bayplan.workflows.sbatch.body import BodyResult, Step, run_body
+from bayplan.workflows.sbatch.builtins import Body
+from bayplan.workflows.sbatch.control import SRUN
+from bayplan.workflows.sbatch.expansion import MARK, NODE
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
+from bayplan.workflows.sbatch.programs import SHELLS, base
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
 from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, shape
-from bayplan.workflows.sbatch.variables import SHELLS, Body, base
 
 ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
 
@@ -31,40 +33,48 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     if shell not in SHELLS:
         return _program(script, words, findings)
     array = {} if index is None else {ARRAY[0]: str(index)}
-    scope = Scope({**slurm_variables(script), **array}, {}, len(script.sections))
+    values = {**slurm_variables(script), **array}
+    nodes = {number: section.shape.nodes for number, section in enumerate(script.sections)}
     body, seen = Body(script.body, script.line), Findings()
-    result = run_body(body, scope, script.exported, seen)
+    result = run_body(body, values, nodes, script.exported, script.first.options, script.site.get("modules", ()), seen)
     if result is None or result.steps:
         findings.diagnostics.update(seen.diagnostics)
     if result is None:
         return None
     if not result.steps:
-        return _single_task(script, shell, result, scope, body, seen, findings)
+        return _single_task(script, shell, result, values, seen, findings)
+    steps = list(result.steps)
     for each in result.work:
-        name = base(each.name) if not each.opened else f"`{each.opened} ...`"
-        if written := variables.file_of(each):
-            message = (
-                f"{name or 'this command'} writes {written} on the first node for tasks to read, but no pod runs it"
-            )
+        if each.step:
+            message = f"{each.shown} runs only on the first node: bayplan makes it a gang of one pod beside no step"
+            hint = "mount a volume for the files that it leaves to the steps, or run it before the job"
+            findings.warning("W630", each.spot, message, hint)
+            steps.append(each.step)
+        elif each.file:
+            shown = each.shown or "this command"
+            message = f"{shown} writes {each.file} on the first node for tasks to read, but no pod runs it"
             hint = (
                 "use `files` of the podSet or the task's command instead; if no task reads the file, remove the command"
             )
+            findings.error("W611", each.spot, message, hint)
         else:
-            message = f"{name or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
+            message = (
+                f"{each.shown or 'this command'} runs only on the first node, next to the steps, and no pod runs it"
+            )
             hint = "make it a step with `srun -N 1 -n 1`, move it into the task's command, or run it before the job"
-        findings.error("W611", body.spot(each.start), message, hint)
+            findings.error("W611", each.spot, message, hint)
     batches: dict[int, list[Step]] = {}
-    for step in result.steps:
+    for step in sorted(steps, key=lambda each: each.batch):
         batches.setdefault(step.batch, []).append(step)
     return list(batches.values())
 
 
 def _single_task(
-    script: Script, shell: str, result: BodyResult, scope: Scope, body: Body, seen: Findings, findings: Findings
+    script: Script, shell: str, result: BodyResult, values: Mapping[str, str], seen: Findings, findings: Findings
 ) -> list[list[Step]] | None:
     """A body without steps runs on the first node: the whole body is the only task."""
     shape = script.first.shape
-    spot = body.spot(result.work[0].start) if result.work else script.first.spot
+    spot = result.work[0].spot if result.work else script.first.spot
     if has_errors(seen.all()) and SRUN.search(script.body):
         findings.diagnostics.update(seen.diagnostics)
         return None
@@ -80,13 +90,14 @@ def _single_task(
         hint = "start the program with srun, or request one node and one task"
         findings.error("W614", spot, message, hint)
         return None
-    plain = len(result.work) == 1 and bool(result.words)
+    only = result.work[0].step if len(result.work) == 1 and result.work[0].alone else None
+    plain = only is not None
     wanted = ("W612", "W613") if plain else ("W612",)
     findings.diagnostics.update((each, None) for each in seen.diagnostics if plain or each.code in wanted)
-    if plain:
-        return [[Step({}, result.words, result.env, result.before, result.folder, spot, 0)]]
+    if only:
+        return [[only._replace(options={}, batch=0)]]
     names = set(re.findall(r"\bSLURM_\w+", script.body))
-    slurm = {name: value for name in sorted(names) if isinstance(value := scope.text(name), str)}
+    slurm = {name: values[name] for name in sorted(names) if name in values}
     return [[Step({}, (shell, "-c", script.body), {**slurm, **script.exported}, (), "", spot, 0)]]
 
 

@@ -22,7 +22,8 @@ OTHERS = {"#PBS": "PBS", "#BSUB": "LSF", "#$ -": "Grid Engine", "#COBALT": "Coba
 NEAR = re.compile(r"#\s+SBATCH\b|#(?!SBATCH)[sS][bB][aA][tT][cC][hH]\b|#SBATCH(?=[-\w])")
 """A line that is probably a misspelled directive. `##SBATCH` is a disabled one."""
 
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}|[1-9]")
+"""A name for --set; a digit is an argument of the script."""
 MOST = 1_000_000
 """The largest script, in characters."""
 

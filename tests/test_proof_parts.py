@@ -16,7 +16,7 @@ from e2e.compare import compare
 from e2e.kai import snapshot, write
 from e2e.pods import members
 from e2e.releases import BY_NAME, RELEASES
-from e2e.run import here, pinned, world
+from e2e.run import pinned, world
 from e2e.scene import RefusedError, Scene, scene
 from e2e.scheduler import Case, Release, edited, removed
 from e2e.shrink import smallest
@@ -30,7 +30,7 @@ RIGHT = {f"wf-w-{number}": f"z-s-r1-{number}" for number in range(3)}
 
 def outcome(made: Scene, bindings: dict[str, str]) -> str:
     (stage,) = made.stages
-    return compare(stage, made.plan.topology, here(stage, made.documents), bindings).outcome
+    return compare(stage, made.plan.topology, world(made, stage, made.documents, NEW).members, bindings).outcome
 
 
 def changed(case: Case, **spec: object) -> Case:
@@ -76,7 +76,7 @@ def test_what_kai_is_known_not_to_find() -> None:
 
 def test_nodes_of_a_snapshot() -> None:
     made = scene(changed(GANG, unusable={"cordoned": "z-s-r0-0"}), NEW)
-    content = snapshot(world(made, made.stages[0], made.documents), NEW)
+    content = snapshot(world(made, made.stages[0], made.documents, NEW), NEW)
     nodes = {each["metadata"]["name"]: each for each in content["rawObjects"]["nodes"]}
     assert [name for name, node in nodes.items() if node["spec"].get("unschedulable")] == ["z-s-r0-0"]
     labels = nodes["z-s-r1-0"]["metadata"]["labels"]
@@ -105,7 +105,7 @@ def test_claims_where_the_release_takes_them() -> None:
 def _raw(case: Case, release: Release) -> dict[str, list[dict[str, Any]]]:
     made = scene(case, release)
     content: dict[str, dict[str, list[dict[str, Any]]]]
-    content = snapshot(world(made, made.stages[0], made.documents), release)
+    content = snapshot(world(made, made.stages[0], made.documents, release), release)
     return content["rawObjects"]
 
 
@@ -136,7 +136,7 @@ def test_pinned_pods_have_nodes_and_no_levels(release: Release) -> None:
     nodes = [each.body["spec"]["nodeSelector"]["kubernetes.io/hostname"] for each in free.members]
     assert sorted(nodes) == sorted(node for run in made.stages[0].witness for node in run.nodes)
     assert len(nodes) == 3
-    levels = [each for each in free.documents if each["kind"] in ("PodGroup", "Job", "Pod")]
+    levels = [each for each in free.documents if each["kind"] in ("PodGroup", "Job", "Pod", "sbatch")]
     assert levels
     assert not any(word in json.dumps(levels) for word in ("TopologyLevel", "highestTier", "gpu.clique"))
 

@@ -199,7 +199,7 @@ def plan(request: Request, checked: Checked) -> Outcome[Planned]:
     ranked = ranks.assign_ranks(compute_domains.merge(claimed.value)) if shared else asked
     features = {**FEATURES, **declared.features}
     name = title(backend, target)
-    offer = Offer(name, declared.kinds, declared.support, declared.folds, backend.kind_needs, features)
+    offer = Offer(name, declared.kinds, declared.support, declared.folds, declared.kind_needs, features)
     shaped = shape(ranked, offer, target)
     found = [*claimed.diagnostics, *shaped.diagnostics]
     if shaped.value is not None:

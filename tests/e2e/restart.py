@@ -1,8 +1,8 @@
 """A part of a running gang starts again: its pods are pending, and all others run where the plan has them.
 
 The part is a group instance or a podSet inside a required level. Its nodes are free, so the scheduler must place it,
-and in the domain of the pods that run. Kueue admits a gang once, and hands out its nodes by the ranks of the pods, so
-it has no part in this.
+and in the domain of the pods that run. Kueue admits a gang once, and hands out its nodes by the ranks of the pods, and
+Slurm starts whole jobs again, so they have no part in this.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST = 3
 
 def judge(case: Case, release: Release) -> list[Verdict]:
     """The verdict of each part of each gang that starts again, of gangs that fit and that the scheduler finds."""
-    if release.scheduler.name == "kueue":
+    if release.scheduler.name in ("kueue", "slurm"):
         return []
     made = scene(case, release)
     fitting = [stage for stage in made.stages if stage.verdict == "fits" and not stage.blind]

@@ -24,14 +24,14 @@ def run(args: Arguments) -> int:
     return finish(args, [*batches, *colliding], destination.writer(args, documents), success=success)
 
 
-UNFIT = frozenset({"P551", "P554", "P555", "P557", "P558"})
+UNFIT = frozenset(f"P55{digit}" for digit in "14578")
 """Codes by which a gang does not fit, or perhaps does not."""
 
 
 def delete_plan(args: Arguments) -> int:
     """`bayplan delete-plan`: one command per line that deletes an object of render, in a safe order.
 
-    A workflow that no longer fits, as when nodes failed after it was applied, can still be deleted.
+    A workflow that no longer fits, for example after nodes failed, can still be deleted.
     """
     from bayplan.manifests import lifecycle
 

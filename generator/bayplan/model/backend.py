@@ -155,13 +155,17 @@ Folding = Literal["alike", "all"]
 Lower = Callable[[Plan, Shape, Target], Lowered]
 
 
+def _nothing(*_: object) -> tuple[Any, ...]:
+    return ()
+
+
 class Declaration(NamedTuple):
     """What a scheduler is, and what it supports.
 
     `component` is its key in `versions:`. `support` has rows for all `FEATURES`, and for `features`, which concern only
     this scheduler. `kinds` are workload kinds, in the order in which `workload: auto` tries them. `folds` are the kinds
     in which the instances of a group become one: "alike" if only their ranks differ, "all" if their ComputeDomains
-    become one too.
+    become one too. `kind_needs` are those of a workload of one kind; `needs` of the backend hold for every kind.
     """
 
     name: str
@@ -170,10 +174,7 @@ class Declaration(NamedTuple):
     features: Mapping[str, Feature] = {}
     kinds: tuple[str, ...] = ("jobset", "job", "pods")
     folds: Mapping[str, Folding] = {}
-
-
-def _nothing(*_: object) -> tuple[Any, ...]:
-    return ()
+    kind_needs: Callable[[Plan, Workload], Iterable[Need]] = _nothing
 
 
 class Cluster(NamedTuple):
@@ -187,15 +188,13 @@ class Backend(NamedTuple):
     """One scheduler: data and pure functions.
 
     `lower` makes the scheduler's documents and marks; it never fails, never warns and never drops anything. `needs` are
-    those of the declaration's own `features`, and `kind_needs` those of a workload of one kind. `prove` reports
-    placements that exist but that the scheduler does not find. `notices` report settings of the cluster that the
-    manifests depend on.
+    those of the declaration's own `features`. `prove` reports placements that exist but that the scheduler does not
+    find. `notices` report settings of the cluster that the manifests depend on.
     """
 
     declared: Declaration
     lower: Lower
     needs: Callable[[Plan], Iterable[Need]] = _nothing
-    kind_needs: Callable[[Plan, Workload], Iterable[Need]] = _nothing
     prove: Callable[[Plan, Target], Iterable[Diagnostic]] = _nothing
     notices: Callable[[Plan, Shape, Target], Iterable[Diagnostic]] = _nothing
     cluster: Cluster = Cluster()

@@ -261,8 +261,8 @@ def _switched_off(plan: Plan) -> Iterator[Diagnostic]:
         return
     message = (
         "koord-scheduler needs `awareNetworkTopology: true` in its CoschedulingArgs, and the flag"
-        " --enable-network-topology-manager; both are off by default, and without them a gang with a placement stays"
-        ' pending ("no planned pods", "no cluster network topology")'
+        " --enable-network-topology-manager: by default both are off, and a gang with a placement stays pending"
+        ' ("no planned pods", "no cluster network topology")'
     )
     gates = f"{{{GATE}: true}}"
     hint = f"set them, and state it in the topology file: `schedulers: {{koordinator: {{featureGates: {gates}}}}}`"

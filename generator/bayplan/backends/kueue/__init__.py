@@ -495,10 +495,10 @@ BACKEND = Backend(
             "job",
         ),  # bare pods only if a gang requests them: Kueue identifies their podSets only by requests
         folds={"jobset": "all", "job": "all"},
+        kind_needs=kind_needs,
     ),
     lower,
     needs=needs,
-    kind_needs=kind_needs,
     prove=prove,
     notices=notices,
     cluster=Cluster(cluster_objects, cluster_needs),

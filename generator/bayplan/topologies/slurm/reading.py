@@ -80,8 +80,10 @@ def _nested(networks: Sequence[Network], comments: Comments, source: str) -> Out
         pool = _one_pool(parts, comments, source, issues)
         if pool is None:
             return Outcome(None, tuple(dict.fromkeys(issues)))
-        names = {"-".join([_word(each.name) for each in parts][:end]) for end in (1, len(parts))}
-        name = min(names - settings.keys(), key=len, default=pool[0].name)
+        stem = _word(parts[0].name)
+        name = next(
+            each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(listed) + 2))) if each not in settings
+        )
         pools.append(pool[0]._replace(name=name))
         settings[name] = pool[1]
     slurm = next(iter(settings.values())) if len(settings) == 1 else {"pools": settings}

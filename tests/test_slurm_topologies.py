@@ -410,3 +410,17 @@ def test_planning_sizes_that_cross_switches_are_no_levels() -> None:
     assert document is not None, codes
     levels = [each["name"] for each in document["spec"]["pools"][0]["levels"]]
     assert levels == ["switch-1", "switch-0", "block"]
+
+
+def test_nodes_that_only_one_of_two_topologies_lists() -> None:
+    """The pools of a block topology inside and outside of the switches have names of their own."""
+    blocks = "- topology: a\n  block: {block_sizes: [1], blocks: [{block: b1, nodes: n1}, {block: b2, nodes: n2}]}\n"
+    document, codes = read(f"{blocks}- topology: f\n  tree: {{switches: [{{switch: s1, nodes: 'n[1,3]'}}]}}\n")
+    assert document is not None, codes
+    assert [each["name"] for each in document["spec"]["pools"]] == ["a", "a-2", "f"]
+    made = native.read(document).value
+    assert made is not None
+    (file,) = slurm_yaml.write(made.value, NEWEST)
+    back = {each["topology"]: each for each in yaml.safe_load(file.text)}
+    assert [each["nodes"] for each in back["f"]["tree"]["switches"] if "nodes" in each] == ["n[1,3]"]
+    assert [each["nodes"] for each in back["a"]["block"]["blocks"] if "nodes" in each] == ["n1", "n2"]

@@ -131,8 +131,11 @@ def all_layouts(topology: ClusterTopology, target: Target) -> tuple[SlurmLayout,
     by_name: dict[str, SlurmLayout] = {}
     for pool in topology.pools:
         own = settings(topology, pool.name)
-        found = [layout(topology, pool, target)]
-        for each in own.get("also", ()):
+        found = [] if "levels" in own else [layout(topology, pool, target)]
+        for each in (
+            *([{**own, "topology": topology_name(topology, pool)}] if not found else []),
+            *own.get("also", ()),
+        ):
             further = with_levels(pool, each["levels"])
             slurm = {"names": own.get("names", ()), **each}
             found.append(layout(topology._replace(pools=(further,), schedulers={"slurm": slurm}), further, target))

@@ -68,8 +68,10 @@ def _nested(networks: Sequence[Network], comments: Comments, source: str) -> Out
     listed: dict[tuple[int, ...], set[str]] = {}
     for node in _places(networks):
         listed.setdefault(tuple(n for n, nodes in enumerate(held) if node in nodes), set()).add(node)
-    if all(len(numbers) == 1 for numbers in listed):
-        return _topology(networks, comments, source)
+    plugins = [[networks[number].plugin for number in numbers] for numbers in listed]
+    several = [[networks[number] for number in numbers] for numbers in listed if len(numbers) > 1]
+    if not several or any(len(each) > len(set(each)) for each in plugins) or any(map(_switches_inside, several)):
+        return _topology(networks, comments, source)  # T401 for two trees, and for switches inside blocks
     issues: list[Diagnostic] = []
     pools: list[Pool] = []
     settings: dict[str, dict[str, Any]] = {}
@@ -78,13 +80,23 @@ def _nested(networks: Sequence[Network], comments: Comments, source: str) -> Out
         pool = _one_pool(parts, comments, source, issues)
         if pool is None:
             return Outcome(None, tuple(dict.fromkeys(issues)))
-        names = {"-".join([_word(each.name) for each in parts][:end]) for end in (1, len(parts))}
-        name = min(names - settings.keys(), key=len, default=pool[0].name)
+        stem = _word(parts[0].name)
+        name = next(
+            each for each in (stem, *(f"{stem}-{n}" for n in range(2, len(listed) + 2))) if each not in settings
+        )
         pools.append(pool[0]._replace(name=name))
         settings[name] = pool[1]
     slurm = next(iter(settings.values())) if len(settings) == 1 else {"pools": settings}
     topology = ClusterTopology(_name_of(source), tuple(pools), schedulers={"slurm": slurm})
     return Outcome(topology, tuple(dict.fromkeys(issues)))
+
+
+def _switches_inside(networks: Sequence[Network]) -> bool:
+    """Whether a block has several leaf switches, each with nodes of no other block."""
+    blocks, leaves = sorted(networks, key=lambda network: network.plugin != BLOCK)
+    home = {node: unit.name for unit in blocks.units for node in unit.nodes}
+    inside = [{home.get(node, "") for node in unit.nodes} for unit in leaves.units if unit.nodes]
+    return all(len(each) == 1 for each in inside) and len(inside) > len({name for each in inside for name in each})
 
 
 def _only(network: Network, nodes: Set[str]) -> Network:
@@ -126,22 +138,29 @@ def _one_pool(
     if merged.value is None:
         return None
     (pool,) = merged.value.topology.pools
-    first = parts[0].topology.schedulers["slurm"]
-    also = [_further(network, pool, part) for network, part in zip(blocks_first[1:], parts[1:], strict=True)]
-    names, whole = merging.unit_names(pool, parts[0]), len(pool.levels) - 1
-    units = {path: name for path, name in names if path.count("/") == whole or first["plugin"] != BLOCK}
-    return pool, non_empty(plugin=first["plugin"], topology=first["topology"], units=ordered(units), also=also)
+    first, *also = (_further(network, pool, part) for network, part in zip(blocks_first, parts, strict=True))
+    whole = len(first["levels"]) == len(pool.levels)
+    own = {key: value for key, value in first.items() if key != "default" and not (key == "levels" and whole)}
+    return pool, {**own, **non_empty(also=also)}
 
 
 def _further(network: Network, pool: Pool, part: Part) -> dict[str, Any]:
-    """The settings of another topology of the nodes of a pool: its name, and which of the pool's levels it has."""
-    own = with_levels(pool, [pool.levels[depth].name for depth in merging.depths_in(pool, part)])
+    """The settings of a topology of the nodes of a pool: its name, and which of the pool's levels it has.
+
+    Blocks also have the levels above them, as sizes that Slurm plans with.
+    """
+    depths = merging.depths_in(pool, part)
+    kept = range(depths[-1] + 1) if network.plugin == BLOCK and depths else depths
+    own = with_levels(pool, [pool.levels[depth].name for depth in kept])
+    units = dict(merging.unit_names(own, part))
+    if network.plugin == BLOCK:
+        units = {path: name for path, name in units.items() if path.count("/") == len(own.levels) - 1}
     return non_empty(
         topology=network.name,
         plugin=network.plugin,
         default=network.default,
         levels=[level.name for level in own.levels],
-        units=ordered(dict(merging.unit_names(own, part))),
+        units=ordered(units),
     )
 
 

@@ -23,15 +23,17 @@ from bayplan.model.formats import Context, Source
 HEAD = "#!/bin/bash\n#SBATCH --job-name=train\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
 PROGRAMS = ("torchrun", "python", "python3", "train", "serve", "accelerate", "deepspeed", "pip", "rm", "run.sh")
 SILENT = ("module", "nvidia-smi", "squeue", "sleep", "conda", "nproc", "ulimit", "sinfo", "which", "ibstat", "git")
-RECORD = """#!/bin/sh
-{ printf 'P%s\\0' "${0##*/}"; for word; do printf 'W%s\\0' "$word"; done
-  printf 'D%s\\0' "$PWD"
+RECORD = r"""#!/bin/sh
+# Writes down how it was started.
+{ printf 'P%s\0' "${0##*/}"; for word; do printf 'W%s\0' "$word"; done
+  printf 'D%s\0' "$PWD"
   case "$PWD" in "$STUB"/*) ;; *) set -f ;; esac
-  for file in *; do [ -f "$file" ] && { printf 'F%s=' "$file"; cat "$file"; printf '\\0'; }; done
-  env -0 | sed -z 's/^/E/'; printf '\\001'; } > "$STUB/record.$$"
+  for file in *; do [ -f "$file" ] && { printf 'F%s=' "$file"; cat "$file"; printf '\0'; }; done
+  env -0 | sed -z 's/^/E/'; printf '\001'; } > "$STUB/record.$$"
 cat "$STUB/record.$$" >> "$STUB/log"
 """
-SRUN = """#!/bin/bash
+SRUN = r"""#!/bin/bash
+# srun [options] PROGRAM: runs it once, as the task with rank 0.
 while [ $# -gt 0 ]; do
   case "$1" in
     --export=*)

@@ -255,7 +255,7 @@ class Expander:
         return value
 
     def pattern(self, pieces: Sequence[Piece]) -> str:
-        """A word as a pattern; what is quoted is escaped."""
+        """A word as a pattern, with its quoted parts escaped."""
         parts = []
         for piece in pieces:
             value = self.piece(piece)

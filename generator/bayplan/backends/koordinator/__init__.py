@@ -54,7 +54,7 @@ FEATURES = {
     "koordinator-one-chain": Feature("pools with different levels", "", "F666", firm=True),
     "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
     "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
-    "unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
+    "koordinator-unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
 }
 """Features that concern only Koordinator."""
@@ -89,9 +89,9 @@ SUPPORT = (
         "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
     ),
     approximate(
-        "unequal-pods",
-        "Koordinator places the pods of a gang without a placement one after another and never moves them, so if room is"
-        " scarce, it may not place them although they fit",
+        "koordinator-unequal-pods",
+        "Koordinator places the pods of a gang without a placement one after another and never moves them, so if"
+        " room is scarce, it may not place them although they fit",
         "write a separate gang for the largest pods, and apply it first",
         report="info",
     ),
@@ -268,7 +268,7 @@ def _scarce_room(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     by_itself = not gather_strategy(plan, gang).placed
     if by_itself and has_unequal_pods(plan, gang) and may_lack(gang.root, all_pods(gang.root), plan.topology):
         at, amount = (*gang.route, "name"), len(once(all_pods(gang.root)))
-        yield Need("unequal-pods", amount, at, subject=title(gang, gang.root))
+        yield Need("koordinator-unequal-pods", amount, at, subject=title(gang, gang.root))
 
 
 def _has_level(units: Iterable[Unit]) -> bool:

@@ -99,6 +99,8 @@ def _restarted(name: str, seed: int) -> Result:
         verdicts = restart.judge(each, release)
     except RefusedError as refused:
         return Result(each.name, None, (str(refused),))
+    except BrokenError as broken:
+        return Result(each.name, ("crashed",), (str(broken),))
     why = tuple(reason for each in verdicts for reason in each.why)
     return Result(each.name, tuple(restart.described(each, release) for each in verdicts), why)
 

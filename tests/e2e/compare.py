@@ -13,6 +13,7 @@ from e2e.pods import Member
 from e2e.scene import Stage
 
 AGREED = ("placed", "unpreferred", "refused", "known", "may fail", "order")
+WAITING = "started with fewer pods than it may"
 Path = tuple[tuple[str, str], ...]  # level, value
 Bound = Mapping[tuple[str, str], Sequence[str]]  # gang, podSet instance -> the nodes of its bound pods
 
@@ -119,7 +120,7 @@ def _faults(gang: GangPlan, topology: ClusterTopology, bound: Bound) -> Iterator
     yield from (f'{gang.name}: two claiming pods on "{node}"' for node in twice)
     lacking = list(missing(gang.name, gang.root, bound))
     if lacking and mine:
-        yield f"{gang.name}: started with fewer pods than it may: {'; '.join(lacking)}"
+        yield f"{gang.name}: {WAITING}: {'; '.join(lacking)}"
 
 
 def _paths(topology: ClusterTopology) -> dict[str, Path]:

@@ -113,8 +113,8 @@ def _insisting(wishes: Collection[Route], unit: Unit) -> Unit:
 def _stage(gangs: Iterable[GangPlan], answer: object, scheduler: Scheduler, said: Said) -> Stage:
     together = tuple(gangs)
     verdict = "fits" if isinstance(answer, Placed) else "lacks" if isinstance(answer, NoRoom) else "unknown"
-    errors = [each for each in said.proved if _is_error(each)]
-    blind = {gang.name: _codes(errors, gang) for gang in together}
+    missed = [each for each in said.proved if each.severity != "info"]
+    blind = {gang.name: _codes(missed, gang) for gang in together}
     runs = answer.runs if isinstance(answer, Placed) else ()
     codes = frozenset(code for gang in together for code in _codes(said.reported, gang))
     return Stage(

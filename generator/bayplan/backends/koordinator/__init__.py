@@ -23,7 +23,7 @@ from bayplan.backends.koordinator.pod_group import (
     placed_groups,
     units_with_all_pods,
 )
-from bayplan.core.diagnostics import Diagnostic, error, info
+from bayplan.core.diagnostics import Diagnostic, Route, error, info
 from bayplan.model.backend import (
     Backend,
     Cluster,
@@ -41,6 +41,7 @@ from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Unit, all_pods, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
+from bayplan.planning.fit.search import may_lack, starving
 from bayplan.topologies.koordinator import CLUSTER_LAYER, NODE_LAYER, layer_name, level_names, longest, write
 
 FEATURES = {
@@ -53,6 +54,8 @@ FEATURES = {
     "koordinator-one-chain": Feature("pools with different levels", "", "F666", firm=True),
     "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
     "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
+    "koordinator-unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
+    "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
 }
 """Features that concern only Koordinator."""
 
@@ -84,6 +87,20 @@ SUPPORT = (
         "koordinator-unlike-pods",
         "Koordinator counts the room of a node as if all pods of the gang had the requests of the first",
         "give all pods of the gang the same requests and pool, or write a separate gang with a placement for each kind",
+    ),
+    approximate(
+        "koordinator-unequal-pods",
+        "Koordinator places the pods of a gang without a placement one after another and never moves them, so if"
+        " room is scarce, it may not place them although they fit",
+        "write a separate gang for the largest pods, and apply it first",
+        report="info",
+    ),
+    approximate(
+        "concurrent-gangs",
+        "Koordinator places gangs one after another and never moves them, so if room is scarce, it may not place all"
+        " gangs although they fit",
+        "apply the gang that needs the most room first: `--gang NAME`",
+        report="info",
     ),
     not_yet_upstream(
         "koordinator-inner-preferred",
@@ -192,11 +209,14 @@ GATE = "AwareNetworkTopology"
 
 
 def needs(plan: Plan) -> Iterator[Need]:
-    """What Koordinator's planner requires of a gang with a placement."""
+    """What Koordinator's planner requires of a gang with a placement, and what it may miss if room is scarce."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
     for gang in firsts:
         yield from _group_needs(gang)
         yield from _pod_needs(plan, gang)
+        yield from _scarce_room(plan, gang)
+    if last := starving(plan):  # core.go BeforePreFilter: one gang after the other
+        yield Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root))
     if any(_has_level(walk(gang.root)) for gang in firsts):
         yield from cluster_needs(plan.topology)
 
@@ -225,15 +245,30 @@ def _pod_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     warning."""
     if not _has_level(units_with_all_pods(gang.root)) and not group_sizes(gang):
         return
-    soft, subject = has_no_requirement(gang), f'gang "{gang.gang.name}"'
     pod_sets = once(all_pods(gang.root))
+    found: list[tuple[str, int, Route]] = []
     if has_unequal_pods(plan, gang):
-        yield Need("koordinator-unlike-pods", len(pod_sets), (*gang.route, "name"), soft, subject)
+        found.append(("koordinator-unlike-pods", len(pod_sets), (*gang.route, "name")))
     if left := optional_pods(gang):
         small = next(pods for pods in pod_sets if pods.elastic)
-        yield Need("koordinator-elastic-placed", left, (*small.route, "minReplicas"), soft, subject)
+        found.append(("koordinator-elastic-placed", left, (*small.route, "minReplicas")))
     if claimed := next((pods for pods in pod_sets if uses_dra(pods, plan.topology)), None):
-        yield Need("koordinator-claims-placed", 1, (*claimed.route, "accelerator"), soft, subject)
+        found.append(("koordinator-claims-placed", 1, (*claimed.route, "accelerator")))
+    if not has_no_requirement(gang):
+        yield from (Need(*each, subject=f'gang "{gang.gang.name}"') for each in found)
+        return
+    for unit in units_with_all_pods(gang.root):
+        if unit.preferred:
+            lost, at = f"{title(gang, unit)} gets no preferred level", (*unit.route, "placement", "preferred")
+            yield from (Need(feature, amount, at, True, lost) for feature, amount, _ in found)
+
+
+def _scarce_room(plan: Plan, gang: GangPlan) -> Iterator[Need]:
+    """Pods that kube-scheduler's own cycle places one by one, in any order (core.go NextPod)."""
+    by_itself = not gather_strategy(plan, gang).placed
+    if by_itself and has_unequal_pods(plan, gang) and may_lack(gang.root, all_pods(gang.root), plan.topology):
+        at, amount = (*gang.route, "name"), len(once(all_pods(gang.root)))
+        yield Need("koordinator-unequal-pods", amount, at, subject=title(gang, gang.root))
 
 
 def _has_level(units: Iterable[Unit]) -> bool:

@@ -195,11 +195,25 @@ func withPodGroups(groups podgroups.Interface) frameworkruntime.PluginFactory {
 }
 
 // await returns when all pods are bound, when the scheduler is idle or stuck, or after the limit.
+//
+// Coscheduling starts no further pod once a gang has its minimum. The others wait until kube-scheduler tries all pending
+// pods again, as it does every five minutes (flushUnschedulablePodsLeftover), and here when it is idle.
 func await(chosen *scheduler.Scheduler, client *fake.Clientset, wanted int) {
 	changed, before, deadline := time.Now(), "", time.Now().Add(limit)
-	bound, last := 0, time.Now()
-	for time.Now().Before(deadline) && time.Since(changed) < quiet && time.Since(last) < stuck {
-		_, queue := chosen.SchedulingQueue.PendingPods()
+	bound, last, flushed := 0, time.Now(), 0
+	for time.Now().Before(deadline) && time.Since(last) < stuck {
+		pending, queue := chosen.SchedulingQueue.PendingPods()
+		if time.Since(changed) >= quiet {
+			if bound == flushed {
+				return
+			}
+			pods := map[string]*corev1.Pod{}
+			for _, each := range pending {
+				pods[each.Namespace+"/"+each.Name] = each
+			}
+			chosen.SchedulingQueue.Activate(logr.Discard(), pods)
+			changed, flushed = time.Now(), bound
+		}
 		bindings := 0
 		for _, action := range client.Actions() {
 			if action.GetSubresource() == "binding" {

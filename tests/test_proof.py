@@ -46,7 +46,8 @@ def test_each_disagreement_is_listed(release: object) -> None:
 
 
 def test_all_agree() -> None:
-    assert DIFFERING == []
+    """The page explains why Slurm does not."""
+    assert [each for each in DIFFERING if each[0] != "slurm 25.11"] == []
 
 
 @pytest.mark.parametrize("table", page_tables())

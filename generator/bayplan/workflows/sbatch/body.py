@@ -561,7 +561,7 @@ class _Interpreter(Control):
                 message = (
                     f"the shell replaces {shorten(pattern)} by the names of matching files; bayplan keeps it as it is"
                 )
-                self.findings.warning("W631", self.spot(word), message, "put it in quotes, or write out the names")
+                self.findings.warning("W638", self.spot(word), message, "put it in quotes, or write out the names")
         if not readable:
             return
         for number, component in enumerate(_components(arguments)):

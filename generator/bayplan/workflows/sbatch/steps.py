@@ -48,7 +48,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
         if each.step:
             message = f"{each.shown} runs only on the first node: bayplan makes it a gang of one pod beside no step"
             hint = "mount a volume for the files that it leaves to the steps, or run it before the job"
-            findings.warning("W630", each.spot, message, hint)
+            findings.warning("W637", each.spot, message, hint)
             steps.append(each.step)
         elif each.file:
             shown = each.shown or "this command"

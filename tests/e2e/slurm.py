@@ -343,7 +343,7 @@ SLURM = Scheduler(
         Mutation("one CPU more", f"{OPTIONS} cpus-per-task", more),
         Mutation("larger blocks", SIZES, lambda sizes: [2 * each for each in sizes]),
     ),
-    seeds=(0, 1, 11, 22, 148, 547, 100_471),
+    seeds=(0, 1, 11, 22, 148, 482, 547, 100_471),
     source="BAYPLAN_SLURM",
     fitted=_fitted,
     read=read,

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from e2e.plane.scenes import KAI_SCENES, KUEUE_SCENES
 from e2e.proof import COLUMNS, DISAGREEMENTS, PATH, TEXT, page_tables
 from e2e.releases import BUILT, BY_NAME, RELEASES
 from e2e.scheduler import ROOT
@@ -72,3 +73,10 @@ def test_each_release_is_pinned() -> None:
         (tool,) = re.findall(r"^tool (\S+)/cmd/snapshot-tool$", text, re.MULTILINE)
         assert f"{tool} {version} // indirect" in text
         assert f"{tool} {version} h1:" in (GO / folder / "go.sum").read_text(encoding="utf-8")
+
+
+def test_each_scene_of_the_control_plane_is_on_the_page() -> None:
+    """The scenes themselves run with `python -m e2e.plane`."""
+    table = PAGE[PAGE.index("| scene | KAI 0.17.0 |") :].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    assert [sum(bool(row[column]) for row in cells) for column in (1, 2)] == [len(KAI_SCENES), len(KUEUE_SCENES)]

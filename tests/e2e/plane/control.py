@@ -22,7 +22,7 @@ from e2e.apiserver.cluster import discover, install, must, root
 from e2e.apiserver.server import free_ports, listening, process, running, wait_for
 from e2e.kai import PRIORITIES
 from e2e.nodes import CHANNEL_CLASS, classes, nodes, slices
-from e2e.scene import LOADER
+from e2e.scheduler import LOADER
 from judges import UPSTREAM, name
 
 Object = dict[str, Any]

@@ -36,7 +36,7 @@ CLAIMS = "resource.k8s.io/v1/resourceclaims"
 ENDS = {"metadata": {"annotations": {"bench/ends": "true"}}}
 
 
-class Told(NamedTuple):
+class Report(NamedTuple):
     """How a scene came out: what happened, and what should not have."""
 
     text: str
@@ -256,12 +256,12 @@ def edited(case: Case, change: Callable[[Object, Object], None], name: str = "")
 # --- the scenes -------------------------------------------------------------------------------------------------------
 
 
-def pretrain(bench: Bench) -> Told:
+def pretrain(bench: Bench) -> Report:
     """README's example: four groups, each in one rack, with a ComputeDomain each or one for all."""
     return _placed(bench, mapped(example("pretrain")))
 
 
-def nested(bench: Bench) -> Told:
+def nested(bench: Bench) -> Report:
     """Groups in groups."""
     return _placed(bench, mapped(example("nested-groups")))
 
@@ -275,26 +275,26 @@ def mapped(case: Case) -> Case:
     return edited(case, stated)
 
 
-def claimed(bench: Bench) -> Told:
+def claimed(bench: Bench) -> Report:
     """GPUs and channels that are claimed."""
     return _placed(bench, example("dra-gpus"))
 
 
-def _placed(bench: Bench, case: Case) -> Told:
+def _placed(bench: Bench, case: Case) -> Report:
     made = bench.made(case)
     faults = bench.apply(made)
     stage = made.stages[0]
     bench.settle(stage, _asked(stage))
     faults += bench.judged(made, stage)
     bound = bench.bound(gang.name for gang in stage.gangs)
-    return Told(f"{len(bound)} pods run", faults + bench.undo(made))
+    return Report(f"{len(bound)} pods run", faults + bench.undo(made))
 
 
 def _asked(stage: Stage) -> int:
     return sum(pods.total for gang in stage.gangs for pods in all_pods(gang.root))
 
 
-def depends(bench: Bench) -> Told:
+def depends(bench: Bench) -> Report:
     """Three gangs, each of which starts when the one before it has ended."""
     made = bench.made(example("pipeline"))
     faults = bench.apply(made)
@@ -309,7 +309,7 @@ def depends(bench: Bench) -> Told:
         for each in ending:
             must(bench.plane.client.send("PATCH", bench.plane.path(_typed("v1", "Pod", each)), ENDS, MERGE))
     faults += [] if bench.plane.until(lambda: _completed(bench), SECONDS) else ["the JobSet does not complete"]
-    return Told(f"{', then '.join(counts)} pods run", faults + bench.undo(made))
+    return Report(f"{', then '.join(counts)} pods run", faults + bench.undo(made))
 
 
 def _typed(version: str, kind: str, document: Object) -> Object:
@@ -322,7 +322,7 @@ def _completed(bench: Bench) -> bool:
     return bool(states) and all(each == "Completed" for each in states)
 
 
-def elastic(bench: Bench) -> Told:
+def elastic(bench: Bench) -> Report:
     """Four groups of 16 pods, of which 3 with 12 pods each may start, and 3 racks with 14 nodes each."""
 
     def three_racks(_: Object, topology: Object) -> None:
@@ -345,10 +345,10 @@ def elastic(bench: Bench) -> Told:
     faults += bench.judged(made, may)
     # KAI starts no other pod until the waiting group has room (allocation_info.go, "elastic phase").
     faults += [] if count == least else [f"{count} pods run instead of {least}"]
-    return Told(f"{count} of {_asked(stage)} pods run, {least} must", faults + bench.undo(made))
+    return Report(f"{count} of {_asked(stage)} pods run, {least} must", faults + bench.undo(made))
 
 
-def adopted(bench: Bench) -> Told:
+def adopted(bench: Bench) -> Report:
     """`cleanup: adopt`: the script of the short Job runs as its ServiceAccount; then only the JobSet is deleted."""
     made = bench.made(example("files-and-adoption"))
     faults = bench.apply(made)
@@ -368,10 +368,10 @@ def adopted(bench: Bench) -> Told:
     for name in claim_templates(made.documents):
         bench.plane.delete(_template(name))
     bench.plane.until(lambda: not bench.left(made), SECONDS)
-    return Told(f"{count} objects go with the JobSet", faults + bench.left(made))
+    return Report(f"{count} objects go with the JobSet", faults + bench.left(made))
 
 
-def refused(bench: Bench) -> Told:
+def refused(bench: Bench) -> Report:
     """README's example with one pod more in each group than a rack has nodes."""
 
     def larger(workflow: Object, _: Object) -> None:
@@ -383,10 +383,10 @@ def refused(bench: Bench) -> Told:
     (stage,) = made.stages
     faults += bench.waits(made)
     faults += bench.judged(made, stage, "refused")
-    return Told(f"{_asked(stage)} pods wait", faults + bench.undo(made))
+    return Report(f"{_asked(stage)} pods wait", faults + bench.undo(made))
 
 
-def deleted(bench: Bench) -> Told:
+def deleted(bench: Bench) -> Report:
     """The commands that `delete-plan` prints, while all pods run."""
     made = bench.made(example("leader-and-workers"))
     faults = bench.apply(made)
@@ -394,10 +394,10 @@ def deleted(bench: Bench) -> Told:
     bench.settle(stage, _asked(stage))
     faults += bench.judged(made, stage)
     before = len(bench.left(made))
-    return Told(f"{before} objects, none after the commands", faults + bench.undo(made))
+    return Report(f"{before} objects, none after the commands", faults + bench.undo(made))
 
 
-def waiting(bench: Bench) -> Told:
+def waiting(bench: Bench) -> Report:
     """Two jobs, and room for one of them."""
 
     def four_racks(_: Object, topology: Object) -> None:
@@ -423,7 +423,7 @@ def waiting(bench: Bench) -> Told:
     faults += bench.undo(made)
     bench.settle(late, _asked(late))
     faults += bench.judged(after, late)
-    return Told(f"{_asked(late)} pods run after {_asked(stage)} others", faults + bench.undo(after))
+    return Report(f"{_asked(late)} pods run after {_asked(stage)} others", faults + bench.undo(after))
 
 
 JOB = """
@@ -464,7 +464,7 @@ gangs:
 """What the annotations of JOB ask for, as a workflow: its plan is what is compared."""
 
 
-def post_rendered(bench: Bench) -> Told:
+def post_rendered(bench: Bench) -> Report:
     """A PyTorchJob that `post-render` changed, and the pods that the training operator would make of it."""
 
     def asked(workflow: Object, _: Object) -> None:
@@ -493,7 +493,7 @@ def post_rendered(bench: Bench) -> Told:
     for each in (*documents, *claim_templates_of(documents)):
         bench.plane.delete(each)
     bench.plane.until(lambda: not bench.left(made), SECONDS)
-    return Told(f"{count} pods run", faults + bench.left(made))
+    return Report(f"{count} pods run", faults + bench.left(made))
 
 
 def claim_templates_of(documents: Iterable[Object]) -> list[Object]:
@@ -526,7 +526,7 @@ def _worker(job: Object, uid: str, index: int) -> Object:
     return _typed("v1", "Pod", {"metadata": place, "spec": {**template["spec"], "restartPolicy": "OnFailure"}})
 
 
-KAI_SCENES: dict[str, Callable[[Bench], Told]] = {
+KAI_SCENES: dict[str, Callable[[Bench], Report]] = {
     "pretrain": pretrain,
     "nested groups": nested,
     "dependsOn": depends,
@@ -539,7 +539,7 @@ KAI_SCENES: dict[str, Callable[[Bench], Told]] = {
     "second job": waiting,
 }
 
-KUEUE_SCENES: dict[str, Callable[[Bench], Told]] = {
+KUEUE_SCENES: dict[str, Callable[[Bench], Report]] = {
     "pretrain": pretrain,
     "nested groups": nested,
     "refused": refused,

@@ -1,7 +1,7 @@
 """Follows the hints of cases: applies the change that a hint names to the case's input, and runs the case again.
 
 A hint is a list of ways, of which each must mend what it is about. A way is a list of steps. This module knows the
-steps below; all other hints need a person (`None`).
+steps below. For other hints `tests/hints/LETTER.yaml` describes the change that a person makes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import json
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,6 +97,81 @@ def hinted() -> list[str]:
 
 ENOUGH = 2
 """Cases in which a kind of hint is followed."""
+
+
+DESCRIBED = ROOT / "tests" / "hints"
+"""Changes for hints that `known` does not take. A file is case -> its hints -> a list of ways.
+
+A way maps a file of the case, `stdin` or `command` to `[old, new]`, or to several such pairs. `old` occurs once. `null` as
+`old` writes a new file, `null` as `new` removes it. `run` is a command that the hint names; it replaces the case's command.
+A text instead of the list says why the hint cannot be followed here, for example because it changes the cluster.
+"""
+
+
+@cache
+def described(file: str) -> dict[str, dict[str, list[dict[str, Any]] | str]]:
+    """The changes that `tests/hints/FILE.yaml` describes."""
+    path = DESCRIBED / f"{file}.yaml"
+    return yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader) or {} if path.exists() else {}
+
+
+def judge_described(file: str) -> dict[str, str]:
+    """Case and kind of hint -> why the described change does not mend the finding."""
+    wrong: dict[str, str] = {}
+    for case, hints in described(file).items():
+        followed = {kind: ways for kind, ways in hints.items() if not isinstance(ways, str)}
+        if not (followed or hints):
+            continue
+        with tempfile.TemporaryDirectory() as home:
+            before = Sandbox(case, Path(home)).run()
+        found = {pattern(data["code"], data["hint"] or ""): Found(case, 0, data) for data in reversed(before)}
+        for kind in hints:
+            if kind not in found:
+                wrong[f"{case} {kind}"] = "the case has no such hint"
+        for kind, ways in followed.items():
+            for number, way in enumerate(ways if kind in found else ()):
+                with tempfile.TemporaryDirectory() as home:
+                    why = _described_way(Sandbox(case, Path(home)), way, found[kind], before)
+                if why:
+                    wrong[f"{case} {kind} [{number}]"] = why
+    return wrong
+
+
+def _described_way(box: Sandbox, way: dict[str, Any], found: Found, before: list[dict[str, Any]]) -> str:
+    """Why a described way does not mend the finding."""
+    asked: list[str] = []
+    for target, change in way.items():
+        if target == "run":
+            asked = shlex.split(change)
+            continue
+        for old, new in change if isinstance(change[0], list) else [change]:
+            if why := _replace(box, target, old, new):
+                return why
+    after = box.run(asked)
+    if asked and (errors := _errors(after)):
+        return f"{errors[0]['code']}: {errors[0]['message']}"
+    return _new(found, before, after)
+
+
+def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str:
+    """Changes a file, standard input or the command line of a case. Returns why it cannot."""
+    file = "<stdin>" if target == "stdin" else target
+    if target == "command":
+        text: str | None = shlex.join(box.words)
+    elif old is None or new is None:
+        path = box.path(file) or box.folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink() if new is None else path.write_text(new, encoding="utf-8")
+        return ""
+    else:
+        text = box.text(file)
+    if text is None or old is None or new is None or text.count(old) != 1:
+        return f"{target} has {old!r} {0 if text is None else text.count(old or '')} times, instead of once"
+    if target == "command":
+        box.words = shlex.split(text.replace(old, new))
+    else:
+        box.write(file, text.replace(old, new))
+    return ""
 
 
 def judge_all() -> Iterator[Verdict]:
@@ -476,8 +553,8 @@ def _levels(documents: list[Any], place: Path_, old: str, new: str) -> Iterator[
                 return
 
 
-LEFT = ROOT / "tests" / "hints-left.txt"
-"""The hints that need a person, one a line. `python -m tools.hints` writes it; it may only become shorter."""
+LEFT = ROOT / "tests" / "hints" / "left.txt"
+"""The hints that no test follows, one a line. `python -m tools.hints` writes it; it may only become shorter."""
 
 NO_ACTION = re.compile(r"^(?:no action needed|allowed keys|ignore this|nothing to do)")
 
@@ -489,8 +566,9 @@ def pattern(code: str, hint: str) -> str:
 
 
 def listed() -> dict[str, bool]:
-    """Every hint of the goldens that says what to do -> whether `judge` follows one of its ways."""
-    found: dict[str, bool] = {}
+    """Every hint of the goldens that says what to do -> whether a test follows one of its ways."""
+    files = (described(path.stem) for path in DESCRIBED.glob("*.yaml"))
+    found = {kind: True for file in files for hints in file.values() for kind in hints}
     for name in cases.NAMES:
         text = (ROOT / "golden" / "diagnostics" / f"{name}.txt").read_text(encoding="utf-8")
         code = ""
@@ -504,5 +582,8 @@ def listed() -> dict[str, bool]:
 
 
 if __name__ == "__main__":
+    for file in sys.argv[1:]:
+        for name, why in judge_described(file).items():
+            print(f"{name}: {why}")
     left = sorted(key for key, followed in listed().items() if not followed)
     LEFT.write_text("".join(f"{key}\n" for key in left), encoding="utf-8")

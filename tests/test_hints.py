@@ -81,7 +81,7 @@ def test_most_hints_are_followed() -> None:
 
 
 def test_no_other_hint_needs_a_person() -> None:
-    """New hints have a form that `tools.hints` follows, or a change in `tests/hints`. The list may only become shorter."""
+    """A new hint has a form that `tools.hints` follows, or a change in `tests/hints`. The list only becomes shorter."""
     found = hints.listed()
     left = {key for key, followed in found.items() if not followed}
     before = set(hints.LEFT.read_text(encoding="utf-8").splitlines())

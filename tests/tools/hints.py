@@ -100,11 +100,11 @@ ENOUGH = 2
 
 
 DESCRIBED = ROOT / "tests" / "hints"
-"""Changes for hints that `known` does not take. A file is case -> its hints -> a list of ways.
+"""Changes for hints that `known` does not take. A file is case -> its hints -> a list of ways, each with its change.
 
-A way maps a file of the case, `stdin` or `command` to `[old, new]`, or to several such pairs. `old` occurs once. `null` as
-`old` writes a new file, `null` as `new` removes it. `run` is a command that the hint names; it replaces the case's command.
-A text instead of the list says why the hint cannot be followed here, for example because it changes the cluster.
+A change maps a file of the case, `stdin` or `command` to `[old, new]`, or to several such pairs. `old` occurs once.
+`null` as `old` writes a new file, and `null` as `new` removes it. `run` is a command that the hint names, and replaces
+that of the case. A string instead of the list says why a test cannot follow the hint: the change is one of the cluster.
 """
 
 

@@ -189,7 +189,7 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
     if fabric.kind in ("hostdevice", "spectrumx"):
         yield from _nvidia(fabric.kind, rail, prefix, name, route)
     elif fabric.kind == "sriov" and "." in name:
-        yield from _plugin(rail.resource, name, route)
+        yield from _plugin(prefix, name, route)
     elif fabric.kind == "none" and not fabric.shared:
         if "." not in prefix:
             message = (
@@ -197,7 +197,7 @@ def _resource(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
             )
             hint = "use a domain such as nvidia.com, unless the cluster has no webhook, as on AKS"
             yield info("T600", route, message, hint=hint)
-        yield from _plugin(rail.resource, name, route)
+        yield from _plugin(prefix, name, route)
     elif fabric.kind in ("macvlan", "ipoib") and prefix != SHARED and "." not in prefix:
         message = f'the prefix "{prefix}" is not a domain; the shared device plugin uses the prefix "{SHARED}"'
         yield warning("T600", route, message, hint=f"write {SHARED}/{name}")
@@ -218,18 +218,18 @@ def _nvidia(kind: str, rail: Rail, prefix: str, name: str, route: Route) -> Iter
             message = f'network "{network}" and resource "{name}" differ: a Spectrum-X rail uses one name for both'
             yield error("T600", route, message, hint=f"write {NVIDIA}/{network}")
         return
-    yield from _plugin(rail.resource, name, route)
+    yield from _plugin(prefix, name, route)
 
 
-def _plugin(resource: str, name: str, route: Route) -> Iterator[Diagnostic]:
+def _plugin(prefix: str, name: str, route: Route) -> Iterator[Diagnostic]:
     """The SR-IOV plugin refuses dots and allows dashes. The Network Operator's webhook, which checks the plugin's
     configuration in its policy, does the opposite. The SR-IOV operator writes its own configuration."""
     if "." in name:
-        message = f'the SR-IOV device plugin refuses "{resource}", because the name has a dot'
-        yield error("T600", route, message, hint=f'rename the resource to "{name.replace(".", "_")}"')
+        message = f'the SR-IOV device plugin refuses "{prefix}/{name}", because the name has a dot'
+        yield error("T600", route, message, hint=f'rename the resource to "{prefix}/{name.replace(".", "_")}"')
     elif "-" in name:
-        message = f'the Network Operator\'s webhook, if on, refuses "{resource}", because the name has a dash'
-        yield warning("T600", route, message, hint=f'rename the resource to "{name.replace("-", "_")}"')
+        message = f'the Network Operator\'s webhook, if on, refuses "{prefix}/{name}", because the name has a dash'
+        yield warning("T600", route, message, hint=f'rename the resource to "{prefix}/{name.replace("-", "_")}"')
 
 
 def _interface(fabric: Fabric, name: str, route: Route) -> Iterator[Diagnostic]:

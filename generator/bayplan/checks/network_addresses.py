@@ -37,7 +37,7 @@ def check_addresses(topology: ClusterTopology) -> Iterator[Diagnostic]:
             if fabric.ipam.kind == "host-local":
                 message = "host-local assigns addresses on each node separately, so two pods of fabric"
                 message += f' "{fabric.name}" may get the same address'
-                hint = "use nv-ipam or whereabouts, or a subnet for each node"
+                hint = "use nv-ipam or whereabouts"
                 yield warning("T606", (*FABRICS, fabric.name, "ipam", "type"), message, hint=hint)
 
 
@@ -89,7 +89,8 @@ def _gateway(fabric: Fabric, rail: Rail, route: Route) -> Iterator[Diagnostic]:
     if net is None or gateway is None or (gateway.version == net.version and gateway in net):
         return
     message = f"the gateway {gateway} is outside of the subnet {net}, so pods cannot reach it"
-    hint = f"use an address of {net}: {net.network_address} to {net.broadcast_address}"
+    inner = net.num_addresses > 2  # without the addresses of the network and of broadcasts
+    hint = f"use an address of {net}: {net[inner]} to {net[-1 - inner]}"
     report = error if fabric.ipam.kind == "nv-ipam" else warning
     yield report("T605", (*route, "gateway"), message, hint=hint)
 

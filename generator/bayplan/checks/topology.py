@@ -47,7 +47,7 @@ def _twice(topology: ClusterTopology) -> Iterator[Diagnostic]:
             where = "twice in this list" if other == route else "in two domains"
             message = f"{_nodes(twice)} {where}; a node has exactly one place"
             notes = () if other == route else (Note("also here", other),)
-            yield error("T401", route, message, hint="remove one of them", notes=notes)
+            yield error("T401", route, message, hint="remove it from one of them", notes=notes)
 
 
 def _nodes(names: list[str]) -> str:
@@ -110,7 +110,9 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             parts = count(len(domain.path), "part")
             actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "the domain has no path"
             message = f'{actual}, but pool "{pool.name}" has {count(len(pool.levels), "level")}'
-            hint = f'write it as "{names}"' if names else "remove it: the pool has no levels"
+            hint = (
+                f"write a value for each level, in order: {names}" if names else "remove it: the pool has no levels"
+            )
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
 
@@ -304,4 +306,5 @@ def _sizes(pool: Pool, route: Route, depth: int) -> Iterator[Diagnostic]:
             f'{pool.levels[depth].name} "{path[-1]}" has {most} nodes with {most * pool.node.accelerators} GPUs; an'
             f" NVLink partition of {pool.node.accelerator} has at most {LARGEST_NODES} nodes and {LARGEST_CARDS} GPUs"
         )
-        yield warning("T409", (*route, "levels", depth), message, hint="set `nvlink` on the level of the racks")
+        hint = "correct the nodes of the domain, or set `nvlink` on the level whose domains are NVLink partitions"
+        yield warning("T409", (*route, "levels", depth), message, hint=hint)

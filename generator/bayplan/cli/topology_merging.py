@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import topology_sources
@@ -29,18 +30,31 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
         batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
         return None
     if merged and merged.value and len(picked) > 1:
-        batches[:] = _without_placeholders(batches, merged.value.topology)
+        formats = {each.name for file in picked for each in file.formats}
+        batches[:] = _unsettled(batches, merged.value.topology, formats)
     return merged.value if merged else None
 
 
-def _without_placeholders(batches: Sequence[Batch], topology: ClusterTopology) -> list[Batch]:
-    """Drops findings that another source makes obsolete: Slurm has no labels (T482), OSMO no nodes (W497)."""
-    missing_labels = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+def _unsettled(batches: Sequence[Batch], topology: ClusterTopology, formats: Collection[str]) -> list[Batch]:
+    """Drops findings about what one source lacks and another one has."""
+    unlabeled = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
+    flat = [f'pool "{pool.name}" has no levels' for pool in topology.pools if not pool.levels]
+    uncounted = [f'pool "{pool.name}"' for pool in topology.pools if not pool.node.accelerators]
+    unread = [f'from "{name}"' for name in formats]
 
     def still_true(each: Diagnostic) -> bool:
-        if each.code == "W497":
+        message = each.message
+        if each.code == "W497":  # OSMO has no nodes
             return not all(pool.domains for pool in topology.pools)
-        return each.code != "T482" or any(label in each.message for label in missing_labels)
+        if each.code == "T482":  # Slurm has no labels
+            return any(label in message for label in unlabeled)
+        if each.code == "T518" and "has no levels" in message:
+            return any(pool in message for pool in flat)
+        if each.code == "T593" and "unknown version" in message:
+            return any(name not in topology.versions for name in re.findall('"([^"]+)"', message))
+        if each.code == "T617" and "no number of GPUs" in message:
+            return any(pool in message for pool in uncounted)
+        return each.code != "T568" or not any(name in message for name in unread)
 
     return [batch._replace(diagnostics=tuple(filter(still_true, batch.diagnostics))) for batch in batches]
 
@@ -61,6 +75,7 @@ def over(
     parts = tuple(part._replace(topology=part.topology._replace(versions={})) for part in parts)
     file_part = Part(old._replace(pools=frames), aliases=slurm_names(old), source=document.name)
     merged = merging.merge((file_part, *parts)) if frames else Outcome[Part](None)
+    merged = Outcome(merged.value, tuple(each for each in merged.diagnostics if each.code != "T437"))  # T445 reports it
     pools = merged.value.topology.pools if merged.value else ()
     if not {pool.name for pool in pools if pool.domains} & {pool.name for pool in frames}:
         stale = topology_sources.states(picked)

@@ -45,7 +45,8 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     pools = [pool for route, content in _texts(source) for pool in _pools(route, content, taken, issues)]
     if not pools and not has_errors(tuple(issues)):
         message = "the configuration has no type of network with labels"
-        issues.append(error("T568", source.at(), message, hint="use a configuration with `source: label`"))
+        hint = "use the ConfigMap of Volcano's controllers, whose volcano-controller.conf has `source: label`"
+        issues.append(error("T568", source.at(), message, hint=hint))
     if has_errors(tuple(issues)):
         return Outcome(None, tuple(issues))
     volcano = {"volcano": {"hyperNodes": "discovered"}}

@@ -198,7 +198,8 @@ def _selector(
     plain = [] if "" in offered else [each for each in others if not _offered(each)]  # no place for pods with GPUs
     out = {each.names[0] for each in (*away, *plain)}
     result = hardware.selector(groups, (each for each in others if each.names[0] not in out))
-    also = [each for each in away if result.items() <= each.labels.items() and _offered(each) in offered]
+    usable = (each for each in away if _offered(each) in offered and not each.offer.cordoned)
+    also = [each for each in usable if result.items() <= each.labels.items()]
     if result and also and not report.has_errors():
         (key, value), names = next(iter(result.items())), nodes_of(also)
         message = f'the selector of pool "{name}", {key}={value}, also matches {named(names)} outside of all pools'

@@ -126,9 +126,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
         nodes_pools.report_headroom(pools, options, report)
         pools = nodes_pools.less_headroom(pools, options.headroom)
     if not pools and not has_errors(issues):
-        issues.append(
-            error("T516", source.at(), "no node is left", hint="the messages above say why bayplan left nodes out")
-        )
+        issues.append(error("T516", source.at(), "no node is left", hint="-v shows why bayplan left each node out"))
     if has_errors(issues):
         return Outcome(None, tuple(issues))
     topology = native.planned(

@@ -399,7 +399,8 @@ def _report_unnamed_cliques(tree: Tree, candidates: Sequence[int], where: str, r
         return
     message = f'no level of {where} has its NVLink partitions, the label "{CLIQUE}"'
     found = proposals.with_clique(tree.levels, rows, [clique(row.group) for row in rows])
-    hint = f"use {proposals.flags(found)}" if found else "choose levels that nest with the label"
+    whole = f"choose levels that do not divide partitions, and end with --level clique={CLIQUE},nvlink"
+    hint = f"use {proposals.flags(found)}" if found else whole
     report.warning("T518", rows[0].group.names, message, hint=hint)
 
 

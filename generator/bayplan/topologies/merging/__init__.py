@@ -304,7 +304,9 @@ def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
         message = f'left out pool "{pool.name}" without nodes, whose levels are those of pool "{twin}"'
         return info("T437", (), message, hint="no action needed: two sources describe the same levels")
     message = f'left out pool "{pool.name}": no node of the sources matches it'
-    return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+    compare = "compare the node selector of the pool with the labels of the nodes"
+    hint = compare if pool.node.node_selector else "correct the source of the pool, or leave it out"
+    return warning("T437", (), message, hint=hint)
 
 
 def _agreed_settings(

@@ -65,7 +65,8 @@ def _read(at: Route, key: str, content: str, options: ReadOptions) -> Outcome[Pa
     """The content of one file. All diagnostics are at its key."""
     documents = read(key, content.encode("utf-8", "replace"), str(at[0]), own=False).value or ()
     if key == "topology.yaml" and not documents:
-        return Outcome(None, (error("T530", at, "the topology.yaml is not valid YAML", hint=HINT),))
+        hint = "correct the YAML in this string"
+        return Outcome(None, (error("T530", at, "the topology.yaml is not valid YAML", hint=hint),))
     outcome: Outcome[Part] = import_module(f"bayplan.topologies.slurm.{FILES[key]}").new(
         SourceFile(key, content, documents), options
     )

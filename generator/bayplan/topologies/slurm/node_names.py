@@ -145,7 +145,7 @@ def aliases(listed: Sequence[Listed], issues: list[Diagnostic]) -> Iterator[tupl
                 shared[alias] = each.node
     for alias, node in list(shared.items())[:1]:
         message = f'several nodes share one of {len(shared)} host names, such as "{alias}"; these join no other source'
-        issues.append(warning("T554", node.route, message, hint="give each node its own NodeHostname"))
+        issues.append(warning("T554", node.route, message, hint="give each node its own NodeHostname and NodeAddr"))
     yield from ((alias, name) for alias, name in owner.items() if alias not in shared)
 
 

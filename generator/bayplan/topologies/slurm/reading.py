@@ -266,7 +266,8 @@ def _cut(network: Network, levels: Sequence[Level], paths: Mapping[str, Path]) -
                 ends = f'"{parted[0].name}" to "{parted[-1].name}"'
                 message = f'Slurm plans {ends} together as {size} nodes, across the boundary of a "{level.name}"'
                 hint = (
-                    f'add empty blocks after the last one of each "{level.name}" to fill a multiple of {count} blocks'
+                    f'list the blocks of each "{level.name}" one after another, and fill them up with empty blocks to'
+                    f" a multiple of {count}"
                 )
                 yield warning("T510", parted[0].route, message, hint=hint)
                 return

@@ -110,9 +110,7 @@ def _lengths(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             parts = count(len(domain.path), "part")
             actual = f'path "{"/".join(domain.path)}" has {parts}' if domain.path else "the domain has no path"
             message = f'{actual}, but pool "{pool.name}" has {count(len(pool.levels), "level")}'
-            hint = (
-                f"write a value for each level, in order: {names}" if names else "remove it: the pool has no levels"
-            )
+            hint = f"write a value for each level, in order: {names}" if names else "remove it: the pool has no levels"
             place: Route = (*route, "domains", index)
             yield error("T403", (*place, "path") if domain.path else place, message, hint=hint)
 

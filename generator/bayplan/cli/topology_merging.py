@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from bayplan import pipeline
 from bayplan.cli import topology_sources
@@ -30,17 +30,16 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
         batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
         return None
     if merged and merged.value and len(picked) > 1:
-        formats = {each.name for file in picked for each in file.formats}
-        batches[:] = _unsettled(batches, merged.value.topology, formats)
+        batches[:] = _unsettled(batches, merged.value.topology, picked)
     return merged.value if merged else None
 
 
-def _unsettled(batches: Sequence[Batch], topology: ClusterTopology, formats: Collection[str]) -> list[Batch]:
-    """Drops findings about what one source lacks and another one has."""
+def _unsettled(batches: Sequence[Batch], topology: ClusterTopology, picked: Sequence[Picked]) -> list[Batch]:
+    """Drops findings about what one source lacks, and another one or the file has."""
     unlabeled = [f'"{level.label}"' for pool in topology.pools for level in pool.levels if level.apply]
     flat = [f'pool "{pool.name}" has no levels' for pool in topology.pools if not pool.levels]
     uncounted = [f'pool "{pool.name}"' for pool in topology.pools if not pool.node.accelerators]
-    unread = [f'from "{name}"' for name in formats]
+    unread = [f'from "{each.name}"' for file in picked for each in file.formats]
 
     def still_true(each: Diagnostic) -> bool:
         message = each.message
@@ -52,6 +51,8 @@ def _unsettled(batches: Sequence[Batch], topology: ClusterTopology, formats: Col
             return any(pool in message for pool in flat)
         if each.code == "T593" and "unknown version" in message:
             return any(name not in topology.versions for name in re.findall('"([^"]+)"', message))
+        if each.code == "T593" and "writes the lowest" in message:
+            return any(f'has {name} "{version}"' in message for name, version in topology.versions.items())
         if each.code == "T617" and "no number of GPUs" in message:
             return any(pool in message for pool in uncounted)
         return each.code != "T568" or not any(name in message for name in unread)
@@ -86,6 +87,10 @@ def over(
             each for each in merged.diagnostics if each.code != "T446"
         )  # T445 reports it for all sources
         merged = Outcome(merged.value, (*still_true, *_unnamed(old, merged.value, parts)))
+    if merged.value:
+        old_nodes = _places(old)
+        added = (each for each in merged.value.topology.pools if old_nodes.keys().isdisjoint(each.nodes()))
+        batches[:] = _unsettled(batches, old._replace(pools=(*old.pools, *added)), picked)
     batch = _quoted((*outdated, *merged.diagnostics), picked)
     batches.append(batch._replace(sources={**batch.sources, "topology": document}))
     problems = pipeline.topology_findings(merged.value.topology) if merged.value else ()

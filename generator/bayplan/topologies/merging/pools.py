@@ -209,7 +209,10 @@ Row = Domain | None
 def merge_pools(
     mine: Sequence[Pool], theirs: Sequence[Pool], one: Part, other: Part, issues: list[Diagnostic]
 ) -> Iterator[Pool]:
-    """The pools of both, merged if they share nodes or have equal labels and shapes. T439 if no pools match."""
+    """The pools of both, merged if they share nodes or have equal labels and shapes. T439 if no pools match.
+
+    A pool of the second source with nodes of several pools is divided: a network has nodes of all kinds.
+    """
     sides = Sides(one, other)
     home = {node: number for number, pool in enumerate(theirs) for node in pool.nodes()}
     met = [sorted({home[node] for node in pool.nodes() if node in home}) for pool in mine]
@@ -220,12 +223,19 @@ def merge_pools(
     if not any(met):
         issues.append(_nothing_shared(mine, theirs, sides))
     names: set[str] = set()
+    times = Counter(number for numbers in met for number in numbers)
     for pool, numbers in zip(mine, met, strict=True):
-        for each in _merged_with(pool, [theirs[n] for n in numbers], home, issues, sides):
+        own = frozenset(pool.nodes())
+        parts = [restrict(theirs[n], own.__contains__) if times[n] > 1 else theirs[n] for n in numbers]
+        for each in _merged_with(pool, parts, home, issues, sides):
             yield _unique(each, names)
+    known = {node for pool in mine for node in pool.nodes()}
     for number, pool in enumerate(theirs):
-        if not any(number in numbers for numbers in met):
-            yield _unique(pool, names)
+        rest = restrict(pool, lambda node: node not in known) if times[number] > 1 else pool
+        if times[number] > 1 and rest.domains:
+            issues.append(_separate(list(rest.nodes()), sides))
+        if times[number] != 1 and rest.domains:
+            yield _unique(rest, names)
 
 
 def _same_kind(one: Pool, other: Pool) -> bool:
@@ -362,6 +372,14 @@ def _added(added: Sequence[str], sides: Sides) -> Diagnostic:
     message = f"{_named(added)} only in {sides.other.source}; bayplan adds {them} to domains of {sides.one.source}"
     hint = f"if {'it has' if len(added) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
     return warning("T441", sides.other.places.get(added[0], ()), message, hint=hint)
+
+
+def _separate(some: Sequence[str], sides: Sides) -> Diagnostic:
+    """T441: nodes of a network with nodes of several pools."""
+    them = "it" if len(some) == 1 else "them"
+    message = f"{_named(some)} only in {sides.other.source}; bayplan makes a separate pool of {them}"
+    hint = f"if {'it has' if len(some) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
+    return warning("T441", sides.other.places.get(some[0], ()), message, hint=hint)
 
 
 def _named(names: Sequence[str]) -> str:

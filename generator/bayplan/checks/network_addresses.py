@@ -111,7 +111,8 @@ def _enough(fabric: Fabric, rail: Rail, nodes: int, route: Route) -> Iterator[Di
             yield error("T606", route, message, hint=hint)
     elif (free := available(fabric, rail)) < (needed := nodes * _beside(fabric, rail)):
         message = f"{count(nodes, 'node')} need {needed} addresses of {rail.subnet}, which has {free} for pods"
-        hint = "use a larger subnet or exclude less; otherwise a job on all nodes never starts"
+        less = " or exclude less" if own.exclude else ""
+        hint = f"use a larger subnet{less}; otherwise a job on all nodes never starts"
         report = warning if free else error
         yield report("T606", route, message, hint=hint)
 

@@ -183,8 +183,7 @@ def merge(parts: Sequence[Part]) -> Outcome[Part]:
     """The parts as one, earlier parts first. None if they contradict each other."""
     issues: list[Diagnostic] = []
     result = reduce(lambda one, other: _merged(one, other, issues), _by_one_name(parts))
-    if len(parts) > 1:
-        result = _without_frames(result, issues)
+    result = _without_frames(result, issues)
     return Outcome(None if has_errors(issues) else result, tuple(issues))
 
 
@@ -303,10 +302,11 @@ def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
     if twin:
         message = f'left out pool "{pool.name}" without nodes, whose levels are those of pool "{twin}"'
         return info("T437", (), message, hint="no action needed: two sources describe the same levels")
-    message = f'left out pool "{pool.name}": no node of the sources matches it'
-    compare = "compare the node selector of the pool with the labels of the nodes"
-    hint = compare if pool.node.node_selector else "correct the source of the pool, or leave it out"
-    return warning("T437", (), message, hint=hint)
+    if pool.node.node_selector:
+        message = f'left out pool "{pool.name}": no node of the sources matches it'
+        return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+    message = f'left out pool "{pool.name}", because no source lists its nodes'
+    return warning("T437", (), message, hint="list its nodes in its source, or remove it there")
 
 
 def _agreed_settings(

@@ -85,7 +85,8 @@ def _blocks(network: Network, body: Mapping[str, Any], issues: list[Diagnostic])
     sizes = body.get("block_sizes") or []
     wrong = not isinstance(sizes, list) or any(type(size) is not int for size in sizes)
     if wrong:
-        issues.append(error("T475", (*route, "block_sizes"), "`block_sizes` must be a list of integers", hint=SHAPE))
+        hint = "write it like [18, 36, 72]"
+        issues.append(error("T475", (*route, "block_sizes"), "`block_sizes` must be a list of integers", hint=hint))
     units = tuple(_units(body.get("blocks"), (*route, "blocks"), ("block", "", "nodes"), issues))
     return network._replace(units=units, sizes=() if wrong else tuple(sizes))
 

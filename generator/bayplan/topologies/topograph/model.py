@@ -141,8 +141,11 @@ def _rows(
         route = (*at, "blocks", number)
         switch = shown(get(each, "switch"))
         if not isinstance(each, dict) or (switch and switch not in switches):
-            why = f'the block names the unknown switch "{switch}"' if switch else "a block must be a mapping"
-            issues.append(error("T532" if switch else "T530", route, why, hint=SHAPE))
+            if switch:
+                hint = f'add "{switch}" to `switches`, or correct the name'
+                issues.append(error("T532", route, f'the block names the unknown switch "{switch}"', hint=hint))
+            else:
+                issues.append(error("T530", route, "a block must be a mapping", hint=SHAPE))
             continue
         path = _path(switch, parent) if switch else []
         if len(path) > TIERS:

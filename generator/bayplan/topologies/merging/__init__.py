@@ -306,7 +306,7 @@ def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
         message = f'left out pool "{pool.name}": no node of the sources matches it'
         return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
     message = f'left out pool "{pool.name}", because no source lists its nodes'
-    return warning("T437", (), message, hint="list its nodes in its source, or remove it there")
+    return warning("T437", (), message, hint="list its nodes in its source, or remove the pool there")
 
 
 def _agreed_settings(

@@ -253,8 +253,8 @@ def _reported(stages: Sequence[Stage], hosts: Mapping[str, Sequence[str]], at: R
         sizes = sorted(map(len, hosts.values()))
         most = f"{sizes[0]} to {sizes[-1]}" if sizes[0] != sizes[-1] else str(sizes[0])
         message = (
-            f"rail-optimized fabric: merged {switches} leaf switches that share hosts into {len(stages[0].members)}"
-            f" domains with {most} hosts each"
+            f"rail-optimized fabric: merged {switches} leaf switches that share hosts into"
+            f" {count(len(stages[0].members), 'domain')} with {most} hosts each"
         )
         hint = "no action needed: a domain has the name of its first switch, and `leaves` lists all of them"
         yield info("T539", at, message, hint=hint)

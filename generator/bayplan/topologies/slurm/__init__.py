@@ -271,6 +271,7 @@ def _circles(units: Mapping[str, Unit], parent: Mapping[str, str]) -> Iterator[D
             shown = circle if len(circle) < 9 else [*circle[:4], "...", *circle[-4:]]
             message = f"the switches form a circle: {' < '.join(shown)}"
             yield error("T532", unit.route, message, hint="correct the children of one of these switches")
+            parent = {child: above for child, above in parent.items() if child not in circle}
         safe |= path.keys()
     yield from _too_deep(units, parent)
 

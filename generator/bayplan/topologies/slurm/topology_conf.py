@@ -63,7 +63,7 @@ def _lines(text: str, at: Route, issues: list[Diagnostic]) -> Iterator[Line]:
     for line in lines(text, at):
         if line.rest or not line.kind:
             message = f'"{line.rest[:40]}" is not Key=Value'
-            issues.append(error("T530", line.route, message, hint="see man topology.conf"))
+            issues.append(error("T530", line.route, message, hint="write it like BlockName=a Nodes=n[01-18]"))
         else:
             yield line
 

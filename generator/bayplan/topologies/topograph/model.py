@@ -200,7 +200,7 @@ def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
                 raise ValueError("Topograph accepts only one bracket, at the end, as in n[01-18]")
             yield from hostlist.expand(written)
         except ValueError as reason:
-            hint = "write each list as a separate entry"
+            hint = "write it like n[01-18], and several lists as separate entries"
             message = f'cannot read the hostlist "{written[:60]}": {reason}'
             issues.append(error("T414", (*route, number), message, hint=hint))
 

@@ -224,18 +224,33 @@ def merge_pools(
         issues.append(_nothing_shared(mine, theirs, sides))
     names: set[str] = set()
     times = Counter(number for numbers in met for number in numbers)
-    for pool, numbers in zip(mine, met, strict=True):
-        own = frozenset(pool.nodes())
-        parts = [restrict(theirs[n], own.__contains__) if times[n] > 1 else theirs[n] for n in numbers]
+    several = [_by_owner(pool, mine) if times[n] > 1 else None for n, pool in enumerate(theirs)]
+    for index, (pool, numbers) in enumerate(zip(mine, met, strict=True)):
+        parts = [_part_of(theirs[n], several[n], index) for n in numbers]
         for each in _merged_with(pool, parts, home, issues, sides):
             yield _unique(each, names)
-    known = {node for pool in mine for node in pool.nodes()}
     for number, pool in enumerate(theirs):
-        rest = restrict(pool, lambda node: node not in known) if times[number] > 1 else pool
+        rest = _part_of(pool, several[number], None)
         if times[number] > 1 and rest.domains:
             issues.append(_separate(list(rest.nodes()), sides))
         if times[number] != 1 and rest.domains:
             yield _unique(rest, names)
+
+
+def _by_owner(pool: Pool, mine: Sequence[Pool]) -> dict[str, int | None]:
+    """Node -> the number of its pool, or of the only pool with nodes in its domain."""
+    owner = {node: number for number, each in enumerate(mine) for node in each.nodes()}
+    result: dict[str, int | None] = {}
+    for domain in pool.domains:
+        known = {owner[node] for node in domain.nodes if node in owner}
+        other = next(iter(known)) if len(known) == 1 else None
+        result.update((node, owner.get(node, other)) for node in domain.nodes)
+    return result
+
+
+def _part_of(pool: Pool, owners: Mapping[str, int | None] | None, index: int | None) -> Pool:
+    """The nodes of one owner."""
+    return pool if owners is None else restrict(pool, lambda node: owners[node] == index)
 
 
 def _same_kind(one: Pool, other: Pool) -> bool:

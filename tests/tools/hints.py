@@ -289,6 +289,8 @@ class Sandbox:
             start = stream.find('{\n  "diagnostics"')
             if start >= 0:
                 return list(json.JSONDecoder().raw_decode(stream[start:])[0]["diagnostics"])
+        if done.returncode == 2:  # an unknown command or option
+            return [{"code": "usage", "severity": "error", "message": done.stderr.strip(), "hint": "", "file": ""}]
         return []
 
 

@@ -232,7 +232,7 @@ def merge_pools(
     for number, pool in enumerate(theirs):
         rest = _part_of(pool, several[number], None)
         if times[number] > 1 and rest.domains:
-            issues.append(_separate(list(rest.nodes()), sides))
+            issues.append(_added(list(rest.nodes()), sides, separate=True))
         if times[number] != 1 and rest.domains:
             yield _unique(rest, names)
 
@@ -382,19 +382,13 @@ def _missing(lacking: Sequence[str], sides: Sides) -> Diagnostic:
     return warning("T446", sides.one.places.get(lacking[0], ()), message, hint=hint)
 
 
-def _added(added: Sequence[str], sides: Sides) -> Diagnostic:
+def _added(added: Sequence[str], sides: Sides, *, separate: bool = False) -> Diagnostic:
+    """T441. `separate`: their neighbors are of no pool of the first source, or of several."""
     them = "it" if len(added) == 1 else "them"
-    message = f"{_named(added)} only in {sides.other.source}; bayplan adds {them} to domains of {sides.one.source}"
+    then = f"makes a separate pool of {them}" if separate else f"adds {them} to domains of {sides.one.source}"
+    message = f"{_named(added)} only in {sides.other.source}; bayplan {then}"
     hint = f"if {'it has' if len(added) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
     return warning("T441", sides.other.places.get(added[0], ()), message, hint=hint)
-
-
-def _separate(some: Sequence[str], sides: Sides) -> Diagnostic:
-    """T441: nodes of a network with nodes of several pools."""
-    them = "it" if len(some) == 1 else "them"
-    message = f"{_named(some)} only in {sides.other.source}; bayplan makes a separate pool of {them}"
-    hint = f"if {'it has' if len(some) == 1 else 'they have'} left the cluster, correct {sides.other.source}"
-    return warning("T441", sides.other.places.get(some[0], ()), message, hint=hint)
 
 
 def _named(names: Sequence[str]) -> str:

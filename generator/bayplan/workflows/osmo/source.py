@@ -156,10 +156,10 @@ def _hashed(stem: str, name: str) -> str:
     return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-def unique(name: str, taken: Iterable[str], whole: str) -> str:
+def unique(name: str, taken: Collection[str], whole: str) -> str:
     """The name, with a hash if it is taken."""
-    others, first = set(taken), name
-    while name in others:
+    first = name
+    while name in taken:
         name, whole = _hashed(first, whole), f"{whole}'"
     return name
 

@@ -270,14 +270,15 @@ def exit_action_findings(actions: Mapping[str, str], route: Route) -> Iterator[D
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W429, once for each token: a host token names a task of the same group, an input token an input of its task."""
-    for task in workflow.tasks:
-        reported: set[tuple[str, str]] = set()
-        group = [each.name for each in workflow.tasks if each.group == task.group]
-        names = {HOST: group, INPUT: _inputs(task)}
-        for token, route in _tokens(task):
-            if token.name not in names.get(token.kind, [token.name]) and (token.kind, token.name) not in reported:
-                reported.add((token.kind, token.name))
-                yield _unknown(token, route, names[token.kind], workflow.tasks)
+    for group in workflow.task_groups:
+        hosts = [each.name for each in group.tasks]
+        for task in group.tasks:
+            reported: set[tuple[str, str]] = set()
+            for token, route in _tokens(task):
+                names = {HOST: hosts, INPUT: _inputs(task)}.get(token.kind, [token.name])
+                if token.name not in names and (token.kind, token.name) not in reported:
+                    reported.add((token.kind, token.name))
+                    yield _unknown(token, route, names, workflow.tasks)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:

@@ -40,6 +40,26 @@ def gathered(
         yield say(code, routes[0], f"{message}{more}", hint=hint, notes=notes)
 
 
+_HOST = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_NAME = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"(?:(?:localhost|{_HOST}(?:\.{_HOST})+|{_HOST}(?=:[0-9]+/))(?::[0-9]{{1,5}})?/)?"  # the registry
+    rf"{_NAME}(?:/{_NAME})*(?::[a-zA-Z0-9_][a-zA-Z0-9._-]{{0,127}})?"  # repository and tag
+    r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[A-Fa-f0-9]{32,})?"  # digest
+)
+"""What both OSMO (src/lib/utils/common.py, docker_parse) and the kubelet (github.com/distribution/reference) accept."""
+
+
+def check_images(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W413: an image that is not a reference to an image."""
+    for task in workflow.tasks:
+        image = task.data["image"]
+        if len(image) > 512 or not _IMAGE.fullmatch(image):
+            message = f'"{shorten(image)}" is not a reference to an image'
+            hint = "write it like registry.example.com/team/train:1.0, with a repository in lower case"
+            yield error("W413", (*task.route, "image"), message, hint=hint)
+
+
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
     """W423: a file has a path. OSMO reserves the paths below /osmo for itself."""
     for file, route in workflow.entries("files"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -135,3 +136,51 @@ def test_both_forms_of_a_use_case_import_alike(name: str) -> None:
     folder = EXAMPLES / name
     native = rendered("import", "workflow.yaml", "-t", "topology.yaml", cwd=folder)
     assert rendered("import", "osmo.yaml", "-t", "topology.yaml", cwd=folder) == native
+
+
+PLAIN = {
+    "workflow": {"name": "train", "tasks": [{"name": "main", "image": "example.com/train:1", "command": ["train"]}]}
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(PLAIN),
+        json.dumps(PLAIN, indent=2),
+        yaml.safe_dump(PLAIN, indent=2).replace("workflow:", '"workflow":'),
+    ],
+    ids=["json", "indented json", "quoted"],
+)
+def test_a_file_that_is_no_template_may_have_any_form(text: str, tmp_path: Path) -> None:
+    """OSMO's client reads it as YAML, and sends what it read in OSMO's own form."""
+    expected = import_text(yaml.safe_dump(PLAIN), tmp_path)
+    assert import_text(text, tmp_path) == expected
+    assert import_text("\n".join(f"  {line}" for line in text.splitlines()), tmp_path) == expected
+
+
+def import_text(text: str, folder: Path) -> str:
+    (folder / "workflow.yaml").write_text(text, encoding="utf-8")
+    done = bayplan("import", "workflow.yaml", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_files_that_are_too_large_for_one_config_map_get_several(tmp_path: Path) -> None:
+    (task,) = PLAIN["workflow"]["tasks"]  # type: ignore[index]
+    files = [{"path": f"opt/data-{number}", "contents": "x" * 700_000} for number in range(3)]
+    flow = {"workflow": {"name": "train", "tasks": [{**task, "files": files}]}}
+    (tmp_path / "workflow.yaml").write_text(yaml.safe_dump(flow), encoding="utf-8")
+    (tmp_path / "topology.yaml").write_text(yaml.safe_dump(topology()), encoding="utf-8")
+    documents = list(yaml.safe_load_all(bayplan("render", "workflow.yaml", "-t", "topology.yaml", cwd=tmp_path).stdout))
+    maps = {each["metadata"]["name"]: list(each["data"]) for each in documents if each["kind"] == "ConfigMap"}
+    assert list(maps.values()) == [["opt.data-0"], ["opt.data-1"], ["opt.data-2"]]
+    job_set = documents[-1]
+    pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    sources = pod["volumes"][0]["projected"]["sources"]
+    assert [source["configMap"]["name"] for source in sources] == list(maps)
+    mounts = pod["containers"][0]["volumeMounts"]
+    assert [(mount["mountPath"], mount["subPath"]) for mount in mounts] == [
+        (f"/opt/data-{number}", f"opt.data-{number}") for number in range(3)
+    ]
+    assert list(judge_all(documents, TARGET)) == []

@@ -42,7 +42,11 @@ def documents(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tu
             if source.format == each.NAME or each.claims(text):
                 return _text(each, name, raw, text, subject, source)
     found = read(name, raw, subject)
-    wrong = [*_without_variables(source), *(d for each in found.value or () for d in _unsplit(each, subject, source))]
+    if not source.format and any(
+        osmo.sniff(each.data) for each in found.value or ()
+    ):  # its keys are quoted or indented
+        return osmo.documents(name, raw, "", subject, source)
+    wrong = _without_variables(source)
     return Outcome(None, (*found.diagnostics, *wrong)) if wrong else found
 
 
@@ -73,14 +77,6 @@ def _without_variables(source: Source) -> tuple[Diagnostic, ...]:
         return ()
     message = "this workflow format has no variables for --set"
     return (error("A920", ("argument", "--set"), message, hint="change the value in the workflow file"),)
-
-
-def _unsplit(document: Document, subject: str, source: Source) -> tuple[Diagnostic, ...]:
-    """R123: an OSMO workflow whose text OSMO does not recognize, so that its template stays unrendered."""
-    if source.format or not osmo.sniff(document.data):
-        return ()
-    hint = "write `workflow:` at the start of a line, without quotes and without a space before the colon"
-    return (error("R123", (subject, AT, 1, 1), "OSMO finds no section `workflow:` in the file", hint=hint),)
 
 
 def workflow(document: Document, name: str = "", context: Context = Context()) -> Read[Workflow]:  # noqa: B008

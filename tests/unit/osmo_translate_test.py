@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -593,11 +595,23 @@ def test_commands_without_a_turned_code_stay_as_they_are() -> None:
     assert with_exit_codes(["run"], [("RESCHEDULE", "3"), ("FAIL", "1"), ("COMPLETE", "0")]) == ["run"]
 
 
-def test_a_signal_reaches_the_command() -> None:
-    command = with_exit_codes(["sh", "-c", "trap 'exit 0' TERM; echo ready; sleep 5 & wait"], [("COMPLETE", "15")])
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "ready\n"
-    process.terminate()
-    assert process.wait(60) == 143  # a loaded machine takes its time
-    process.stdout.close()
+ECHO = """
+import signal, sys
+signal.signal(signal.{0}, lambda number, frame: sys.exit(15))
+print(sys.stdin.readline(), flush=True)
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_signals_and_standard_input_reach_the_command(shell: str, number: signal.Signals) -> None:
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+    _, *words = with_exit_codes([sys.executable, "-c", ECHO.format(number.name)], [("COMPLETE", "15")])
+    with subprocess.Popen([shell, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write("ready\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        assert process.wait(60) == 0  # the command exits with 15, which is COMPLETE

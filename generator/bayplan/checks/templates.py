@@ -11,12 +11,14 @@ from bayplan.core.phrases import count, shorten
 from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import (
+    CONFIG_MAP_LIMIT,
     EXCLUSIVE,
     MERGE_KEYS,
     OWN_FIELDS,
     OWN_NAMES,
     container_name,
     containers,
+    content_size,
     file_key,
     identity,
 )
@@ -402,10 +404,6 @@ def _wrong(name: str, value: Any, route: Route, hint: str) -> Diagnostic:
 
 # Quantities, and files that are mounted from a ConfigMap.
 
-CONFIG_MAP_LIMIT = 2**20
-"""Bytes of all values together, with `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize also
-applies to ConfigMaps)."""
-
 KEY_LIMIT = 253
 """Characters of a ConfigMap key (DNS-1123 subdomain length)."""
 
@@ -453,10 +451,10 @@ def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         if isinstance(held, Binary) and (wrong := _not_base64(held.base64)):
             message = f'the content of "{path[:200]}" is not base64: {wrong}'
             yield error("W335", (*route, path, "base64"), message, hint="write what `base64 FILE` prints")
-    size = sum(map(_size, pods.files.values()))
-    if size > CONFIG_MAP_LIMIT:
-        message = f"`files` have {size} bytes; a ConfigMap has at most {CONFIG_MAP_LIMIT}"
-        yield error("P515", route, message, hint="put large files into the image or a volume")
+    for path, held in pods.files.items():
+        if (size := content_size(held)) > CONFIG_MAP_LIMIT:
+            message = f'"{path[:200]}" has {size:,} bytes; a ConfigMap has at most {CONFIG_MAP_LIMIT:,}'
+            yield error("P515", (*route, path), message, hint="put large files into the image or a volume")
 
 
 def _not_base64(text: str) -> str:
@@ -465,16 +463,6 @@ def _not_base64(text: str) -> str:
     if strange:
         return f"it contains {strange[0]!a}"
     return f"it has {count(len(text), 'character')}, which is not a multiple of 4" if len(text) % 4 else ""
-
-
-def _size(held: str | Binary) -> int:
-    """Bytes that count against the limit: the decoded bytes of a binary file."""
-    return len(held.encode("utf-8", "surrogatepass")) if isinstance(held, str) else decoded(held.base64)
-
-
-def decoded(base64: str) -> int:
-    """How many bytes the decoded base64 has."""
-    return len(base64.rstrip("=")) * 3 // 4
 
 
 def _wrong_path(path: str, pods: PodSet) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube.objects import non_empty
-from bayplan.model.manifest import PodParts
+from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import Binary, PodSet
 
 # Merge one pod template into another, as Kubernetes' strategic merge patch does.
 
@@ -205,18 +205,54 @@ def _container(spec: PodSet, parts: PodParts, command: tuple[Any, ...]) -> dict[
 def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
     """What the podSet itself requests: resources, shared memory, files."""
     shm = {"name": SHM, "emptyDir": {"medium": "Memory", "sizeLimit": spec.shm}}
-    files = {"name": FILES, "configMap": {"name": config_map, "defaultMode": 0o555}}
     return PodParts(
         node_selector=pool.node.node_selector,
         resources=spec.resources,
         spec={"affinity": {"podAntiAffinity": {REQUIRED: [dict(APART)]}}} if spec.whole_node else {},
         labels={WHOLE_NODE: "true"} if spec.whole_node else {},
-        volumes=(*([shm] if spec.shm else []), *([files] if spec.files else [])),
+        volumes=(*([shm] if spec.shm else []), *([_files(spec, config_map)] if spec.files else [])),
         mounts=(
             *([{"name": SHM, "mountPath": "/dev/shm"}] if spec.shm else []),
             *({"name": FILES, "mountPath": path, "subPath": file_key(path)} for path in spec.files),
         ),
     )
+
+
+def _files(spec: PodSet, config_map: str) -> Manifest:
+    names = [name for name, _ in config_map_parts(spec, config_map)]
+    if len(names) == 1:
+        return {"name": FILES, "configMap": {"name": config_map, "defaultMode": 0o555}}
+    return {"name": FILES, "projected": {"sources": [{"configMap": {"name": n}} for n in names], "defaultMode": 0o555}}
+
+
+CONFIG_MAP_LIMIT = 2**20
+"""Bytes of all values together, with `binaryData` decoded (Kubernetes pkg/apis/core/validation: MaxSecretSize also
+applies to ConfigMaps)."""
+
+
+def config_map_parts(spec: PodSet, config_map: str) -> list[tuple[str, list[str]]]:
+    """The ConfigMaps of a podSet's files, with the paths in each: as few as hold them in their order."""
+    parts: list[list[str]] = [[]]
+    room = CONFIG_MAP_LIMIT
+    for path, held in spec.files.items():
+        size = content_size(held)
+        if size > room and parts[-1]:
+            parts.append([])
+            room = CONFIG_MAP_LIMIT
+        parts[-1].append(path)
+        room -= size
+    # no other object has a name with a dot: those of gangs and podSets are labels
+    return [(f"{config_map}.{number}" if number > 1 else config_map, paths) for number, paths in enumerate(parts, 1)]
+
+
+def content_size(held: str | Binary) -> int:
+    """Bytes of a file in a ConfigMap: a binary file counts as decoded."""
+    return len(held.encode("utf-8", "surrogatepass")) if isinstance(held, str) else decoded_size(held.base64)
+
+
+def decoded_size(base64: str) -> int:
+    """How many bytes the decoded base64 has."""
+    return len(base64.rstrip("=")) * 3 // 4
 
 
 def file_key(path: str) -> str:
@@ -269,7 +305,7 @@ def network_claim_name(gang: GangPlan, pods: Pods) -> str:
 
 
 def config_map_name(gang: GangPlan, pods: Pods) -> str:
-    """The ConfigMap of a podSet's files."""
+    """The first ConfigMap of a podSet's files."""
     return f"{gang.name}-{pods.template}-files"
 
 

@@ -26,6 +26,7 @@ from bayplan.kube.pod import (
     claim_template_name,
     combine,
     config_map_name,
+    config_map_parts,
     entries,
     file_key,
     network_claim_name,
@@ -206,14 +207,14 @@ def _gpu_claim(plan: Plan, gang: GangPlan, pods: Pods, target: Target) -> Manife
 
 
 def config_maps(gang: GangPlan) -> Iterator[Manifest]:
-    """One for each podSet with files."""
+    """One for each podSet with files, or several if the files are too large for one."""
     for pods in _each_template(gang):
-        if pods.spec.files:
-            contents = {file_key(path): content for path, content in pods.spec.files.items()}
+        for name, paths in config_map_parts(pods.spec, config_map_name(gang, pods)) if pods.spec.files else ():
+            contents = {file_key(path): pods.spec.files[path] for path in paths}
             yield {
                 "apiVersion": "v1",
                 "kind": "ConfigMap",
-                "metadata": {"name": config_map_name(gang, pods)},
+                "metadata": {"name": name},
                 **non_empty(
                     data={key: content for key, content in contents.items() if isinstance(content, str)},
                     binaryData={key: each.base64 for key, each in contents.items() if isinstance(each, Binary)},

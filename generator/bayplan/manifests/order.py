@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.checks.templates import CONFIG_MAP_LIMIT, decoded
 from bayplan.core.diagnostics import Diagnostic, error
-from bayplan.kube.pod import COMPUTE_DOMAIN_API
+from bayplan.kube.pod import COMPUTE_DOMAIN_API, CONFIG_MAP_LIMIT, decoded_size
 from bayplan.model.manifest import File, Item, Manifest, Many, Meta, Slot
 from bayplan.model.plan import Plan
 from bayplan.model.workflow import GANGS
@@ -123,7 +122,7 @@ def oversized(documents: Iterable[Item]) -> Iterator[Diagnostic]:
 def _held(config_map: Manifest) -> int:
     """Bytes of all its values, after `hosts` put longer names into them. An earlier P515 checks them before."""
     texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in config_map.get("data", {}).values())
-    return texts + sum(decoded(base64) for base64 in config_map.get("binaryData", {}).values())
+    return texts + sum(decoded_size(base64) for base64 in config_map.get("binaryData", {}).values())
 
 
 def _size(document: Manifest) -> int:

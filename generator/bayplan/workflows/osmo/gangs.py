@@ -296,7 +296,7 @@ class _Folding:
         """The name that the tasks share apart from their numbers, or the name of the first task."""
         first = MAIN if self.bare else label(tasks[0].name)
         common = stem(tuple(label(task.name) for task in tasks)) if len(tasks) > 1 else ""
-        free = common and common not in self.used | self.taken
+        free = common and common not in self.used and common not in self.taken
         name = unique(common if free else first, self.used, tasks[0].name)
         self.used.add(name)
         return name

@@ -1,6 +1,7 @@
-"""The sections of an OSMO file. OSMO splits the file at keys at the start of a line before it reads any YAML.
+"""The sections of an OSMO file. OSMO splits a template at keys at the start of a line before it reads any YAML.
 
-Source: OSMO 6.4, src/lib/utils/workflow.py, `parse_workflow_spec`.
+A file that is not a template may be written in any form of YAML, also JSON: OSMO's client reads it and writes it again.
+Source: OSMO 6.4, src/lib/utils/workflow.py, `parse_workflow_spec`; src/cli/workflow.py, `submit_workflow_helper`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from bayplan.text.document import Path, SourceMap, Span, locate_all
 from bayplan.text.document import load as load_yaml
 
 KNOWN = ("workflow", "default-values", "version")
+MARKERS = ("{%", "{{", "{#")
+"""The beginnings of Jinja statements, expressions and comments."""
 VERSION = 2
 """The only version of the format."""
 
@@ -55,6 +58,8 @@ class Sections(NamedTuple):
 def split(text: str, subject: str) -> Outcome[Sections]:
     """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
     all_sections = list(_sections(text))
+    if not is_template(text) and all(each.key != "workflow" for each in all_sections):
+        return _whole(text, subject)
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
@@ -67,11 +72,29 @@ def split(text: str, subject: str) -> Outcome[Sections]:
     return Outcome(Sections(by_key["workflow"], by_key.get("default-values")), tuple(findings))
 
 
+def is_template(text: str) -> bool:
+    """Whether OSMO sees a template (`is_templated_workflow`)."""
+    return any(marker in text for marker in (*MARKERS, "default-values"))
+
+
+def _whole(text: str, subject: str) -> Outcome[Sections]:
+    """A file that is not a template, whose keys are quoted or indented: all of it is the section."""
+    section = Section("workflow", text, 1)
+    loaded = load_yaml(text, subject, TWICE)
+    data = loaded.value[0] if loaded.value else None
+    if not isinstance(data, dict) or "workflow" not in data:
+        return Outcome(Sections(section, None), ())  # `load` reports it
+    unknown = [str(key) for key in data if key not in KNOWN]
+    places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown])
+    findings = [_unknown(key, (subject, AT, *place)) for key, place in zip(unknown, places, strict=True)]
+    return Outcome(None if findings else Sections(section, None), tuple(findings))
+
+
 def _sections(text: str) -> Iterable[Section]:
     keys = list(_KEY.finditer(text))
     ends = [*(key.start() for key in keys[1:]), len(text)]
     line, counted = 1, 0
-    for key, end in zip(keys, ends, strict=True):
+    for key, end in zip(keys, ends, strict=False):  # a file without keys has one end
         line += text.count("\n", counted, key.start())
         counted = key.start()
         yield Section(key[1], text[key.start() : end], line)
@@ -83,13 +106,17 @@ def _keys(sections: list[Section], subject: str) -> Iterable[Diagnostic]:
     for each in sections:
         place = key_place(each, subject)
         if each.key not in KNOWN:
-            message = f'unknown section "{each.key}"; expected workflow, default-values or version'
-            yield error("R123", place, message, hint=_hint(each.key))
+            yield _unknown(each.key, place)
         elif each.key in first:
             note = Note("the first is here", key_place(first[each.key], subject))
             message = f'the file has two sections "{each.key}"'
             yield error("R123", place, message, hint="remove one of the two", notes=(note,))
         first.setdefault(each.key, each)
+
+
+def _unknown(key: str, place: Route) -> Diagnostic:
+    message = f'unknown section "{key}"; expected workflow, default-values or version'
+    return error("R123", place, message, hint=_hint(key))
 
 
 def _hint(key: str) -> str:
@@ -186,6 +213,7 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
             error("R123", (subject, AT, *start), "YAML does not read this as the key `workflow`", hint=hint)
         )
         return Outcome(None, tuple(findings))
+    data = {key: value for key, value in data.items() if key not in KNOWN[1:]}
     odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
     findings += non_text_key_findings(strange, source_map, subject)

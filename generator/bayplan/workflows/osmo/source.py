@@ -156,10 +156,10 @@ def _hashed(stem: str, name: str) -> str:
     return f"{stem}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:4]}"
 
 
-def unique(name: str, taken: Iterable[str], whole: str) -> str:
+def unique(name: str, taken: Collection[str], whole: str) -> str:
     """The name, with a hash if it is taken."""
-    others, first = set(taken), name
-    while name in others:
+    first = name
+    while name in taken:
         name, whole = _hashed(first, whole), f"{whole}'"
     return name
 
@@ -181,8 +181,17 @@ Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
-RUN = "trap 'kill -TERM $child 2>/dev/null; wait $child; exit 143' TERM; \"$@\" & child=$!; wait $child; code=$?"
-"""A shell that is the first process of a container does not forward signals by itself."""
+RUN = (
+    'for s in HUP INT QUIT TERM USR1 USR2; do trap "kill -$s \\$child 2>/dev/null" $s; done; exec 3<&0; '
+    "env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT \"$@\"; "
+    '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!; '
+    "wait $child; code=$?; while kill -0 $child 2>/dev/null; do wait $child; code=$?; done"
+)
+"""Runs the command with the container's standard input and forwards signals, which a shell does not do by itself.
+
+A shell lets a command in the background ignore SIGINT and SIGQUIT. bash resets them in a subshell, other shells need
+coreutils 8.31 or later.
+"""
 
 FAILURE = "exit $((code ? code : 1))"
 

@@ -40,6 +40,26 @@ def gathered(
         yield say(code, routes[0], f"{message}{more}", hint=hint, notes=notes)
 
 
+_HOST = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_NAME = r"[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"(?:(?:localhost|{_HOST}(?:\.{_HOST})+|{_HOST}(?=:[0-9]+/))(?::[0-9]{{1,5}})?/)?"  # the registry
+    rf"{_NAME}(?:/{_NAME})*(?::[a-zA-Z0-9_][a-zA-Z0-9._-]{{0,127}})?"  # repository and tag
+    r"(?:@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[A-Fa-f0-9]{32,})?"  # digest
+)
+"""What both OSMO (src/lib/utils/common.py, docker_parse) and the kubelet (github.com/distribution/reference) accept."""
+
+
+def check_images(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W413: an image that is not a reference to an image."""
+    for task in workflow.tasks:
+        image = task.data["image"]
+        if len(image) > 512 or not _IMAGE.fullmatch(image):
+            message = f'"{shorten(image)}" is not a reference to an image'
+            hint = "write it like registry.example.com/team/train:1.0, with a repository in lower case"
+            yield error("W413", (*task.route, "image"), message, hint=hint)
+
+
 def check_paths(workflow: Workflow) -> Iterator[Diagnostic]:
     """W423: a file has a path. OSMO reserves the paths below /osmo for itself."""
     for file, route in workflow.entries("files"):
@@ -270,14 +290,15 @@ def exit_action_findings(actions: Mapping[str, str], route: Route) -> Iterator[D
 
 def check_token_names(workflow: Workflow) -> Iterator[Diagnostic]:
     """W429, once for each token: a host token names a task of the same group, an input token an input of its task."""
-    for task in workflow.tasks:
-        reported: set[tuple[str, str]] = set()
-        group = [each.name for each in workflow.tasks if each.group == task.group]
-        names = {HOST: group, INPUT: _inputs(task)}
-        for token, route in _tokens(task):
-            if token.name not in names.get(token.kind, [token.name]) and (token.kind, token.name) not in reported:
-                reported.add((token.kind, token.name))
-                yield _unknown(token, route, names[token.kind], workflow.tasks)
+    for group in workflow.task_groups:
+        hosts = [each.name for each in group.tasks]
+        for task in group.tasks:
+            reported: set[tuple[str, str]] = set()
+            for token, route in _tokens(task):
+                names = {HOST: hosts, INPUT: _inputs(task)}.get(token.kind, [token.name])
+                if token.name not in names and (token.kind, token.name) not in reported:
+                    reported.add((token.kind, token.name))
+                    yield _unknown(token, route, names, workflow.tasks)
 
 
 def _tokens(task: Task) -> Iterator[tuple[Token, Route]]:

@@ -18,7 +18,16 @@ from bayplan.model.formats import Source
 from bayplan.text.document import Path, SourceMap, load, locate_all
 from bayplan.workflows.osmo import sections as file_sections
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.sections import TWICE, Section, Sections, Variables, identity, key_place
+from bayplan.workflows.osmo.sections import (
+    MARKERS,
+    TWICE,
+    Section,
+    Sections,
+    Variables,
+    identity,
+    is_template,
+    key_place,
+)
 
 # The variables of a template: those of `default-values`, overridden by those of the command line.
 
@@ -71,9 +80,6 @@ def origin(name: str, sections: Sections, set_by_user: Mapping[str, Any]) -> str
 #
 # OSMO hides them from Jinja: it replaces each with a variable whose value is the token. It recognizes only the exact
 # form without spaces (OSMO 6.4, src/utils/job/workflow.py, `TemplateSpec`).
-
-MARKERS = ("{%", "{{", "{#")
-"""The beginnings of Jinja statements, expressions and comments."""
 
 
 class MaskedTemplate(NamedTuple):
@@ -150,7 +156,7 @@ def plain(text: str) -> bool:
 def render(text: str, sections: Sections, values: Variables, subject: str, source: Source) -> Outcome[SourceMap]:
     """The workflow's section with its source map. R126 to R129: Jinja cannot render it. A931: an unused variable."""
     section = sections.workflow
-    if not any(marker in text for marker in (*MARKERS, "default-values")):
+    if not is_template(text):
         return Outcome(SourceMap(section.padded, identity), _unused((), source))
     if plain(section.text):
         return Outcome(SourceMap(section.padded.removesuffix("\n"), identity), _unused((), source))

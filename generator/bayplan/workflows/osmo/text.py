@@ -13,7 +13,8 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, has_errors, warn
 from bayplan.model.formats import Source
 from bayplan.text.document import Document, Path, read_text
 from bayplan.workflows.osmo import sections, template, tokens
-from bayplan.workflows.osmo.template import MARKERS, without_tokens
+from bayplan.workflows.osmo.sections import MARKERS
+from bayplan.workflows.osmo.template import without_tokens
 
 # Jinja in the data after rendering: OSMO renders a workflow a second time when the client submits it.
 #

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, has_errors, info, warning
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import non_empty
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
@@ -16,7 +16,7 @@ from bayplan.workflows.osmo import rules, tokens
 from bayplan.workflows.osmo.gangs import Gang, Node, Pods, tasks
 from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.site import allocations, limits, site
-from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, label, shorten_name
+from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
 from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.tasks import NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
@@ -215,6 +215,8 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
     pieces = {task.name: pod_set(task, portions.value[task.name], name, timeouts.execution) for task in tasks}
+    if many := tuple(_too_many(groups, pieces)):
+        return Outcome(None, (*findings, *many))
     short, gangs = fit_names(name, tuple(lowering.gang(group, levels.value, pieces) for group in groups))
     waits = _waits(gangs)
     findings += tuple(d for group in groups for d in lowering.findings(group, levels.value))
@@ -228,6 +230,22 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
             hint = "to use NVLink between nodes, request all GPUs of a node in one task"
             findings += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
     return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), findings)
+
+
+MOST_POD_SETS = 1000
+"""The limit of the native schema for a gang."""
+
+
+def _too_many(groups: Iterable[TaskGroup], pieces: Mapping[str, NativeData]) -> Iterator[Diagnostic]:
+    """P515: a group with more different tasks than a gang has podSets. Counting is fast; making gangs is not."""
+    for group in groups:
+        if (
+            len(group.tasks) > MOST_POD_SETS
+            and (different := len({str(pieces[task.name].data) for task in group.tasks})) > MOST_POD_SETS
+        ):
+            message = f'group "{group.name}" has {different:,} different tasks; a gang has at most {MOST_POD_SETS:,}'
+            hint = "let tasks differ only in their names, or use several groups"
+            yield error("P515", (*group.route, "tasks"), message, hint=hint)
 
 
 def _document(

@@ -34,7 +34,8 @@ _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * 
 LONGEST = 10**9 * 86_400 * MICRO
 """Python's durations are shorter than this number of microseconds (datetime.timedelta.max)."""
 
-_DURATION = re.compile(r"([0-9]{1,18})(d|h|ms|us|m|s)")
+_DURATION = re.compile(r"\s*\+?([0-9](?:_?[0-9]){0,17})\s*(d|h|ms|us|m|s)")
+"""OSMO reads the number with Python's `int`."""
 
 _ISO_8601 = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
 
@@ -166,7 +167,15 @@ RESOURCE: Mapping[str, Make] = {
     "platform": text,
     "nodesExcluded": _all_of(text),
 }
-FILE: Mapping[str, Make] = {"path": text, "contents": text, "base64": flag}
+
+
+def _absolute(path: Any) -> str:
+    """The path of a file. The kubelet mounts a relative path below the root (pkg/volume/util, MakeAbsolutePath)."""
+    written = text(path)
+    return f"/{written}" if written[:1] not in ("", "/") else written
+
+
+FILE: Mapping[str, Make] = {"path": _absolute, "contents": text, "base64": flag}
 TASK: Mapping[str, Make] = {
     "image": text,
     "command": _all_of(text),

@@ -158,6 +158,9 @@ def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str
     file = "<stdin>" if target == "stdin" else target
     if target == "command":
         text: str | None = shlex.join(box.words)
+    elif target == "stdin" and old is None:
+        box.stdin = new or ""
+        return ""
     elif old is None or new is None:
         path = box.path(file) or box.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -112,7 +112,7 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
         if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
-            yield warning("F764", at, message, hint="upgrade them; otherwise pods may get GPUs with slow links")
+            yield warning("F764", at, f"{message}, so pods may get GPUs with slow links", hint="upgrade them")
 
 
 SWITCHES = {

@@ -505,7 +505,8 @@ def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     if wanted not in inside:
         missing = f'has no pod group "{wanted}"' if workload else "is not in the manifests"
         message = f'the pods stay pending, because Workload "{workload_name}" {missing}'
-        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that a Workload lists")
+        hint = "name a pod group that it lists" if workload else "add the Workload, or name one of the same namespace"
+        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint=hint)
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:

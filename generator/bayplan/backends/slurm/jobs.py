@@ -450,7 +450,8 @@ def _needs_padded_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
     pool, layout = cluster.pool, cluster.layout
     if level == HOST_LEVEL:
         return False
-    if not pool.levels[-1].plan and nodes > min(len(row.nodes) for row in pool.domains):
+    sizes = [len(row.nodes) for row in pool.domains]
+    if not pool.levels[-1].plan and max(sizes) > min(sizes) < nodes:
         return True
     finer = [each.name for each in pool.levels[pool.depth(level) :] if each.name not in layout.padded]
     return nodes > max((layout.planned.get(name, 0) for name in finer), default=layout.base)

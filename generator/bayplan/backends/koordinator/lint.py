@@ -105,7 +105,7 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
         if not layer.labels:
             message = f'Koordinator ignores all nodes, because layer "{layer.name}" has no `labelKey`'
             yield error("M765", at, message, hint="set `labelKey` to the node label of its domains")
-        elif not known & set(layer.labels):
+        elif topology.pools and not known & set(layer.labels):
             message = f'no level of the topology has a label of layer "{layer.name}", without which nodes are ignored'
             hint = f"labels of levels: {', '.join(sorted(known))}" if known else "add levels to the topology's pools"
             yield error("M765", (*at, "labelKey"), message, hint=hint)

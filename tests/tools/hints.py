@@ -292,6 +292,8 @@ class Sandbox:
             start = stream.find('{\n  "diagnostics"')
             if start >= 0:
                 return list(json.JSONDecoder().raw_decode(stream[start:])[0]["diagnostics"])
+        if done.returncode:
+            return [{"code": "", "severity": "error", "message": done.stderr.strip()[-300:], "hint": ""}]
         return []
 
 

@@ -220,7 +220,7 @@ def rdma_devices(container: Mapping[str, Any], rdma: RdmaResources) -> list[str]
     """The RDMA devices that a container requests."""
     resources = mapping(container, "resources")
     names = {**dict(extended_resources(resources, "limits")), **dict(extended_resources(resources, "requests"))}
-    return [name for name in names if name in rdma.locked or name.startswith(SHARED) and name not in rdma.unlocked]
+    return [name for name in names if name in rdma.locked or (name.startswith(SHARED) and name not in rdma.unlocked)]
 
 
 def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:

@@ -56,8 +56,8 @@ SUPPORT: tuple[Support, ...] = (
     *refuses(
         "ranks",
         "KAI assigns pods to subgroups by labels, and all pods of one template have the same labels",
-        "write a replicatedJob of a JobSet for each group, and list the groups in a policy; or make each group a Job of"
-        " a replicatedJob (KAI 0.16), or use a Workflow",
+        "write a replicatedJob for each group and list the groups in a policy, make each group a Job of a replicatedJob"
+        " (KAI 0.16), or use a Workflow",
         but=("lws", "pytorchjob"),
     ),
     *carries("gangs", "lws", component="kai", since="0.15"),

@@ -517,7 +517,8 @@ def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
     version = context.target.version("kueue")
     if not context.target.since("kueue", "0.17"):
         message = f"Kueue {version} ignores nested slices"
-        yield error("M750", (*context.at(LAYERS), KEY), message, hint=f"use Kueue 0.19 or later, or 0.17 with {LAYER_GATE}")
+        hint = f"use Kueue 0.19 or later, or 0.17 with {LAYER_GATE}"
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint=hint)
     elif not context.gates.get(LAYER_GATE, context.target.since("kueue", "0.19")):
         message = f"Kueue {version} refuses nested slices unless the feature gate {LAYER_GATE} is on"
         hint = "enable it, and set it in `schedulers: {kueue: {featureGates}}` of the topology file"

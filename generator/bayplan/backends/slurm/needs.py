@@ -261,7 +261,8 @@ def _over_limits(gang_job: Job) -> Iterator[Diagnostic]:
         size = len(task(gang_job, number).encode())
         if size >= LONGEST_WORD:
             message = f"the task script of {name} has {size} bytes; an argument of srun has at most {LONGEST_WORD - 1}"
-            yield error("F718", at, message, hint="merge equal podSets into one with more `replicas`, or put long commands into `files`")
+            hint = "merge equal podSets into one with more `replicas`, or put long commands into `files`"
+            yield error("F718", at, message, hint=hint)
 
 
 def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:

@@ -50,7 +50,8 @@ GPUS = "the SUNK Pod Scheduler makes a gres only of nvidia.com/gpu requests"
 SUPPORT = (
     *exact(
         "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values network-cards pod-network",
-        "fixed-address queue no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+        "fixed-address queue no-queue label-key-length node-name-length level-count",
+        "workload-jobset workload-job workload-pods",
     ),
     Support("gang", up_to=1),
     not_yet_here(

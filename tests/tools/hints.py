@@ -158,6 +158,9 @@ def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str
     file = "<stdin>" if target == "stdin" else target
     if target == "command":
         text: str | None = shlex.join(box.words)
+    elif target == "stdin" and old is None:
+        box.stdin = new or ""
+        return ""
     elif old is None or new is None:
         path = box.path(file) or box.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -289,8 +292,8 @@ class Sandbox:
             start = stream.find('{\n  "diagnostics"')
             if start >= 0:
                 return list(json.JSONDecoder().raw_decode(stream[start:])[0]["diagnostics"])
-        if done.returncode == 2:  # an unknown command or option
-            return [{"code": "usage", "severity": "error", "message": done.stderr.strip(), "hint": "", "file": ""}]
+        if done.returncode:
+            return [{"code": "", "severity": "error", "message": done.stderr.strip()[-300:], "hint": ""}]
         return []
 
 

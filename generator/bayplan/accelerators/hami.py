@@ -22,6 +22,9 @@ SGPU_TOPOLOGY, SGPU_CLASS, SGPU_QOS = (
 )
 VNPU_MODE, SOFT = "huawei.com/vnpu-mode", "hami-core"
 
+ANNOTATED = "0.8"
+"""MetaX's extensions that write the annotations by which HAMi chooses nodes (HAMi 2.10, docs of examples/metax)."""
+
 LINKED = ("nvidia", "ascend")
 """Vendors for which HAMi knows the links between cards and can choose cards by them."""
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.accelerators.hami import (
+    ANNOTATED,
     ASCEND,
     CARDS,
     LINKED,
@@ -421,7 +422,7 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
         yield Fault("chip", "info", ask.place, message, "request 2")
     elif chip == "910C" and ask.cards % 2:
         message = f"Ascend 910C has modules of two chips, so a pod cannot have {ask.cards}"
-        yield Fault("chip", "error", ask.place, message, "request 1 or an even number")
+        yield Fault("chip", "error", ask.place, message, "request an even number")
     if "cores" in ask.amounts and not soft:
         message = (
             f"{ask.names.cores} is only for devices that hami-core shares; otherwise the memory determines the cores"
@@ -477,7 +478,8 @@ def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
     """`spread` scores the links of the pod's cards, `binpack` the links that others lose (device.go, ScoreNode)."""
     policy, ask = pod.annotations.get(NODE, ""), pod.of(METAX)[0]
     place = note(NODE) if policy else ask.place
-    if cards > 1 and policy in ("", "binpack"):
+    silent = [kind for kind in pod.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
+    if cards > 1 and policy in ("", "binpack") and not silent and pod.target.since("metax", ANNOTATED):
         word = "" if policy else ", the default,"
         message = f"binpack{word} saves the best links of MetaX GPUs for other pods, and this pod has {cards} GPUs"
         hint = f"set {NODE}: spread, which takes the node whose free GPUs have the best links"
@@ -487,10 +489,9 @@ def _node(pod: HamiPod, cards: int) -> Iterator[Fault]:
         yield Fault(
             "choice", "info", place, message, "use binpack, which leaves well-linked GPUs to pods that need them"
         )
-    silent = [kind for kind in pod.kinds if names(kind).cards == METAX and kind.topology_annotated is False]
     if policy == "spread" and silent:
         message = "spread prefers nodes without the annotations of MetaX's extensions, and some nodes do not have them"
-        hint = "run MetaX's extensions (0.8 or later) on all nodes, or use binpack"
+        hint = f"run MetaX's extensions ({ANNOTATED} or later) on all nodes, or use binpack"
         yield Fault("half", "warning", place, message, hint)
 
 

@@ -36,7 +36,7 @@ class Row(NamedTuple):
     part: str = ""
 
 
-OTHERS = "run it with `-s kueue` or `-s none`, where hami-scheduler places the pods"
+OTHERS = "run it with `-s kueue` and a queue, or with `-s none`, where hami-scheduler places the pods"
 WHOLE = "request whole devices from a device plugin: `allocator: device-plugin`"
 BATCH = ("slurm", "slurm-bridge", "sunk")
 

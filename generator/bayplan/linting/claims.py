@@ -75,14 +75,15 @@ def _claim_use(template: PodTemplate) -> Iterator[Diagnostic]:
 def _api_version(one: Object, target: Target) -> Iterator[Diagnostic]:
     version = text(one.data, "apiVersion").rpartition("/")[2]
     route: Route = (*one.route, "apiVersion")
-    served = "resource.k8s.io/v1" if target.since("kubernetes", "1.34") else "resource.k8s.io/v1beta1"
+    served = next((each for each in ("v1", "v1beta2") if target.since("kubernetes", SERVED_SINCE[each])), "v1beta1")
+    served = f"{API}/{served}"
     if version in REMOVED:
         message = f"no Kubernetes version that bayplan knows serves {text(one.data, 'apiVersion')}"
         yield error("M780", route, message, hint=f"rewrite the object for {served}")
         return
     if version in SERVED_SINCE and not target.since("kubernetes", SERVED_SINCE[version]):
         message = f"Kubernetes {target.version('kubernetes')} does not serve {API}/{version}"
-        yield error("M780", route, message, hint=f"use {served}")
+        yield error("M780", route, message, hint=f"use {served} and its fields")
     yield from _requests(one, version)
 
 
@@ -258,7 +259,7 @@ def _handmade_channel(template: Object) -> Iterator[Diagnostic]:
     for route, device_class in device_classes(template):
         if device_class == CLASS:
             message = f"{title(template)} requests a channel that belongs to no ComputeDomain"
-            hint = "create a ComputeDomain, and claim the template that its `channel` names"
+            hint = "write a ComputeDomain instead, and claim the template that its `channel` names"
             yield warning("M800", route, message, hint=hint)
 
 

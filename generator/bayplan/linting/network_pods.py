@@ -8,6 +8,7 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, warning
 from bayplan.core.phrases import count, did_you_mean, listing
+from bayplan.core.values import NamedTuple
 from bayplan.kube.networks import bad_interface, unknown_keys
 from bayplan.kube.objects import get, items, kind, mapping, name, namespace, text, title
 from bayplan.kube.pod import HOST_DNS, NETWORKS
@@ -172,14 +173,21 @@ def _device_amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diag
             yield error("M846", (*route, "requests", device), message, hint="set both to the same number")
 
 
-def rdma_resources(context: LintContext, described: NetworkIndex) -> frozenset[str]:
-    """Resources of RDMA devices whose pods need IPC_LOCK."""
-    unlocked = {
+class RdmaResources(NamedTuple):
+    """Resources of RDMA devices whose pods need IPC_LOCK, and those whose pods do not."""
+
+    locked: frozenset[str]
+    unlocked: frozenset[str]
+
+
+def rdma_resources(context: LintContext, described: NetworkIndex) -> RdmaResources:
+    """The RDMA devices of the topology's fabrics and of networks in the manifests."""
+    unlocked = frozenset(
         rail.resource
         for fabric in context.topology.fabrics.values()
         for rail in fabric.rails
         if fabric.ipc_lock is False or fabric.memlock or fabric.kind in ("efa", "gke")
-    }
+    )
     fabric_resources = {
         rail.resource
         for each in context.topology.fabrics.values()
@@ -187,11 +195,11 @@ def rdma_resources(context: LintContext, described: NetworkIndex) -> frozenset[s
         if rail.resource and each.rails
     }
     network_resources = {each.resource for each in described.every() if each.kind == "hostdevice" and each.resource}
-    return frozenset((fabric_resources | network_resources) - unlocked)
+    return RdmaResources(frozenset((fabric_resources | network_resources) - unlocked), unlocked)
 
 
 def _memory_lock(
-    template: PodTemplate, container: Mapping[str, Any], route: Route, rdma: frozenset[str]
+    template: PodTemplate, container: Mapping[str, Any], route: Route, rdma: RdmaResources
 ) -> Iterator[Diagnostic]:
     """M847: registering memory with a card locks it. `privileged` also gives that right, and many others."""
     security = mapping(container, "securityContext")
@@ -208,11 +216,11 @@ def _memory_lock(
         yield error("M847", route, message, hint=hint)
 
 
-def rdma_devices(container: Mapping[str, Any], rdma: frozenset[str]) -> list[str]:
+def rdma_devices(container: Mapping[str, Any], rdma: RdmaResources) -> list[str]:
     """The RDMA devices that a container requests."""
     resources = mapping(container, "resources")
     names = {**dict(extended_resources(resources, "limits")), **dict(extended_resources(resources, "requests"))}
-    return [name for name in names if name in rdma or name.startswith(SHARED)]
+    return [name for name in names if name in rdma.locked or (name.startswith(SHARED) and name not in rdma.unlocked)]
 
 
 def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:
@@ -295,7 +303,10 @@ def check_permissions(context: LintContext, described: NetworkIndex) -> Iterator
         for route, container in pod_containers:
             if rdma_devices(container, rdma) and LOCK in added(container) and not as_root(template.spec, container):
                 message = f"{LOCK} has no effect, because the container does not run as root: it can lock only 8 MiB"
-                hint = "raise LimitMEMLOCK of the container runtime, and set `memlock: unlimited` in the topology"
+                hint = (
+                    "raise LimitMEMLOCK of the container runtime, and set `memlock: unlimited` on the fabric in the"
+                    " topology"
+                )
                 yield warning("M847", route, message, hint=hint)
 
 
@@ -336,7 +347,8 @@ def _openshift(template: PodTemplate, context: LintContext) -> Iterator[Diagnost
     if policy is None or not policy.scc or not policy.service_account:
         message = f"OpenShift's restricted-v2 refuses {what}"
         hint = (
-            "create a SecurityContextConstraints that allows it, and name it with its service account in the topology"
+            "create a SecurityContextConstraints that allows it, name it and its service account in `namespaces` of the"
+            " topology, and set this account in the pods"
         )
         yield error("M858", _place(template, violations[0]), message, hint=hint)
     elif own != policy.service_account:

@@ -72,10 +72,6 @@ def _gap(
             yield warning("F762", at, message, hint=each.hint)
 
 
-ANNOTATED = "0.8"
-"""MetaX's extensions write the annotations by which HAMi chooses nodes (HAMi 2.10, docs of examples/metax)."""
-
-
 def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: Target) -> Iterator[Diagnostic]:
     """F763, F764, F766: features that came with a later release than the target's."""
     # the name of a resource cannot have a plus (`k8s-device-plugin` 0.13, internal/rm)
@@ -86,7 +82,7 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
         yield error("F766", (*pods.route, "accelerator", "profile"), message, hint=hint)
     if allocator(accelerator, kind) != "hami":
         return
-    from bayplan.accelerators.hami import linked_by_node
+    from bayplan.accelerators.hami import ANNOTATED, linked_by_node
     from bayplan.kube.vendors import names
 
     at: Route = (*pods.route, "accelerator")
@@ -112,7 +108,7 @@ def _gates(pods: Pods, accelerator: Accelerator, kind: AcceleratorKind, target: 
         if accelerator.node or accelerator.links:
             yield error("F764", at, message, hint=hint)
         else:
-            yield warning("F764", at, message, hint="upgrade them; otherwise pods may get GPUs with slow links")
+            yield warning("F764", at, f"{message}, so pods may get GPUs with slow links", hint="upgrade them")
 
 
 SWITCHES = {

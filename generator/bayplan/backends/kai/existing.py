@@ -49,14 +49,14 @@ SUPPORT: tuple[Support, ...] = (
     *refuses(
         "copies",
         "KAI makes the copies of a pod template separate subgroups only for the Jobs of a JobSet, and since 0.16",
-        "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group",
+        "target KAI 0.16 and use a JobSet, or write a replicatedJob for each group, and list the groups in a policy",
         word="not yet upstream",
     ),
     *carries("ranks", "lws", "pytorchjob", component="kai", since="0.15"),
     *refuses(
         "ranks",
         "KAI assigns pods to subgroups by labels, and all pods of one template have the same labels",
-        "write a pod template for each group (a replicatedJob of a JobSet), make each group a Job of a replicatedJob"
+        "write a replicatedJob for each group and list the groups in a policy, make each group a Job of a replicatedJob"
         " (KAI 0.16), or use a Workflow",
         but=("lws", "pytorchjob"),
     ),

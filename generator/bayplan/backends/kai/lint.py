@@ -103,7 +103,7 @@ def _alias(
 ) -> Iterator[Diagnostic]:
     if not context.target.since("kai", "0.17"):
         message = f"KAI {context.target.version('kai')} has no aliases, so constraints cannot use this one"
-        yield warning("M713", route, message, hint="write the node label in constraints, or use KAI 0.17")
+        yield warning("M713", route, message, hint="remove it and write the node label in constraints, or use KAI 0.17")
     elif alias in before:
         yield error("M713", route, f'two levels have the alias "{alias}"', hint="rename one of the two")
     elif alias in labels:

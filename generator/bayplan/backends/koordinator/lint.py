@@ -105,7 +105,7 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
         if not layer.labels:
             message = f'Koordinator ignores all nodes, because layer "{layer.name}" has no `labelKey`'
             yield error("M765", at, message, hint="set `labelKey` to the node label of its domains")
-        elif not known & set(layer.labels):
+        elif topology.pools and not known & set(layer.labels):
             message = f'no level of the topology has a label of layer "{layer.name}", without which nodes are ignored'
             hint = f"labels of levels: {', '.join(sorted(known))}" if known else "add levels to the topology's pools"
             yield error("M765", (*at, "labelKey"), message, hint=hint)
@@ -317,7 +317,9 @@ def _pod_counts(group: Object, members: Sequence[PodTemplate]) -> Iterator[Diagn
     there = sum(filter(None, counts))
     if members and None not in counts and least is not None and there < least:
         message = f"the gang never starts: it waits for {least} pods, but only {there} name this PodGroup"
-        yield error("M708", (*group.route, "spec", "minMember"), message, hint="lower minMember, or add pods")
+        total = " and total-number" if get(group.data, "metadata", "annotations", TOTAL) is not None else ""
+        hint = f"set minMember{total} to {there}, or add pods"
+        yield error("M708", (*group.route, "spec", "minMember"), message, hint=hint)
     multiples = [get(rule, "podCountMultiple") for rule in _gather_strategy(group)]
     if any(isinstance(each, int) and each > 1 for each in multiples):
         for each in members:

@@ -517,7 +517,8 @@ def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
     version = context.target.version("kueue")
     if not context.target.since("kueue", "0.17"):
         message = f"Kueue {version} ignores nested slices"
-        yield error("M750", (*context.at(LAYERS), KEY), message, hint="use Kueue 0.17 or later")
+        hint = f"use Kueue 0.19 or later, or 0.17 with {LAYER_GATE}"
+        yield error("M750", (*context.at(LAYERS), KEY), message, hint=hint)
     elif not context.gates.get(LAYER_GATE, context.target.since("kueue", "0.19")):
         message = f"Kueue {version} refuses nested slices unless the feature gate {LAYER_GATE} is on"
         hint = "enable it, and set it in `schedulers: {kueue: {featureGates}}` of the topology file"
@@ -573,7 +574,7 @@ def _unknown_levels(context: TemplateContext) -> Iterator[Diagnostic]:
         return
     if not any(_coarse_to_fine(context, labels, levels) for levels in context.level_lists):
         message = f"the levels are not in order from coarse to fine: {listing(labels, 'and')}"
-        hint = "name a level for slices that is not coarser than that of the podSet"
+        hint = "name the levels from coarse to fine: that of the podSet, then those of its slices"
         yield error("M754", context.at(named[-1][0]), message, hint=hint)
 
 

@@ -215,9 +215,11 @@ def _served(index: Index, group: Group) -> Iterator[Diagnostic]:
         return
     route = (*group.route[:-1], "apiVersion")
     if not versions:
+        serving = [version for version, kinds in SERVED.items() if group.version in kinds.get(group.kind, ())]
         first = next(version for version, kinds in SERVED.items() if group.kind in kinds)
         message = f"{index.kubernetes} has no kind {group.kind}"
-        yield error("M780", route, message, hint=f"use Kubernetes {first} or later")
+        hint = f"use Kubernetes {serving[0]}" if serving else f"use Kubernetes {first} or later"
+        yield error("M780", route, message, hint=hint)
         return
     message = f"{index.kubernetes} has no {group.kind} in `scheduling.k8s.io/{group.version}`"
     yield error("M780", route, message, hint=f"use `scheduling.k8s.io/{versions[0]}` and its fields")
@@ -405,7 +407,7 @@ def _parent(index: Index, group: Group) -> Iterator[Diagnostic]:
         yield error(
             "M782", at, f"{group.title} is its own ancestor", hint="remove the parent of one group of the cycle"
         )
-    elif len(above) >= MOST_DEPTH:
+    elif len(above) >= MOST_DEPTH and len({each.key for each in above}) == len(above):  # no cycle
         message = (
             f"{group.title} has {len(above)} groups above it, but a tree has at most {MOST_DEPTH} levels of groups"
         )
@@ -460,7 +462,7 @@ def _coarser_level(index: Index, group: Group) -> Iterator[Diagnostic]:
         message = (
             f'the level "{group.label}" of {group.title} adds nothing to the finer "{outer.label}" of {outer.title}'
         )
-        hint = "use a finer level for the inner group, or remove its level"
+        hint = f"remove the level of {group.title}, or use a coarser one for {outer.title}"
         yield warning("M785", here, message, hint=hint, notes=(Note("the outer level is here", there),))
 
 
@@ -505,7 +507,8 @@ def _counting_workload(index: Index, pods: PodTemplate) -> Iterator[Diagnostic]:
     if wanted not in inside:
         missing = f'has no pod group "{wanted}"' if workload else "is not in the manifests"
         message = f'the pods stay pending, because Workload "{workload_name}" {missing}'
-        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint="name a pod group that a Workload lists")
+        hint = "name a pod group that it lists" if workload else "add the Workload, or name one of the same namespace"
+        yield error("M707", (*pods.spec_route, "workloadRef"), message, hint=hint)
 
 
 def _one_scheduler_a_tree(index: Index) -> Iterator[Diagnostic]:

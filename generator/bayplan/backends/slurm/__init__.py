@@ -214,7 +214,7 @@ PODS = (
     approximate(
         "task-restart",
         "Slurm ends the job if a task fails; it can restart only the whole gang",
-        "set `maxRestarts` to restart the gang",
+        "remove `restartPolicy`, and set `maxRestarts` to restart the gang",
         report="warning",
     ),
     never(

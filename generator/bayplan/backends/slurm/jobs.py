@@ -148,7 +148,13 @@ class Amounts(NamedTuple):
 
 
 def per_node(pods: Pods, pool: Pool) -> int:
-    """How many pods of an instance run on one node: as many as fit and divide the instance evenly.
+    """How many pods of an instance run on one node: as many as fit and divide the instance evenly."""
+    most = most_per_node(pods, pool)
+    return next(number for number in range(min(most, pods.replicas), 0, -1) if pods.replicas % number == 0)
+
+
+def most_per_node(pods: Pods, pool: Pool) -> int:
+    """How many pods fit on one node.
 
     One if a pod uses the IMEX channel of its node, needs the whole node, or requests nothing that limits it.
     """
@@ -162,8 +168,7 @@ def per_node(pods: Pods, pool: Pool) -> int:
         amount = quantity.parse(str(text))
         if amount and name in pool.node.resources:
             fits.append(pool.node.resources[name] // amount)
-    most = max(1, min(fits, default=1))
-    return next(number for number in range(min(most, pods.replicas), 0, -1) if pods.replicas % number == 0)
+    return max(1, min(fits, default=1))
 
 
 def amounts(pods: Pods, pods_on_node: int) -> Amounts:
@@ -450,7 +455,8 @@ def _needs_padded_blocks(nodes: int, level: str, cluster: Cluster) -> bool:
     pool, layout = cluster.pool, cluster.layout
     if level == HOST_LEVEL:
         return False
-    if not pool.levels[-1].plan and nodes > min(len(row.nodes) for row in pool.domains):
+    sizes = [len(row.nodes) for row in pool.domains]
+    if not pool.levels[-1].plan and max(sizes) > min(sizes) < nodes:
         return True
     finer = [each.name for each in pool.levels[pool.depth(level) :] if each.name not in layout.padded]
     return nodes > max((layout.planned.get(name, 0) for name in finer), default=layout.base)

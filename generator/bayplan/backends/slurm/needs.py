@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, per_node
+from bayplan.backends.slurm.jobs import Cluster, Job, Loss, Section, clusters, job, most_per_node, per_node
 from bayplan.backends.slurm.script import partition_of
 from bayplan.backends.slurm.tasks import task
 from bayplan.core.diagnostics import Diagnostic, error, info, warning
@@ -236,7 +236,8 @@ def _without_nodes(gang_job: Job, planned_pools: Mapping[str, PlannedPool]) -> I
                 " are usable"
             )
             hint = "make the podSets equal, so that one section has all of them, or remove pods"
-            yield warning("F704", (*gang.route, "name"), message, hint=hint)
+            hints = [_even(section, planned.pool) for section in sections]
+            yield warning("F704", (*gang.route, "name"), message, hint=next(filter(None, hints), hint))
 
 
 def _planned_pool(cluster: Cluster) -> PlannedPool:
@@ -261,7 +262,8 @@ def _over_limits(gang_job: Job) -> Iterator[Diagnostic]:
         size = len(task(gang_job, number).encode())
         if size >= LONGEST_WORD:
             message = f"the task script of {name} has {size} bytes; an argument of srun has at most {LONGEST_WORD - 1}"
-            yield error("F718", at, message, hint="make its podSets equal, or put long commands into `files`")
+            hint = "merge equal podSets into one with more `replicas`, or put long commands into `files`"
+            yield error("F718", at, message, hint=hint)
 
 
 def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Iterator[Diagnostic]:
@@ -279,7 +281,18 @@ def _without_room(gang: GangPlan, section: Section, planned: PlannedPool) -> Ite
     kept = f"{where}, {each}" if segment < nodes else one_block
     message = f'gang "{gang.gang.name}": Slurm keeps {parts}{kept}, and no such block has enough usable nodes'
     hint = "wait until nodes are repaired, or split the job into smaller groups with a level of their own"
-    yield warning("F704", (*gang.route, "name"), message, hint=hint)
+    yield warning("F704", (*gang.route, "name"), message, hint=_even(section, pool) or hint)
+
+
+def _even(section: Section, pool: Pool) -> str:
+    """The number of pods with which Slurm, which starts equally many on each node, needs fewer nodes; or nothing."""
+    pods = section.first
+    nodes = -(-pods.replicas // most_per_node(pods, pool))
+    if nodes >= pods.replicas // section.per_node:
+        return ""
+    even = nodes * -(-pods.replicas // nodes)
+    change = f'use {even} replicas of podSet "{pods.spec.name}" instead of {pods.replicas}'
+    return f"{change}: Slurm starts equally many pods on each node"
 
 
 def _block_size(planned: PlannedPool, nodes: int) -> int:

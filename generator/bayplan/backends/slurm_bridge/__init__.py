@@ -31,6 +31,7 @@ FEATURES: Mapping[str, Feature] = {
     "counted-gpus": Feature("GPUs of other resources than nvidia.com/gpu and amd.com/gpu", code="F727"),
     "template-placement": Feature("placement by a pod template", code="F736"),
     "template-claims": Feature("resource claims of a pod template", "", "F737", True),
+    "shared-cards": Feature("network cards of pods that share a node", code="F750"),
     "job-name-length": Feature("long names of Slurm jobs", "characters", "F613", True),
 }
 
@@ -42,8 +43,8 @@ ONE_NODE_EACH = "slurm-bridge requests one node for each pod of a Slurm job"
 NO_LEVELS = "slurm-bridge passes no level to Slurm; topology/block packs the nodes of a job by itself"
 SUPPORT = (
     *exact(
-        "gang uneven-groups mixed-pod-sets mixed-pools repeated-values pod-network fixed-address queue no-queue",
-        "label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+        "gang uneven-groups mixed-pod-sets mixed-pools repeated-values network-cards pod-network fixed-address queue",
+        "no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
     ),
     Support("slurm-jobs", up_to=1),
     not_yet_upstream(
@@ -119,7 +120,7 @@ SUPPORT = (
     not_yet_upstream("several-compute-domains", CLAIMS, "set `computeDomain: never`"),
     not_yet_upstream("compute-domain-each", CLAIMS, "set `computeDomain: never`"),
     approximate(
-        "network-cards",
+        "shared-cards",
         "Slurm does not count network cards; if two pods share a node, the kubelet refuses the one that gets none",
         "let each pod take a whole node",
         report="warning",

@@ -221,6 +221,8 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
             yield Need("template-claims", 1, (*at, "resourceClaims"), subject=subject)
         if grade := _gpu_grade(pods, plan.topology):
             yield Need("counted-gpus", grade, (*pods.route, "accelerator"), subject=subject)
+        if cards := cards_of_shared_nodes(plan.topology, pods):
+            yield Need("shared-cards", cards, (*pods.route, "fabric"), subject=subject)
 
 
 def one_per_group(jobs: tuple[SlurmJob, ...]) -> list[SlurmJob]:
@@ -255,6 +257,17 @@ def ignored_placement_fields(topology: ClusterTopology, pods: Pods) -> tuple[str
     """Fields of templates that restrict where pods run, which Slurm does not see."""
     fields = template_fields(topology, pods)
     return tuple(field for field in ("nodeSelector", "affinity", "topologySpreadConstraints") if fields.get(field))
+
+
+def cards_of_shared_nodes(topology: ClusterTopology, pods: Pods) -> int:
+    """The network cards of a pod that leaves room for others on its node; 0 if it takes the whole node."""
+    if not pods.spec.fabric:
+        return 0
+    from bayplan.fabrics import amounts
+
+    pool, accelerator = topology.pool(pods.pool), pods.spec.accelerator
+    full = pool and accelerator and accelerator.per_pod >= pool.node.accelerators
+    return 0 if pods.spec.whole_node or full else sum(amounts(pods.spec, topology).values())
 
 
 def block_size(topology: ClusterTopology, pool: Pool) -> int:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.accelerators import DEVICE_PLUGIN
 from bayplan.backends.slurm_bridge.pod_group import (
+    cards_of_shared_nodes,
     ignored_placement_fields,
     partition,
     partition_notices,
@@ -38,6 +39,7 @@ FEATURES: Mapping[str, Feature] = {
     "missing-requests": Feature("pods without a CPU and a memory request", code="F643"),
     "grace-period": Feature("a long terminationGracePeriodSeconds", code="F731"),
     "sunk-placement": Feature("placement by a pod template", code="F736"),
+    "shared-cards": Feature("network cards of pods that share a node", code="F750"),
     "sunk-gpus": Feature("GPUs of other resources than nvidia.com/gpu", code="F727"),
 }
 
@@ -47,8 +49,9 @@ LEVEL = "the SUNK Pod Scheduler has no annotation for levels"
 GPUS = "the SUNK Pod Scheduler makes a gres only of nvidia.com/gpu requests"
 SUPPORT = (
     *exact(
-        "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values pod-network fixed-address queue",
-        "no-queue label-key-length node-name-length level-count workload-jobset workload-job workload-pods",
+        "uneven-groups mixed-pod-sets optional-pods optional-groups repeated-values network-cards pod-network",
+        "fixed-address queue no-queue label-key-length node-name-length level-count",
+        "workload-jobset workload-job workload-pods",
     ),
     Support("gang", up_to=1),
     not_yet_here(
@@ -69,7 +72,7 @@ SUPPORT = (
     not_yet_upstream("several-compute-domains", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
     not_yet_upstream("compute-domain-each", DEVICES, "set `computeDomain: never`, or use `-s slurm`"),
     approximate(
-        "network-cards",
+        "shared-cards",
         "Slurm does not count network cards; if two pods share a node, the kubelet refuses the one that gets none",
         "let each pod take a whole node",
         report="warning",
@@ -159,6 +162,8 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
         yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")
     if _unconverted_gpus(plan, pods):
         yield Need("sunk-gpus", 1, (*pods.route, "accelerator"), subject=subject)
+    if cards := cards_of_shared_nodes(plan.topology, pods):
+        yield Need("shared-cards", cards, (*pods.route, "fabric"), subject=subject)
 
 
 def _unconverted_gpus(plan: Plan, pods: Pods) -> bool:

@@ -243,11 +243,11 @@ def _min_available(spec: Any, at: Route, what: str) -> Iterator[Diagnostic]:
         yield error("M733", (*at, "minAvailable"), message, hint=f"lower `minAvailable` to {pods} or less")
     elif (
         least
-        and least < inner
+        and least < inner <= pods
         and any(get(task, key) is not None for task in tasks for key in ("minAvailable", "partitionPolicy"))
     ):
         message = f"{what} starts with {least} pods, so Volcano ignores the minimums of its tasks, {inner} in total"
-        hint = f"set `minAvailable` to {inner}, or give each task its own"
+        hint = f"set `minAvailable` to {inner}, or lower the minimums of the tasks to {least} in total"
         yield warning("M733", (*at, "minAvailable"), message, hint=hint)
 
 

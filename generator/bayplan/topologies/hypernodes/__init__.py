@@ -194,7 +194,7 @@ def _children(each: ReadHyperNode, tree: Tree) -> Iterator[Diagnostic]:
         if child is None:
             message = f'HyperNode "{each.name}" has the unknown member "{member.name}"; Volcano only logs that'
             yield error("M722", member.route, message, hint="add that HyperNode, or remove the member")
-        elif each.tier is not None and child.tier is not None and child.tier >= each.tier:
+        elif child is not each and each.tier is not None and child.tier is not None and child.tier >= each.tier:
             message = (
                 f'HyperNode "{each.name}" of tier {each.tier} has the member "{child.name}" of tier {child.tier};'
                 " tiers must increase from the nodes up"

@@ -413,7 +413,9 @@ def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: an input from a task of another workflow. Only OSMO's database knows where the data is."""
     places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
     message = "bayplan does not download inputs from earlier workflows; the task finds an empty folder instead"
-    yield from gathered(warning, "W441", places, message, f"{SHARED}, let the earlier workflow write it there, and remove the input")
+    yield from gathered(
+        warning, "W441", places, message, f"{SHARED}, let the earlier workflow write it there, and remove the input"
+    )
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -428,10 +430,18 @@ def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: checkpoints and KPIs."""
     places = [route for _, route in workflow.entries("checkpoint")]
     message = "bayplan does not upload checkpoints; OSMO uploads them while the command runs"
-    yield from gathered(warning, "W442", places, message, "let the command write checkpoints to persistent storage, and remove `checkpoint`")
+    yield from gathered(
+        warning,
+        "W442",
+        places,
+        message,
+        "let the command write checkpoints to persistent storage, and remove `checkpoint`",
+    )
     places = [route for _, route in workflow.entries("kpis")]
     message = "bayplan does not collect KPIs; OSMO collects these files after the command"
-    yield from gathered(warning, "W442", places, message, "print the KPIs, or send them from the command; then remove `kpis`")
+    yield from gathered(
+        warning, "W442", places, message, "print the KPIs, or send them from the command; then remove `kpis`"
+    )
 
 
 def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:

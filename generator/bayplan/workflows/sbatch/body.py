@@ -50,12 +50,16 @@ def _one_task(options: Options) -> bool:
 
 def check_options(sections: Iterable[Options], findings: Findings, command: Sequence[str] = ()) -> None:
     """W603 and W604 for options of directives and steps of which bayplan translates only some values."""
-    for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+    checked = ((options, name) for options in sections for name in CHECKED_OPTIONS if name in options)
+    for options, name in checked:
+        option = options[name]
         value = shorten(option.value)
         match option.option.name:
             case "dependency" if option.value == "singleton":
                 message = "bayplan drops --dependency=singleton: jobs with the same name may run at the same time"
-                findings.warning("W604", option.spot, message, "remove it, and create the objects after the other jobs end")
+                findings.warning(
+                    "W604", option.spot, message, "remove it, and create the objects after the other jobs end"
+                )
             case "dependency":
                 message = f"bayplan cannot translate --dependency={value}: job numbers do not lead to scripts"
                 hint = "put both jobs into one workflow as gangs, and connect them with `dependsOn`"

@@ -163,7 +163,9 @@ def _gang(
         hint = "if runs must differ, give each its own value: --set SLURM_JOB_ID=VALUE"
         findings.warning("W616", batch[0].spot, f"the job ID {same}", hint)
     if texts.time:
-        findings.warning("W616", batch[0].spot, f"the start time {same}", "let the command add the time if runs must differ")
+        findings.warning(
+            "W616", batch[0].spot, f"the start time {same}", "let the command add the time if runs must differ"
+        )
     return Translated(data, places)
 
 

@@ -163,9 +163,8 @@ def _gang(
         hint = "if runs must differ, give each its own value: --set SLURM_JOB_ID=VALUE"
         findings.warning("W616", batch[0].spot, f"the job ID {same}", hint)
     if texts.time:
-        findings.warning(
-            "W616", batch[0].spot, f"the start time {same}", "let the command add the time if runs must differ"
-        )
+        hint = "if runs must differ, write it into a variable, and give each its own value: --set NAME=VALUE"
+        findings.warning("W616", batch[0].spot, f"the start time {same}", hint)
     return Translated(data, places)
 
 

@@ -68,8 +68,9 @@ def _processes(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
     if match and cards and int(match[1]) > cards:
         message = f"torchrun starts {match[1]} processes on each node, but a pod has {count(cards, 'GPU')}"
-        more = topology.pool(pods.pool).node.accelerators >= int(match[1])
-        hint = f"set --nproc-per-node={cards}" + (f", or request {match[1]} GPUs" if more else "")
+        pool = topology.pool(pods.pool)
+        more = f", or request {match[1]} GPUs" if pool and pool.node.accelerators >= int(match[1]) else ""
+        hint = f"set --nproc-per-node={cards}{more}"
         yield warning("W587", _place(pods), message, hint=hint)
 
 

@@ -160,10 +160,10 @@ def _gang(
         data["lead"] = members[script.remarks.lead].names[0][0]
     same = f'becomes "{script.name}", which is the same in every run'
     if texts.job:
-        hint = "if runs must differ, give each its own value: --set SLURM_JOB_ID=VALUE"
+        hint = "if runs must differ, give each run its own value: --set SLURM_JOB_ID=VALUE"
         findings.warning("W616", batch[0].spot, f"the job ID {same}", hint)
     if texts.time:
-        hint = "if runs must differ, write it into a variable, and give each its own value: --set NAME=VALUE"
+        hint = "if runs must differ, use a variable instead, and give each run its own value: --set NAME=VALUE"
         findings.warning("W616", batch[0].spot, f"the start time {same}", hint)
     return Translated(data, places)
 

@@ -153,9 +153,9 @@ def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) ->
 
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
     """W597: bayplan uses only the networks of an annotation; the fabric defines order and interface names."""
-    hint = "set it in the topology's fabric, or use `template`"
     if more := sorted({key for each in requested.networks for key in each.data if key not in NAMED}):
         message = f"the fabric attaches the networks; bayplan ignores {listing(more, 'and')} of the annotation"
+        hint = f"remove {listing(more, 'and')}, or import the application, and set `template` instead of `fabric`"
         yield warning("W597", requested.network_route, message, hint=hint)
     if len(rails) == len(requested.networks) and (
         other := tuple(_renamed_interfaces(fabric, rails, requested.networks))
@@ -242,6 +242,9 @@ def choose_pool(
     fitting = [pool.name for pool in topology.pools if labels.items() <= dict(pool.node.node_selector).items()]
     if len(fitting) == 1 or not kind:
         return PoolChoice(fitting[0]) if len(fitting) == 1 else PoolChoice("", labels)
+    fitting = fitting or [pool.name for pool in topology.pools if pool.node.node_selector.get(INSTANCE) == kind]
+    if len(fitting) == 1:  # the topology does not describe the labels of the role's selector
+        return PoolChoice(fitting[0], selector)
     if named := next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None):
         return PoolChoice(named.name, selector)
     route: Route = (*at, "capabilities", INSTANCE)

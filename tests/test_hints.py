@@ -45,7 +45,6 @@ UNPLACED = {
     "T530-an-odd-key T530",
     "W600-misspelt W600",
     "W603-nodes-and-mpi W603",
-    "W604-no-signal W604",
     "W604-of-a-step W604",
 }
 """Case and code of hints for which `tools.hints` finds no place."""

@@ -111,7 +111,7 @@ def _memory(accelerator: Accelerator, kind: AcceleratorKind, own: Names) -> Iter
         yield "W551", "memory", message, f"write it like {quantity.show(own.unit * WHOLE * 20)}, with its unit"
     elif kind.memory and asks > has:
         message = f'the pod requests {accelerator.memory} of each device; a device of "{kind.name}" has {kind.memory}'
-        yield "W551", "memory", message, "request less"
+        yield "W551", "memory", message, f"request {kind.memory} or less"
 
 
 def _cores(accelerator: Accelerator, own: Names) -> Iterator[Fault]:

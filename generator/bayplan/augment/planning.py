@@ -87,7 +87,7 @@ def uncounted_claims(claims: tuple[UnresolvedClaim, ...], plan: Plan) -> Iterato
         what = f'podSet "{each.pods}" uses the claim template "{each.template}", which is not in the manifests'
         if each.pods in with_channel:
             message = f"{what}; if it is the channel of a ComputeDomain, pods with a second channel never start"
-            hint = "add its ComputeDomain to the manifests, set `compute-domain: never`, or use `--accept W514`"
+            hint = "add its ComputeDomain to the manifests, or set `bayplan.dev/compute-domain: never`"
             yield error("W514", each.route, message, hint=hint)
         else:
             message = f"{what}; bayplan does not count the devices of this claim"

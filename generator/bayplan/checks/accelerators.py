@@ -174,7 +174,8 @@ def _slices(accelerator: Accelerator, kind: AcceleratorKind, pool: Pool, route: 
     offered = [each for each in pool.node.resources if each.startswith(mig.PREFIX)]
     if name not in offered:
         has = f"it has {listing(offered, 'and')}" if offered else "it has no MIG slices"
-        hint = f'add it to the pool, `node: {{resources: {{"{name}": 7}}}}`, or request another profile'
+        slices = f'`node: {{resources: {{"{name}": NUMBER}}}}`'
+        hint = f"add the number on a node to the pool, {slices}, or request another profile"
         yield error("W553", (*route, "profile"), f'pool "{pool.name}" does not have "{name}"; {has}', hint=hint)
 
 

@@ -39,7 +39,7 @@ def check_pod_sets(workflow: Workflow, topology: ClusterTopology) -> Iterator[Di
         message = (
             "Multus does not read this annotation: bayplan puts a workflow's annotations on the objects around pods"
         )
-        hint = "attach pods with `fabric:` on their podSet"
+        hint = "remove it, and attach pods with `fabric:` on their podSet"
         yield error("W522", ("workflow", "metadata", "annotations", NETWORKS, KEY), message, hint=hint)
     pools = pools_of(workflow, topology) if any(pool.template for pool in topology.pools) or topology.fabrics else {}
     for place in pod_sets(workflow):

@@ -213,7 +213,8 @@ def _interfaces(attached: FabricPods) -> Iterator[Diagnostic]:
         if why:
             message = f'{attached.title}: interface name "{name}" of rail {number} {why}'
             notes = (Note("the fabric is here", attached.origin),)
-            hint = "set a unique `interface` on each rail, or on none of them"
+            named = any(rail.interface for rail in attached.request.fabric.rails)
+            hint = "set a unique `interface` on each rail" + (", or on none of them" if named else "")
             yield error("W527", attached.route, message, hint=hint, notes=notes)
         taken.setdefault(name, f"rail {number}")
 

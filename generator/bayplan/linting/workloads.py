@@ -195,7 +195,9 @@ def _rdma_mounts(template: PodTemplate) -> Iterator[Diagnostic]:
                 message = (
                     f'the container mounts "{path}" of the node, but only a privileged container can open the devices'
                 )
-                hint = "request the resource of an RDMA device plugin, which adds the devices to the container"
+                hint = (
+                    "remove the mount, and request the resource of an RDMA device plugin, with the capability IPC_LOCK"
+                )
                 yield info("W571", (*route, "volumeMounts", number), message, hint=hint)
 
 

@@ -63,12 +63,15 @@ def _nodes(pods: Pods) -> Iterator[Diagnostic]:
         yield warning("W587", _place(pods), message, hint=f"set --nnodes={total}, or change the number of replicas")
 
 
-def _processes(pods: Pods) -> Iterator[Diagnostic]:
+def _processes(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
     match = re.search(PROCESSES, words(pods.spec))
     cards = pods.spec.accelerator.per_pod if pods.spec.accelerator else 0
     if match and cards and int(match[1]) > cards:
         message = f"torchrun starts {match[1]} processes on each node, but a pod has {count(cards, 'GPU')}"
-        yield warning("W587", _place(pods), message, hint=f"set --nproc-per-node={cards}, or request {match[1]} GPUs")
+        pool = topology.pool(pods.pool)
+        more = f", or request {match[1]} GPUs" if pool and pool.node.accelerators >= int(match[1]) else ""
+        hint = f"set --nproc-per-node={cards}{more}"
+        yield warning("W587", _place(pods), message, hint=hint)
 
 
 def _place(pods: Pods) -> Route:
@@ -94,7 +97,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     yield from _small_starts(plan)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
-        yield from _processes(pods)
+        yield from _processes(pods, plan.topology)
         yield from _masters(pods)
     if not target.since("draDriver", "25.8"):
         yield from _waiting_for_all(plan)

@@ -111,7 +111,8 @@ def _depending(config: PoolConfig) -> Iterator[Diagnostic]:
         for key in ("nodeSelector", "tolerations"):
             if _depends(spec.get(key)):
                 message = f'left out the part of the {key} of platform "{platform.name}" that depends on the task'
-                yield warning("W498", platform.route, message, hint="add it to the topology if all tasks share it")
+                hint = "if all tasks share one value, write it in the pod template instead of the variable"
+                yield warning("W498", platform.route, message, hint=hint)
 
 
 def update(document: Document, topology: ClusterTopology) -> Outcome[tuple[Edit, ...]]:

@@ -33,7 +33,7 @@ BY_NAME = frozenset({("apps", "Deployment")})
 
 GROVE = (
     "gets its gangs from Grove, which hands them to KAI as PodGangs and would ignore a PodGroup",
-    "set `topologyConstraint` of the PodCliqueSet, with the names of levels of Grove's ClusterTopology",
+    "remove the placement, and set `topologyConstraint` to levels of Grove's ClusterTopology",
 )
 
 REFUSED: Mapping[tuple[str, str], tuple[str, str]] = {

@@ -19,7 +19,7 @@ Reader = Callable[[Object, Objects], Outcome[WorkloadTemplates]]
 
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 DOTTED = re.compile(r"[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?")
-GROWS = "expect the scheduler to place later pods without the gang"
+GROWS = "remove it, or expect the scheduler to place later pods without the gang"
 COUNTED = ("replicas", "size", "parallelism", "completions", "numOfHosts", "minReplicas", "maxReplicas")
 
 
@@ -134,7 +134,7 @@ def _empty(workload: WorkloadTemplates) -> Iterator[Diagnostic]:
     """W505."""
     if workload.idle:
         message = f"{title(workload.object)} has no pods, so bayplan leaves it as it is"
-        hint = "run bayplan again after you set its replicas"
+        hint = "run bayplan again after you set its number of pods"
         yield warning("W505", workload.object.route, message, hint=hint)
 
 

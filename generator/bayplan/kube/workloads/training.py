@@ -66,7 +66,8 @@ def ray_job(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
     if get(one.data, "spec", "clusterSelector"):
         message = f"{title(one)} runs in an existing RayCluster and has no pods of its own to place"
         route = (*one.route, "spec", "clusterSelector")
-        return Outcome(None, (error("W502", route, message, hint="place that RayCluster instead"),))
+        hint = "remove the placement here, and place that RayCluster"
+        return Outcome(None, (error("W502", route, message, hint=hint),))
     return templates("rayjob", one, _ray_slots(one, spec), _scaled(one, spec))
 
 
@@ -153,7 +154,8 @@ def _overridden(one: Object) -> Iterator[Diagnostic]:
     for key in OVERRIDES:
         if get(one.data, "spec", key):
             message = f"{title(one)} changes its pods with `{key}`, which Trainer 2.2 replaces by `runtimePatches`"
-            yield error("W508", (*one.route, "spec", key), message, hint="write it as `runtimePatches`")
+            hint = "write its changes into a TrainingRuntime of its own"
+            yield error("W508", (*one.route, "spec", key), message, hint=hint)
 
 
 def _with_changes(one: Object, runtime: Object) -> Any:

@@ -30,7 +30,8 @@ def check_choice(workflow: Workflow) -> Iterator[Diagnostic]:
     """W401: either tasks or groups."""
     if workflow.spec.get("tasks") and workflow.spec.get("groups"):
         message = "the workflow has both `tasks` and `groups`; expected one of the two"
-        hint = "make each task outside of groups a group of its own"
+        name = str(workflow.spec["tasks"][0].get("name", "task"))
+        hint = f'move each task outside of groups into a group of its own, such as "{shorten(name)}{SUFFIX}"'
         yield error(
             "W401", (*ROOT, "groups"), message, hint=hint, notes=(Note("the tasks are here", (*ROOT, "tasks")),)
         )

@@ -172,7 +172,10 @@ def check_patterns(workflow: Workflow) -> Iterator[Diagnostic]:
             problem = _problem(entry.get("regex", ""))
             if problem:
                 message = f'"{shorten(entry["regex"])}" is not a valid regular expression: {shorten(problem)}'
+                meant = entry["regex"].replace(".", "\\.").replace("*", ".*").replace("?", ".")
                 hint = "put a backslash before each character that you mean literally"
+                if problem.startswith("nothing to repeat") and not _problem(meant):  # a pattern of file names
+                    hint = f'did you mean "{shorten(meant)}"?'
                 yield error("W413", (*route, "regex"), message, hint=hint)
 
 
@@ -390,7 +393,7 @@ def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
         if action.upper() == "RESCHEDULE"
     ]
     message = "the task fails with these exit codes; OSMO would reschedule it"
-    yield from gathered(warning, "W450", places, message, "retry inside the command")
+    yield from gathered(warning, "W450", places, message, "retry inside the command, and remove RESCHEDULE")
 
 
 def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -417,27 +420,30 @@ def _source(targets: list[Any]) -> str:
 # bayplan reports each kind of loss once, no matter how many tasks it affects.
 
 SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volume of the topology's pool)"
+REMOVE = "then remove the input, unless the task must wait for another task"
 
 
 def check_inputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: nothing is downloaded into an input's folder."""
     places = [route for entry, route in workflow.entries("inputs") if ":" not in entry.get("task", "")]
     message = "bayplan does not download inputs; the task finds an empty folder /osmo/data/input/<n>"
-    yield from gathered(warning, "W441", places, message, f"{SHARED}, or download it in the command")
+    yield from gathered(warning, "W441", places, message, f"{SHARED}, or download it in the command; {REMOVE}")
 
 
 def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: an input from a task of another workflow. Only OSMO's database knows where the data is."""
     places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
     message = "bayplan does not download inputs from earlier workflows; the task finds an empty folder instead"
-    yield from gathered(warning, "W441", places, message, f"{SHARED}, and let the earlier workflow write it there")
+    yield from gathered(
+        warning, "W441", places, message, f"{SHARED}, let the earlier workflow write it there, and remove the input"
+    )
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: nothing uploads the output folder."""
     places = [route for _, route in workflow.entries("outputs")]
     message = "bayplan does not upload outputs; the pod's /osmo/data/output is lost when the pod is deleted"
-    hint = "upload the files in the command, or write them to persistent storage"
+    hint = "upload the files in the command, or write them to persistent storage; then remove `outputs`"
     yield from gathered(warning, "W442", places, message, hint)
 
 
@@ -445,10 +451,18 @@ def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: checkpoints and KPIs."""
     places = [route for _, route in workflow.entries("checkpoint")]
     message = "bayplan does not upload checkpoints; OSMO uploads them while the command runs"
-    yield from gathered(warning, "W442", places, message, "let the command write checkpoints to persistent storage")
+    yield from gathered(
+        warning,
+        "W442",
+        places,
+        message,
+        "let the command write checkpoints to persistent storage, and remove `checkpoint`",
+    )
     places = [route for _, route in workflow.entries("kpis")]
     message = "bayplan does not collect KPIs; OSMO collects these files after the command"
-    yield from gathered(warning, "W442", places, message, "print the KPIs, or send them from the command")
+    yield from gathered(
+        warning, "W442", places, message, "print the KPIs, or send them from the command; then remove `kpis`"
+    )
 
 
 def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:

@@ -40,14 +40,26 @@ CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
 
 
+NETWORK_HINT = "remove it, import the script, and set `fabric` on the podSet"
+
+
+def _one_task(options: Options) -> bool:
+    """Whether these options place one task on each node."""
+    return "ntasks-per-node" in options and options["ntasks-per-node"].value == "1"
+
+
 def check_options(sections: Iterable[Options], findings: Findings, command: Sequence[str] = ()) -> None:
     """W603 and W604 for options of directives and steps of which bayplan translates only some values."""
-    for option in (options[name] for options in sections for name in CHECKED_OPTIONS if name in options):
+    checked = ((options, name) for options in sections for name in CHECKED_OPTIONS if name in options)
+    for options, name in checked:
+        option = options[name]
         value = shorten(option.value)
         match option.option.name:
             case "dependency" if option.value == "singleton":
                 message = "bayplan drops --dependency=singleton: jobs with the same name may run at the same time"
-                findings.warning("W604", option.spot, message, "create the objects after the other jobs end")
+                findings.warning(
+                    "W604", option.spot, message, "remove it, and create the objects after the other jobs end"
+                )
             case "dependency":
                 message = f"bayplan cannot translate --dependency={value}: job numbers do not lead to scripts"
                 hint = "put both jobs into one workflow as gangs, and connect them with `dependsOn`"
@@ -57,17 +69,17 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                 if first == "arbitrary":
                     message = "bayplan cannot translate --distribution=arbitrary: it lists nodes"
                     findings.error("W603", option.spot, message, "use block")
-                elif first not in ("block", "*", ""):
+                elif first not in ("block", "*", "") and not _one_task(options):
                     message = (
                         f"bayplan drops --distribution={first}: ranks follow the order of the nodes, as with block"
                     )
-                    hint = "use one task for each node: the order then does not matter"
+                    hint = "write --ntasks-per-node=1, with which the order does not matter, or use block"
                     findings.warning("W604", option.spot, message, hint)
             case "network":
                 for part in option.value.split(","):
                     if part != CHANNEL:
                         message = f'bayplan drops "{shorten(part)}" of --network: it configures Slurm\'s own switches'
-                        findings.warning("W604", option.spot, message, "attach networks of the cluster with `fabric`")
+                        findings.warning("W604", option.spot, message, NETWORK_HINT)
             case "nodelist" if not MARK.search(option.value):
                 message = "bayplan cannot translate --nodelist: only Slurm knows its node names"
                 findings.error("W603", option.spot, message, "remove it, and choose nodes by `pool` and `placement`")
@@ -175,10 +187,10 @@ class _Interpreter(Control):
             self.findings.info("W613", spot, message, "check that no task needs them")
         for spot in list(self.looks.values())[:1]:
             message = f"bayplan leaves out steps that only inspect their nodes: {', '.join(self.looks)}"
-            self.findings.info("W613", spot, message, "inspect a running pod with `kubectl exec`")
+            self.findings.info("W613", spot, message, "no action needed: inspect a running pod with `kubectl exec`")
         for spot in self.outputs[:1]:
             message = "bayplan leaves out output files: pods print to their log"
-            self.findings.info("W613", spot, message, "read the log with `kubectl logs`")
+            self.findings.info("W613", spot, message, "no action needed: read the log with `kubectl logs`")
         return BodyResult(tuple(self.steps), tuple(self.work))
 
     # -- simple commands

@@ -128,7 +128,7 @@ class Builtins(Expander):
         elif _port(name):
             self.values[name] = PORT
             message = f"the script chooses a free port for {name}; bayplan sets it to {PORT}"
-            self.findings.info("W621", spot, message, "keep it: each pod has its own ports")
+            self.findings.info("W621", spot, message, "no action needed: each pod has its own ports")
         else:
             hint = value.hint if "--set" in value.hint else f"use --set {name}=VALUE"
             self.values[name] = value._replace(hint=hint, unset=False, refused=False)

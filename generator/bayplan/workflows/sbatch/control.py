@@ -493,7 +493,8 @@ class Control(Builtins):
                 raise
             if len(self.steps) > steps and stop.what == "break":
                 message = "a loop repeats a step until it succeeds, but a failed step ends the gang"
-                self.findings.error("W610", self.place, message, "use `maxRestarts` of the gang instead of the loop")
+                hint = "remove the loop, import the script, and set `maxRestarts` of the gang"
+                self.findings.error("W610", self.place, message, hint)
             if stop.number > 1:
                 raise Stop(stop.what, stop.number - 1) from None
             return stop.what == "continue"

@@ -84,7 +84,7 @@ def indices(script: Script, findings: Findings) -> Array:
         numbers |= set(range(first, last + 1, step))
     if percent:
         message = f"bayplan drops the limit of {at_a_time} concurrent jobs in --array"
-        findings.warning("W604", option.spot, message, "limit the queue instead")
+        findings.warning("W604", option.spot, message, f"remove %{at_a_time}, and limit the queue instead")
     return Array(each=tuple(sorted(numbers))) if "SLURM_ARRAY" in script.body else Array(copies=len(numbers))
 
 
@@ -158,9 +158,13 @@ def _gang(
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(members):
         data["lead"] = members[script.remarks.lead].names[0][0]
-    for what in (*(("job ID",) if texts.job else ()), *(("start time",) if texts.time else ())):
-        message = f'the {what} becomes "{script.name}", which is the same in every run'
-        findings.warning("W616", batch[0].spot, message, "let the command add the time if runs must differ")
+    same = f'becomes "{script.name}", which is the same in every run'
+    if texts.job:
+        hint = "if runs must differ, give each run its own value: --set SLURM_JOB_ID=VALUE"
+        findings.warning("W616", batch[0].spot, f"the job ID {same}", hint)
+    if texts.time:
+        hint = "if runs must differ, use a variable instead, and give each run its own value: --set NAME=VALUE"
+        findings.warning("W616", batch[0].spot, f"the start time {same}", hint)
     return Translated(data, places)
 
 

@@ -268,7 +268,7 @@ def container(
             hint = "push it to a registry, and set it with --set image=IMAGE"
             findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
-            hint = "set a Secret in `imagePullSecrets` of `template`"
+            hint = "import the script, and set a Secret in `imagePullSecrets` of `template`"
             message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
             findings.warning("W604", option.spot, message, hint)
     elif not fallback:
@@ -321,7 +321,7 @@ def _mounts(
     folders = ", ".join(dict.fromkeys(source["hostPath"]["path"] for name, source in sources.items() if name[0] == "h"))
     if option and folders:
         message = f"pods mount {folders} from their nodes (hostPath), so the nodes must have these paths"
-        hint = "if the data is not on the nodes, replace the volume with a PersistentVolumeClaim in `template`"
+        hint = "if the data is elsewhere, import the script, and mount a PersistentVolumeClaim in `template` instead"
         findings.warning("W622", option.spot, message, hint)
 
 

@@ -181,7 +181,8 @@ def _queue(sections: tuple[Section, ...], queues: Mapping[str, str], findings: F
         return queues[first]
     name = re.sub(r"[^a-z0-9.-]+", "-", first.lower()).strip("-.")[:63].strip("-.")
     if name != first:
-        hint = "create the queue under this name, or name another one with --queue"
+        other = f"schedulers: {{slurm: {{sbatch: {{queues: {{{shorten(first)}: NAME}}}}}}}}"
+        hint = f"create the queue under this name, or name another one in the topology: `{other}`"
         findings.info("W627", option.spot, f'the partition "{shorten(first)}" becomes the queue "{name}"', hint)
     return name
 

@@ -211,7 +211,7 @@ def report_options(sections: Iterable[Options], findings: Findings, step: bool =
         "remove them, or keep them for Slurm",
         findings,
     )
-    hint = "see `backends: {slurm: ...}` of the gang"
+    hint = "no action needed: they are in `backends: {slurm: ...}` of the gang"
     _report_names(kept, "only Slurm applies some options", hint, findings)
 
 
@@ -360,7 +360,7 @@ class _ShapeReader:
             self.wrong(name, "a list of resources such as gpu:h100:8")
             return None
         for each in parsed[1]:
-            hint = "request the extended resource of the cluster in `resources`"
+            hint = "import the script, and request the extended resource of the cluster in `resources`"
             message = f'bayplan drops "{shorten(each)}" of --{name}: only Slurm counts it'
             self.findings.warning("W604", self.options[name].spot, message, hint)
         return parsed[0]
@@ -414,7 +414,7 @@ class _ShapeReader:
             message = (
                 f"bayplan drops --exclusive={option.value}: a pod shares its node with any other pods, or with none"
             )
-            self.findings.warning("W604", option.spot, message, "set `wholeNode: true` for whole nodes")
+            self.findings.warning("W604", option.spot, message, "write --exclusive for whole nodes")
             return False
         if option.value:
             self.wrong("exclusive", "user, mcs or topo")

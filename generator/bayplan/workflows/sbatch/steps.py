@@ -47,7 +47,7 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     for each in result.work:
         if each.step:
             message = f"{each.shown} runs only on the first node: bayplan makes it a gang of one pod beside no step"
-            hint = "mount a volume for the files that it leaves to the steps, or run it before the job"
+            hint = "run it before the job, or mount a volume for the files that it leaves to the steps"
             findings.warning("W637", each.spot, message, hint)
             steps.append(each.step)
         elif each.file:

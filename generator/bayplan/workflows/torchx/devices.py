@@ -125,16 +125,21 @@ def _mismatch(
     fabric: Fabric, own: Mapping[str, int], rails: Sequence[int], lost: Sequence[Selection], requested: FabricRequest
 ) -> Iterator[Diagnostic]:
     """W595 for each resource whose count differs from the rails, and for networks without a rail."""
-    hint = "attach as many networks as requested devices; the fabric's rails in the topology define the pairs"
     if lost:
         names = listing([each.title for each in lost], "and")
         message = f'fabric "{fabric.name}" has no rail left for the network {names}'
+        hint = "remove it, or add a rail with it to the fabric in the topology"
         yield error("W595", requested.network_route, message, hint=hint)
     counted = Counter(fabric.rails[number].resource for number in rails)
     for name, amount in own.items():
         if not fabric.shared and counted[name] != amount:
             whose = "its networks use" if requested.networks else f'fabric "{fabric.name}" has'
             message = f'the role requests {amount} of "{name}", but {whose} {count(counted[name], "rail")} with it'
+            hint = f"request {counted[name]}" if counted[name] else "remove it from `devices`"
+            if requested.networks:
+                hint += ", or attach one of its networks for each device"
+            elif amount > counted[name]:
+                hint += ", or add rails with it to the fabric in the topology"
             yield error("W595", (*requested.device_route, name), message, hint=hint)
 
 
@@ -148,9 +153,9 @@ def _shares(fabric: Fabric, own: Mapping[str, int], requested: FabricRequest) ->
 
 def _lost_annotations(fabric: Fabric, rails: Sequence[int], requested: FabricRequest) -> Iterator[Diagnostic]:
     """W597: bayplan uses only the networks of an annotation; the fabric defines order and interface names."""
-    hint = "set it in the topology's fabric, or use `template`"
     if more := sorted({key for each in requested.networks for key in each.data if key not in NAMED}):
         message = f"the fabric attaches the networks; bayplan ignores {listing(more, 'and')} of the annotation"
+        hint = f"remove {listing(more, 'and')}, or import the application, and set `template` instead of `fabric`"
         yield warning("W597", requested.network_route, message, hint=hint)
     if len(rails) == len(requested.networks) and (
         other := tuple(_renamed_interfaces(fabric, rails, requested.networks))
@@ -237,6 +242,9 @@ def choose_pool(
     fitting = [pool.name for pool in topology.pools if labels.items() <= dict(pool.node.node_selector).items()]
     if len(fitting) == 1 or not kind:
         return PoolChoice(fitting[0]) if len(fitting) == 1 else PoolChoice("", labels)
+    fitting = fitting or [pool.name for pool in topology.pools if pool.node.node_selector.get(INSTANCE) == kind]
+    if len(fitting) == 1:  # the topology does not describe the labels of the role's selector
+        return PoolChoice(fitting[0], selector)
     if named := next((pool for pool in topology.pools if pool.name in (kind, label(kind))), None):
         return PoolChoice(named.name, selector)
     route: Route = (*at, "capabilities", INSTANCE)
@@ -247,9 +255,10 @@ def choose_pool(
         return PoolChoice(names[0], selector, (warning("W580", route, message, hint=hint),))
     quoted = listing(names, "and")
     message = f'no pool has nodes of instance type "{kind}"; the pools are {quoted}'
+    hint = f"add {INSTANCE}: {kind} to the nodeSelector of exactly one pool"
     if fitting:
         message = f'several pools have nodes of instance type "{kind}": {quoted}'
-    hint = f"add {INSTANCE}: {kind} to the nodeSelector of exactly one pool"
+        hint = f"keep {INSTANCE}: {kind} in the nodeSelector of only one pool"
     return PoolChoice("", {}, (error("W580", route, message, hint=hint),))
 
 

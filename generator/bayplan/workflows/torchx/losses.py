@@ -133,7 +133,8 @@ def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for key, what in (("base_image", "a base image"), ("workspace", "a workspace"), ("overrides", "overrides")):
         if role_data.get(key):
             message = f'role "{role_data["name"]}" has {what}, which only TorchX can add to the image'
-            yield warning("W570", (*route, key), message, hint="build the image first, and set it in `image`")
+            hint = "build the image first, set it in `image`, and remove the workspace"
+            yield warning("W570", (*route, key), message, hint=hint)
     yield from _variables(role_data, route)
     least, most = role_data.get("min_replicas") or 1, role_data.get("num_replicas", 1)
     if least > most:  # a gang cannot wait for more replicas than it has
@@ -147,7 +148,7 @@ def role(role_data: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
     for name in resource.get("capabilities") or {}:
         if name != INSTANCE:
             message = f'bayplan and TorchX do not select nodes by capability "{name}"'
-            hint = "add a nodeSelector to the overlay kubernetes.V1Pod"
+            hint = "remove it, and add a nodeSelector to the overlay kubernetes.V1Pod"
             yield warning("W588", (*route, "resource", "capabilities", name, KEY), message, hint=hint)
     for name in resource.get("tags") or {}:
         yield info("W588", (*route, "resource", "tags", name, KEY), f'bayplan ignores tag "{name}" of the resource')
@@ -249,7 +250,8 @@ def _plain(value: Any, route: Route, reader: _Reader) -> Any:
     for key, below in value.items():
         field, wrong = _field(str(key), below)
         if wrong:
-            hint = "use a plain key, which adds to the existing value"
+            removed = str(key).startswith(DEL) or below is None
+            hint = "remove it" if removed else "use a plain key, which adds to the existing value"
             reader.findings.append(error("W584", (*route, key, KEY), wrong, hint=hint))
         elif field and below is not None:
             resolved[field] = _plain(below, (*route, key), reader)

@@ -51,7 +51,8 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
     if cache is None:
         place: Route = ask.places.get("cache", ask.route)
         message = f'"{ask.cache or variables.get("USER_CACHE")}" is not a cache size'
-        hint = "write a percentage such as 50%, or an amount such as 10Gi"
+        where = "`cacheSize` of the task" if ask.cache else "USER_CACHE of common_default_variables"
+        hint = f"write a percentage such as 50%, or an amount such as 10Gi, in {where}"
         return Outcome(None, (error("W488", place, message, hint=hint),))
     variables["USER_CACHE"] = cache
     variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"

@@ -139,6 +139,14 @@ def judge(case: RuleCase, rendered: Sequence[Rendered]) -> Iterator[Finding]:
         yield from min(by_kind, key=lambda verdicts: sum(isinstance(each, RuleViolation) for each in verdicts))
 
 
+NODE_FIELDS = {
+    "K8_CPU": "`cpu`",
+    "K8_MEMORY": "`memory`",
+    "K8_STORAGE": "`resources: {ephemeral-storage: AMOUNT}`",
+}
+"""Variables of OSMO's rules -> what the topology says about a node. Only K8_GPU always has a value."""
+
+
 def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, message: Rendered) -> Iterator[Finding]:
     broken = next((each for each in (left, right) if each.fault), None)
     empty = (*left.empty, *right.empty)
@@ -147,7 +155,7 @@ def _verdict(ask: TaskRequest, rule: Rule, left: Rendered, right: Rendered, mess
     elif empty:
         hint = f"set a default for {empty[0]} in common_default_variables, or request it in the workflow"
         if empty[0].startswith("K8_"):
-            hint = "add the resources of the pool's nodes to the topology"
+            hint = f"add {NODE_FIELDS[empty[0]]} to the `node` of the pool in the topology"
         what = f'bayplan cannot check the rule "{rule.message}": "{empty[0]}" has no value'
         yield info("W482", rule.route, what, hint=hint)
     else:

@@ -332,7 +332,7 @@ def _template_findings(
         message = (
             f'bayplan drops "{".".join(path[1:])}" of the pod template, which configures OSMO\'s own parts of a pod'
         )
-        yield info("W492", where(platform, *path), message, hint="keep it for OSMO; bayplan's pods have no such parts")
+        yield info("W492", where(platform, *path), message, hint="no action needed: bayplan's pods have no such parts")
     for path in parts.left_out:
         message = f'bayplan drops "{".".join(path)}" of the pod template, since bayplan or the task sets it'
         yield warning("W492", where(platform, *path), message, hint="remove it from the pod template")

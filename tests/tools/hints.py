@@ -292,7 +292,7 @@ class Sandbox:
             start = stream.find('{\n  "diagnostics"')
             if start >= 0:
                 return list(json.JSONDecoder().raw_decode(stream[start:])[0]["diagnostics"])
-        return []
+        return [] if done.returncode < 2 else [{"code": "", "severity": "error", "message": done.stderr, "hint": ""}]
 
 
 def _changes(found: Found, way: str, home: Path) -> Iterator[Any]:

@@ -165,6 +165,8 @@ def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str
         path = box.path(file) or box.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink() if new is None else path.write_text(new, encoding="utf-8")
+        if new and new.startswith("#!"):
+            path.chmod(0o755)
         return ""
     else:
         text = box.text(file)

@@ -183,8 +183,7 @@ def merge(parts: Sequence[Part]) -> Outcome[Part]:
     """The parts as one, earlier parts first. None if they contradict each other."""
     issues: list[Diagnostic] = []
     result = reduce(lambda one, other: _merged(one, other, issues), _by_one_name(parts))
-    if len(parts) > 1:
-        result = _without_frames(result, issues)
+    result = _without_frames(result, issues)
     return Outcome(None if has_errors(issues) else result, tuple(issues))
 
 

@@ -8,7 +8,7 @@ from itertools import islice, pairwise
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import has_image
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.workflow import (
     GANGS,
@@ -23,6 +23,7 @@ from bayplan.model.workflow import (
     pod_of,
     pod_sets,
     pod_sets_of,
+    without_container,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -79,17 +80,9 @@ def _pods(place: Place) -> Iterator[Diagnostic]:
     if pods.min_replicas and pods.min_replicas > pods.replicas:
         message = f'podSet "{pods.name}" has {pods.replicas} pods, fewer than its minReplicas {pods.min_replicas}'
         yield error("W308", (*route, "minReplicas"), message, hint=f"set {pods.replicas} or less")
-    if not pods.image and not _template_image(place):
+    if not has_image(pods) and not without_container(place.owner.gang):
         hint = "set `image` on the podSet or in `spec.defaults`"
         yield error("W310", route, f'podSet "{pods.name}" has no image', hint=hint)
-
-
-def _template_image(place: Place) -> bool:
-    containers = (place.pods.template.get("spec") or {}).get("containers") or []
-    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
-        return True  # W315 reports it
-    main = container_name(place.pods)
-    return any(each.get("image") for each in containers if each.get("name", main) == main)
 
 
 def _count(node: Gang | Group) -> int:

@@ -225,7 +225,9 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
 LOCAL = "config.kubernetes.io/local-config"
 NAMING = ("namePrefix", "nameSuffix", "namespace")
 EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
-LAST = "list ExpandWorkflows last under `transformers:` of the outermost kustomization, with `exec: {path: bayplan-krm}`"
+LAST = (
+    "list ExpandWorkflows last under `transformers:` of the outermost kustomization, with `exec: {path: bayplan-krm}`"
+)
 
 
 def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:

@@ -171,7 +171,9 @@ def _is_object(data: Any) -> bool:
 def _foreign(number: int, data: Any) -> Diagnostic:
     route = (SUBJECT, "items", number)
     if not isinstance(data, dict):
-        return error("A960", route, f"item {number} is not an object", hint="list only Kubernetes objects under `items`")
+        return error(
+            "A960", route, f"item {number} is not an object", hint="list only Kubernetes objects under `items`"
+        )
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
     what = " and ".join(f"`{key}`" for key in lacking) or "`metadata.name`"
     hint = "write `apiVersion`, `kind` and `metadata.name` in every item"

@@ -140,7 +140,8 @@ def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
     if not able:
         message = f'podSet "{pod_set.spec.name}" requests {what}, which no pool has'
         hint = "set `node.accelerator` of a pool in the topology"
-        hint += ", or request one that a pool has" if pod_set.spec.accelerator.name else ""
+        named = pod_set.spec.accelerator and pod_set.spec.accelerator.name
+        hint += ", or request one that a pool has" if named else ""
         return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
     quoted = ", ".join(f'"{name}"' for name in able)
     message = f'podSet "{pod_set.spec.name}" matches several pools, {quoted}, which all have {what}'

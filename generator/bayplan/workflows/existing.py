@@ -254,6 +254,10 @@ def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     if "helm.sh/hook" in mapping(one.data, "metadata", "annotations") and not hooks:
         annotation = requests.first_annotation(one)
         message = f"{title(one)} is a Helm hook: the release waits for it, so it must not wait for a gang"
-        hint = "remove its bayplan.dev annotations" if annotation else "change the rule's `match` so that it excludes hooks"
+        hint = (
+            "remove its bayplan.dev annotations"
+            if annotation
+            else "change the rule's `match` so that it excludes hooks"
+        )
         hint += ", or add `--include-hooks` to place hooks too"
         yield error("A945", annotation or (*RULES, rule or 0), message, hint=hint)

@@ -97,8 +97,8 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> 
 
 
 _APART = (
-    "put pods of different size into groups with a placement each, or give them the same requests; if only some pods"
-    " request GPUs, KAI adds up their requests instead"
+    "put pods of different size into groups with a placement each and none around them, or give them the same"
+    " requests; if only some pods request GPUs, KAI adds up their requests instead"
 )
 
 

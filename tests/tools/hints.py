@@ -158,7 +158,7 @@ def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str
     file = "<stdin>" if target == "stdin" else target
     if target == "command":
         text: str | None = shlex.join(box.words)
-    elif file == "<stdin>" and old is None:
+    elif target == "stdin" and old is None:
         box.stdin = new or ""
         return ""
     elif old is None or new is None:
@@ -294,7 +294,9 @@ class Sandbox:
             start = stream.find('{\n  "diagnostics"')
             if start >= 0:
                 return list(json.JSONDecoder().raw_decode(stream[start:])[0]["diagnostics"])
-        return [] if done.returncode < 2 else [{"code": "", "severity": "error", "message": done.stderr, "hint": ""}]
+        if done.returncode:
+            return [{"code": "", "severity": "error", "message": done.stderr.strip()[-300:], "hint": ""}]
+        return []
 
 
 def _changes(found: Found, way: str, home: Path) -> Iterator[Any]:

@@ -85,5 +85,6 @@ TARGETED: tuple[Callable[[Workflow, ClusterTopology, Target], Iterator[Diagnosti
 
 SCHEDULED: tuple[Callable[[Workflow, ClusterTopology, Target, str], Iterator[Diagnostic]], ...] = (
     accelerators.check_pods,
+    workflow.check_images,
 )
 """Checks of both, for the target versions and one scheduler."""

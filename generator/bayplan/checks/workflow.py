@@ -8,8 +8,10 @@ from itertools import islice, pairwise
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
-from bayplan.kube.pod import has_image
+from bayplan.kube.pod import container_name
 from bayplan.model.plan import MOST_PODS
+from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import (
     GANGS,
     Gang,
@@ -23,7 +25,6 @@ from bayplan.model.workflow import (
     pod_of,
     pod_sets,
     pod_sets_of,
-    without_container,
 )
 from bayplan.planning.bind import gang_name, joined
 
@@ -80,9 +81,35 @@ def _pods(place: Place) -> Iterator[Diagnostic]:
     if pods.min_replicas and pods.min_replicas > pods.replicas:
         message = f'podSet "{pods.name}" has {pods.replicas} pods, fewer than its minReplicas {pods.min_replicas}'
         yield error("W308", (*route, "minReplicas"), message, hint=f"set {pods.replicas} or less")
-    if not has_image(pods) and not without_container(place.owner.gang):
+    if not _on_node(place):
+        yield from _image(place)
+
+
+def check_images(workflow: Workflow, topology: ClusterTopology, target: Target, scheduler: str) -> Iterator[Diagnostic]:
+    """W310 for podSets that need no image under Slurm, if they have another scheduler."""
+    del topology, target
+    for place in pod_sets(workflow) if scheduler != "slurm" else ():
+        if _on_node(place):
+            yield from _image(place)
+
+
+def _on_node(place: Place) -> bool:
+    """Whether Slurm runs the command on the node, in no container."""
+    return place.owner.gang.backends.get("slurm", {}).get("container") == "none"
+
+
+def _image(place: Place) -> Iterator[Diagnostic]:
+    if not place.pods.image and not _template_image(place):
         hint = "set `image` on the podSet or in `spec.defaults`"
-        yield error("W310", route, f'podSet "{pods.name}" has no image', hint=hint)
+        yield error("W310", place.route, f'podSet "{place.pods.name}" has no image', hint=hint)
+
+
+def _template_image(place: Place) -> bool:
+    containers = (place.pods.template.get("spec") or {}).get("containers") or []
+    if not isinstance(containers, list) or not all(isinstance(each, dict) for each in containers):
+        return True  # W315 reports it
+    main = container_name(place.pods)
+    return any(each.get("image") for each in containers if each.get("name", main) == main)
 
 
 def _count(node: Gang | Group) -> int:

@@ -162,15 +162,6 @@ def container_name(spec: PodSet) -> str:
     return str(named[0].get("name", spec.name)) if len(named) == 1 else spec.name
 
 
-def has_image(spec: PodSet) -> bool:
-    """Whether the podSet or its template names an image, or the template is invalid (W315)."""
-    own = (spec.template.get("spec") or {}).get("containers") or []
-    if spec.image or not isinstance(own, list) or not all(isinstance(each, dict) for each in own):
-        return True
-    main = container_name(spec)
-    return any(each.get("image") for each in own if each.get("name", main) == main)
-
-
 def main_patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
     """The patches of the pool's and the podSet's `template` for the generated container."""
     name = container_name(spec)

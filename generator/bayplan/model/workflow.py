@@ -195,11 +195,6 @@ def pod_sets(workflow: Workflow) -> Iterator[Place]:
             yield Place(pods, (*owner.route, "podSets", index), owner)
 
 
-def without_container(gang: Gang) -> bool:
-    """Whether Slurm runs the gang's commands on the node, without an image."""
-    return bool(gang.backends.get("slurm", {}).get("container") == "none")
-
-
 def pod_sets_of(node: Gang | Group) -> Iterator[PodSet]:
     """All podSets at and below a gang or group, in file order."""
     yield from node.pod_sets

@@ -11,14 +11,14 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing
 from bayplan.kube.kinds import KINDS, SBATCH, instances
 from bayplan.kube.objects import text
-from bayplan.kube.pod import has_image, main_patches
+from bayplan.kube.pod import main_patches
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import PodSet, without_container
+from bayplan.model.workflow import PodSet
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -91,7 +91,6 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _commands(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
-        yield from _images(workload)
     yield from _small_starts(plan)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
@@ -103,15 +102,6 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         message = "`cleanup: adopt` runs a Job in the cluster, but the topology has no image for it"
         hint = "set `images: {kubectl: IMAGE}` in the topology, to an image with `kubectl` and `sh`"
         yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
-
-
-def _images(workload: Workload) -> Iterator[Diagnostic]:
-    """W310, of gangs that only Slurm runs without an image."""
-    for gang in workload.gangs if workload.kind != SBATCH else ():
-        for pods in once(all_pods(gang.root)) if without_container(gang.gang) else ():
-            if not has_image(pods.spec):
-                hint = "set `image` on the podSet, or use `-s slurm`"
-                yield error("W310", pods.route, f'podSet "{pods.spec.name}" has no image', hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

@@ -302,8 +302,11 @@ def _left_out(pool: Pool, full: Sequence[Pool]) -> Diagnostic:
     if twin:
         message = f'left out pool "{pool.name}" without nodes, whose levels are those of pool "{twin}"'
         return info("T437", (), message, hint="no action needed: two sources describe the same levels")
-    message = f'left out pool "{pool.name}": no node of the sources matches it'
-    return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+    if pool.node.node_selector:
+        message = f'left out pool "{pool.name}": no node of the sources matches it'
+        return warning("T437", (), message, hint="compare the node selector of the pool with the labels of the nodes")
+    message = f'left out pool "{pool.name}", because no source lists its nodes'
+    return warning("T437", (), message, hint="list its nodes in its source, or remove the pool there")
 
 
 def _agreed_settings(

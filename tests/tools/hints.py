@@ -34,7 +34,7 @@ STEPS = "set|remove|use|add|write|claim|move|give|label|let|raise|put"
 REST = rf"(?: or (?:less|more))?(?:[,;:]? (?!and |from |.*(?:, |\band )(?:{STEPS})\b).*)?"
 """What may follow a step: a reason or a condition, but no second step."""
 
-FIELD = re.compile(rf"^(?:set|add|write|use|state it in the topology file:)[:]? `([^`]+)`{REST}$")
+FIELD = re.compile(rf"^(?:set|add(?: it)?|write|use|state it in the topology file:)[:]? `([^`]+)`{REST}$")
 REMOVE = re.compile(rf"^remove `([\w.]+)`{REST}$")
 PART = "field|key|annotation|label|level|tag|line|placement|constraint|variable|alias|taint|quotes|space|claim|mapping"
 LEVEL_GONE = "remove the level and its part of each path"
@@ -165,6 +165,8 @@ def _replace(box: Sandbox, target: str, old: str | None, new: str | None) -> str
         path = box.path(file) or box.folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink() if new is None else path.write_text(new, encoding="utf-8")
+        if new and new.startswith("#!"):
+            path.chmod(0o755)
         return ""
     else:
         text = box.text(file)

@@ -74,7 +74,7 @@ REFUSED = {
         case(hall(resources={"memory": 900 * GI}), gang("a", pods("w", 1, memory="1000Gi"))),
         "P552",
         "requests 1000Gi memory per pod; a node",
-        "correct memory",
+        "correct `node.memory`",
     ),
     "a resource no node has": (
         case(hall(), gang("a", pods("w", 1, **{"rdma/hca": "1"}))),

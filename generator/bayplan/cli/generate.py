@@ -40,7 +40,9 @@ def target_problems(project: Project, entry: Mapping[str, Any], route: Route) ->
     unknown = next((word for word in _BRACES.findall(to) if word not in allowed), None)
     if unknown is not None:
         words = " and ".join(f"{{{word}}}" for word in allowed)
-        hint = did_you_mean(unknown, allowed) or (f"the placeholders are {words}" if words else "an export has none")
+        hint = did_you_mean(unknown, allowed) or (
+            f"the placeholders are {words}" if words else "write a path without placeholders: an export has none"
+        )
         yield error("A929", place, f'unknown placeholder: "{{{unknown}}}"', hint=hint)
     why = _outside(to) or _name_conflict(project, to)
     if why:

@@ -205,7 +205,7 @@ def _run(*command: str) -> tuple[int, str, str]:
 def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]:
     for each in filter(is_workflow, objects):
         message = f'the Workflow "{_name(each)}" is still in the output of the build'
-        yield error("A967", route, message, hint=EXPAND)
+        yield error("A967", route, message, hint=LAST)
     for owner, field, name, target in _broken_references(objects):
         message = f'{owner}: {field} has the former name "{name}" of {target}'
         hint = "write a Component with `bayplan kustomize references`, and list its folder under `components:`"
@@ -225,6 +225,9 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
 LOCAL = "config.kubernetes.io/local-config"
 NAMING = ("namePrefix", "nameSuffix", "namespace")
 EXPAND = "list a configuration of kind ExpandWorkflows under `transformers:`"
+LAST = (
+    "list ExpandWorkflows last under `transformers:` of the outermost kustomization, with `exec: {path: bayplan-krm}`"
+)
 
 
 def _files(folders: Sequence[Folder]) -> Iterator[Diagnostic]:

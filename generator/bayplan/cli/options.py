@@ -138,7 +138,7 @@ def _unacceptable(option: str, code: str, letters: str) -> Diagnostic | None:
     if letters and code[0] not in letters:
         begin = " or ".join(letters)
         message = f"{option} takes only codes that begin with {begin}, not {code} ({sections()[code].title})"
-        hint = "fix what the error reports"
+        hint = f"remove {option} {code}, and correct what {code} reports"
         return error("A924", route, message, hint=hint)
     return None
 

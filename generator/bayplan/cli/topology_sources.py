@@ -14,6 +14,7 @@ from bayplan.cli.source_files import OpenedFile
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
+from bayplan.kube.objects import is_kind
 from bayplan.kube.other_files import recognize
 from bayplan.model.formats import Part, ReadOptions
 from bayplan.model.topology import Level
@@ -21,6 +22,7 @@ from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.topologies import FROM, OSMO_POOL, READ, Source
 from bayplan.topologies import osmo_pool as osmo_pools
+from bayplan.topologies.grouping import kube_objects
 from bayplan.workflows.osmo.pool.values import NO_POOLS, SUBJECT
 
 if TYPE_CHECKING:
@@ -134,14 +136,20 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
 
 
 def _formats(name: str, file: OpenedFile) -> Iterator[Source]:
-    """The named format, or all formats whose objects the file has, or the first that recognizes it."""
+    """The named format, or all formats whose objects the file has, or the first that recognizes it.
+
+    The format of nodes recognizes the layout of kubectl; here, a node in any other layout counts too.
+    """
     if name:
         yield READ[name]
         return
     objects = [each for each in READ.values() if each.objects]
     tried = (objects if file.small else objects[:1]) if "apiVersion" in file.head else ()
     recognised = [each for each in tried if _reader(each).sniff(file)]
-    yield from recognised or islice((each for each in READ.values() if _reader(each).sniff(file)), 1)
+    recognised = recognised or [*islice((each for each in READ.values() if _reader(each).sniff(file)), 1)]
+    if not recognised and file.small and any(is_kind(data, "", "Node") for _, data in kube_objects(file)):
+        recognised = [READ["nodes"]]
+    yield from recognised
 
 
 def _reader(source: Source) -> Importer:

@@ -171,10 +171,12 @@ def _is_object(data: Any) -> bool:
 def _foreign(number: int, data: Any) -> Diagnostic:
     route = (SUBJECT, "items", number)
     if not isinstance(data, dict):
-        return error("A960", route, f"item {number} is not an object", hint="every item is a Kubernetes object")
+        return error(
+            "A960", route, f"item {number} is not an object", hint="list only Kubernetes objects under `items`"
+        )
     lacking = [key for key in ("apiVersion", "kind") if not isinstance(data.get(key), str)]
     what = " and ".join(f"`{key}`" for key in lacking) or "`metadata.name`"
-    hint = "every object needs `apiVersion`, `kind` and `metadata.name`"
+    hint = "write `apiVersion`, `kind` and `metadata.name` in every item"
     return error("A960", route, f"item {number} has no {what}", hint=hint)
 
 

@@ -146,7 +146,10 @@ def _level(name: str, route: Route, pools: list[Pool], unit: Unit) -> Iterator[D
         message = (
             f'no "{name}" can hold these pods: they run in the pools {which}, whose labels differ down to this level'
         )
-        hint = "put the pods of each pool into a group of their own, or use the same labels for the pools' upper levels"
+        hint = (
+            "put the pods of each pool into a group of their own, and this placement on each group; "
+            "or give the pools the same levels with the same labels"
+        )
         yield error("P505", route, message, hint=hint)
 
 

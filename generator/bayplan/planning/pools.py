@@ -139,7 +139,9 @@ def _undecided(pod_set: PodSetPool, able: list[str]) -> Diagnostic:
     what = _requested(pod_set.spec)
     if not able:
         message = f'podSet "{pod_set.spec.name}" requests {what}, which no pool has'
-        hint = "add it to a pool's node, or request another"
+        hint = "set `node.accelerator` of a pool in the topology"
+        named = pod_set.spec.accelerator and pod_set.spec.accelerator.name
+        hint += ", or request one that a pool has" if named else ""
         return error("P502", (*pod_set.route, "accelerator"), message, hint=hint)
     quoted = ", ".join(f'"{name}"' for name in able)
     message = f'podSet "{pod_set.spec.name}" matches several pools, {quoted}, which all have {what}'

@@ -214,8 +214,7 @@ KEYS = ("nodeSelector", "affinity", "topologySpreadConstraints")
 POOL = "make the nodes that it selects a pool of the topology, and set `pool` to it"
 APART = "remove it, or make sure that it leaves enough nodes"
 SPREAD = "remove it, or set `ScheduleAnyway`: it spreads pods that must share a domain"
-DESCRIBE = "describe the nodes that it selects as a pool of the topology"
-LEAVE_OUT = "or leave the pods out of the gang with `leaveOut` in a policy"
+LEAVE_OUT = "or leave the pods out of the gang with `leaveOut`"
 
 SHARES = "request shares of one size, one device per pod, and set the `memory` of a device in the topology"
 
@@ -240,8 +239,8 @@ def elsewhere(plan: Plan, existing: bool = False) -> Iterator[Diagnostic]:
         else:
             message = f'{what}, which no pool describes, but bayplan counts its pods in pool "{pool.name}"'
         fitting = [each.name for each in plan.topology.pools if _all_selected(pods, each)]
-        hint = f"set its `pool` to {listing(fitting)}" if fitting else DESCRIBE
-        hint += f", {LEAVE_OUT}" if existing else ", or remove the selection"
+        hint = f"set its `pool` to {listing(fitting)}" if fitting else POOL
+        hint += f" in a policy, {LEAVE_OUT}" if existing else ", or remove the selection"
         yield error("P524", (*pods.route, "template", "spec", *chosen.by.field), message, hint=hint)
 
 
@@ -282,7 +281,7 @@ def _narrowing(pods: Pods, topology: ClusterTopology) -> Iterator[Diagnostic]:
             message = (
                 f"{what}, but the topology does not have this label, so the proof counts every usable node {of_pool}"
             )
-            hint = f"if all its nodes have it, add it to `node.nodeSelector` of the pool; otherwise {DESCRIBE}"
+            hint = f"if all its nodes have it, add it to `node.nodeSelector` of the pool; otherwise {POOL}"
         else:
             counted = chosen.selected + chosen.excluded
             message, hint = f"{what}, but the proof counts all {counted} nodes {of_pool}, not {chosen.selected}", POOL

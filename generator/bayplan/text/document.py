@@ -148,7 +148,8 @@ def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
     """An error in a file with the suffix .json, or a note, because YAML in flow style begins like JSON."""
     mark, message = Mark(problem.pos), f"this is not JSON: {problem.msg[0].lower()}{problem.msg[1:]}"
     if name.lower().endswith(".json"):
-        errors.stop("R107", mark, message, "a file has one JSON value and no comments")
+        hint = "write keys and strings in double quotes, no comments, and no comma before a closing bracket"
+        errors.stop("R107", mark, message, "keep one JSON value" if "Extra data" in problem.msg else hint)
     return (Note(message, errors.route(mark)),)
 
 

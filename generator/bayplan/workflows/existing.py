@@ -252,6 +252,12 @@ def _selected(
 def _hook(one: Object, rule: int | None, hooks: bool) -> Iterator[Diagnostic]:
     """A945."""
     if "helm.sh/hook" in mapping(one.data, "metadata", "annotations") and not hooks:
-        route = requests.first_annotation(one) or (*RULES, rule or 0)
+        annotation = requests.first_annotation(one)
         message = f"{title(one)} is a Helm hook: the release waits for it, so it must not wait for a gang"
-        yield error("A945", route, message, hint="exclude it, or add `--include-hooks` to place hooks too")
+        hint = (
+            "remove its bayplan.dev annotations"
+            if annotation
+            else "change the rule's `match` so that it excludes hooks"
+        )
+        hint += ", or add `--include-hooks` to place hooks too"
+        yield error("A945", annotation or (*RULES, rule or 0), message, hint=hint)

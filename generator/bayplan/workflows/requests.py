@@ -158,7 +158,17 @@ def misplaced(one: Object) -> Iterator[Diagnostic]:
     for fields, route, what in places:
         for key in sorted({PREFIX + word for word in ANNOTATIONS} & fields.keys()):
             message = f"{key} is {what}, but bayplan reads only annotations of {title(one)} itself"
-            yield error("A940", (*route, key, KEY), message, hint="move it to `metadata.annotations` of the workload")
+            yield error("A940", (*route, key, KEY), message, hint=_move(key[len(PREFIX) :], fields[key]))
+
+
+def _move(word: str, value: Any) -> str:
+    """The hint for an annotation in another place, whose value may be invalid too: labels contain no `=`."""
+    hint = "move it to `metadata.annotations` of the workload"
+    try:
+        _value(word, value)
+    except InvalidValueError as unfit:
+        return f"{hint}, and {unfit.hint}"
+    return hint
 
 
 LEAVE_OUT = "leave-out"
@@ -220,7 +230,7 @@ def placement_request(
     sized = next((each.fields["size"] for each in groups.value if "size" in each.fields), None)
     if templates.left_out and sized:
         message = f"{title(templates.placed)} leaves out podSets, so schedulers cannot cut the others into groups"
-        return _unclear(sized.route, message, "remove the size of the groups, or leave out no podSet")
+        return _unclear(sized.route, message, "remove the size and the placement of the groups, or leave out no podSet")
     every = own.pop("compute_domain", None) if groups.value else None
     return Outcome(PlacementRequest({**by_rule.fields, **own}, groups.value, every, by_rule.adopt))
 

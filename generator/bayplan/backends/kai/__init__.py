@@ -99,7 +99,7 @@ SUPPORT = (
     approximate(
         "gpu-claim",
         "KAI below 0.13 does not count GPUs claimed through DRA against the quota of the queue",
-        "target KAI 0.13 or later, or use the device plugin",
+        "target KAI 0.13 or later, or set `allocator: device-plugin` on the accelerator in the topology",
         component="kai",
     ),
     approximate(

@@ -97,8 +97,8 @@ def _too_large(gang: GangPlan, unit: Unit, tasks: Tasks, requests: Requests) -> 
 
 
 _APART = (
-    "put pods of different size into groups with a placement each, or give them the same requests; if only some pods"
-    " request GPUs, KAI adds up their requests instead"
+    "put each size of pods into a group with a placement, and none around them, or give all equal requests;"
+    " KAI adds up requests if only some have GPUs"
 )
 
 

@@ -179,17 +179,17 @@ SUPPORT = (
     approximate(
         "gpu-claim",
         "Koordinator does not count GPUs claimed through DRA against an ElasticQuota",
-        "use the device plugin if quotas matter",
+        "if quotas matter, set `allocator: device-plugin` on the accelerator in the topology",
         report="warning",
         component="koordinator",
         since="1.8",
     ),
-    not_yet_upstream("gpu-claim", KUBERNETES_1_28, "use the device plugin"),
+    not_yet_upstream("gpu-claim", KUBERNETES_1_28, "set `allocator: device-plugin` on the accelerator in the topology"),
     not_yet_upstream(
         "koordinator-claims-placed",
         "Koordinator does not count claimed GPUs, so it plans more pods on a node than the node has GPUs for, and"
         " the gang waits forever",
-        "use the device plugin, or remove the placement",
+        "set `allocator: device-plugin` on the accelerator in the topology, or remove the placement",
     ),
     not_yet_here(
         "numa",

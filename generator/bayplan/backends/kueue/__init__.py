@@ -464,7 +464,8 @@ def _channels(plan: Plan, target: Target) -> Iterator[Diagnostic]:
         )
         hint = (
             "map it in Kueue's configuration (`resources.deviceClassMappings`), give the queue a quota of that"
-            " resource, and state it in the topology file: `schedulers: {kueue: {deviceClassMappings}}`"
+            " resource, and state it in the topology file: `schedulers: {kueue: {deviceClassMappings: "
+            f"{{{CHANNEL_CLASS}: RESOURCE}}}}}}`"
         )
         yield info(CODE, domain.route, message, hint=hint)
 

@@ -146,7 +146,8 @@ def switched_off(shape: Shape, target: Target) -> Iterator[Diagnostic]:
     if name and target.between("kueue", since, until):
         version, at = target.version("kueue"), workload.gangs[0].route
         message = f"Kueue {version} ignores {TITLES[workload.kind]} unless its configuration enables the integration"
-        yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`")
+        default = f", as the default configuration does since Kueue {until}" if until else ""
+        yield info("F689", at, message, hint=f"add {name} to `integrations.frameworks`{default}")
 
 
 EXISTING = Existing(SUPPORT, place, QUEUE)

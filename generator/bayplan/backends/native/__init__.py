@@ -72,6 +72,7 @@ FEATURES: Mapping[str, Feature] = {
     "repeated-domains": Feature("a level whose values repeat under several parents", "", "F628"),
     "unequal-pods": Feature("pods of different size in one PodGroup", "podSets", "F690"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
+    "group-priority": Feature("the priority of groups, with no gate stated", code="F683"),
     "levels-as-objects": Feature("objects for levels", code="F678"),
 }
 
@@ -122,7 +123,7 @@ SUPPORT = (
     not_yet_upstream(
         "groups-together",
         "Kubernetes below 1.37 starts each group with a placement as a gang of its own, and cannot tie them together",
-        "target Kubernetes 1.37, set a level on the gang itself, or make each group a gang",
+        "target Kubernetes 1.37, move the placement to the gang, or make each group a gang",
     ),
     Support("group-objects", up_to=4),
     never(
@@ -134,7 +135,7 @@ SUPPORT = (
     never(
         "templates",
         "a Workload of Kubernetes lists at most 8 templates side by side",
-        "nest some groups, make some of them equal, or split the gang",
+        "nest some groups in a group with a placement, make some of them equal, or split the gang",
     ),
     Support("template-name-length", up_to=63),
     never(
@@ -217,10 +218,11 @@ SUPPORT = (
         "remove `queue`, or put Kueue in front of it",
         report="warning",
     ),
-    Support("priority", component=KUBERNETES, since="1.37"),
-    Support("priority", component=KUBERNETES, until="1.36"),
+    Support("priority"),
+    Support("group-priority", component=KUBERNETES, since="1.37"),
+    Support("group-priority", component=KUBERNETES, until="1.36"),
     approximate(
-        "priority",
+        "group-priority",
         "Kubernetes 1.36 uses the priority of groups if the feature gate WorkloadAwarePreemption is on, otherwise"
         " that of pods; bayplan writes the former only if the topology file states the gate",
         "if the gate is on, state it in the topology file: `schedulers: {native: {featureGates:"
@@ -267,7 +269,14 @@ NEWEST = Target({"kubernetes": SINCE_TREES})
 def needs(plan: Plan) -> tuple[Need, ...]:
     """What groups, templates, labels and preemption need, and gangs that compete for nodes."""
     firsts = [gang for gang in plan.gangs if gang.copy == 0]
-    return (*(need for gang in firsts for need in _gang_needs(plan, gang)), *_concurrent_gangs(plan))
+    gang_needs = (need for gang in firsts for need in _gang_needs(plan, gang))
+    return (*gang_needs, *_concurrent_gangs(plan), *_group_priority(plan))
+
+
+def _group_priority(plan: Plan) -> Iterator[Need]:
+    """The priority of groups, unless the topology file states whether Kubernetes uses it."""
+    if plan.workflow.priority_class and "WorkloadAwarePreemption" not in plan.topology.gates("native"):
+        yield Need("group-priority", 1, ("workflow", "spec", "priorityClassName"))
 
 
 def _concurrent_gangs(plan: Plan) -> Iterator[Need]:

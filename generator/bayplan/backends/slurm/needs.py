@@ -350,11 +350,13 @@ def _section_notices(plan: Plan, gang: GangPlan, section: Section, cluster: Clus
         yield _partition_notice(plan, gang, section, cluster)
     if section.first.compute_domain:
         message = "Slurm creates the IMEX channel of a job only with SwitchType=switch/nvidia_imex"
-        hint = "configure it; see switch/nvidia_imex in man slurm.conf"
+        stated = "state it in the topology file: `schedulers: {slurm: {featureGates: {NvidiaImex: true}}}`"
+        hint = f"configure it (switch/nvidia_imex in man slurm.conf), and {stated}"
         yield from _unless_configured(plan, "NvidiaImex", info(CODE, (*gang.route, "name"), message, hint=hint))
     if section.first.spec.image and gang.gang.backends.get("slurm", {}).get("container", "pyxis") == "pyxis":
         message = "srun starts the image with --container-image, which needs the plugin pyxis and enroot"
-        hint = "install them, or set `backends: {slurm: {container: none}}` and remove the image"
+        stated = "state it in the topology file, `schedulers: {slurm: {featureGates: {Pyxis: true}}}`"
+        hint = f"install them and {stated}, or set `backends: {{slurm: {{container: none}}}}` and remove the image"
         yield from _unless_configured(plan, "Pyxis", info(CODE, (*section.first.route, "image"), message, hint=hint))
 
 

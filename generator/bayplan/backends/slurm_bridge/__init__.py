@@ -143,7 +143,7 @@ SUPPORT = (
     approximate(
         "priority",
         "slurm-bridge orders only the submission of jobs by PriorityClass; Slurm uses its own priority",
-        "set `backends: {slurm-bridge: {priority: ...}}` (1.2) or `qos`",
+        "remove it, and set `backends: {slurm-bridge: {priority: ...}}` (1.2) or `qos` on each gang",
         report="warning",
     ),
     never(

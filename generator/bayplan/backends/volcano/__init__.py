@@ -102,7 +102,7 @@ SUPPORT = (
     not_yet_here(
         "host-tier",
         "bayplan writes no HyperNode for a single node, because Volcano would try all of them one by one",
-        "merge the pods into one pod, or require the next coarser level",
+        "merge the pods into one pod without a placement, or require the next coarser level",
     ),
     approximate(
         "preferred-level",
@@ -168,8 +168,8 @@ SUPPORT = (
         "waiting-pods",
         "Volcano starts the pods only in a domain with room for all of them, also for those above `minReplicas`, and no"
         " domain has it",
-        "lower `replicas` to what one domain holds, remove the level or require a coarser one, or make the"
-        " optional pods a group with `minReplicas`",
+        "lower `replicas` to what one domain holds, remove the level or require a coarser one, or make each pod an"
+        " instance of a group with `replicas` and `minReplicas`",
     ),
     approximate(
         "scattered-pods",
@@ -190,7 +190,7 @@ SUPPORT = (
     approximate(
         "gpu-claim",
         "Volcano below 1.15 does not count GPUs claimed through DRA against the queue",
-        "target Volcano 1.15.1, or use the device plugin",
+        "target Volcano 1.15.1, or set `allocator: device-plugin` on the accelerator in the topology",
         report="warning",
         component="volcano",
     ),
@@ -426,11 +426,13 @@ def _claims(plan: Plan, pods: Pods) -> bool:
 def _notice(switch: Switch, state: bool | None) -> Iterator[Diagnostic]:
     if state is None:
         message = f"{switch.need}; {switch.lost}"
-        yield info("F689", ("workflow", "metadata", "name"), message, hint=switch.where)
+        stated = f"`schedulers: {{volcano: {{featureGates: {{{switch.name}: true}}}}}}`"
+        hint = f"{switch.where}, and state it in the topology file: {stated}"
+        yield info("F689", ("workflow", "metadata", "name"), message, hint=hint)
     elif not state:
         route = ("topology", "spec", "schedulers", "volcano", "featureGates", switch.name)
         message = f"{switch.need}, which is off as the topology file states; {switch.lost}"
-        yield error("F689", route, message, hint=switch.where)
+        yield error("F689", route, message, hint=f"{switch.where}, and correct this file")
 
 
 BACKEND = Backend(

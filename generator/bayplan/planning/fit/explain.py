@@ -134,7 +134,8 @@ def _one_pod(plan: Plan, pods: Pods) -> Diagnostic:
         f'podSet "{pods.spec.name}" requests {_quantity(name, asks[name])} per pod; '
         f'a node of pool "{pool.name}" has {_quantity(name, offered.get(name, 0))}'
     )
-    hint = f"request less, or correct {_named(name)} of the pool's node in the topology"
+    field = name if name in ("cpu", "memory", "pods") else "resources"
+    hint = f"request less, or correct `node.{field}` of the pool in the topology"
     return error("P552", pods.route, message, hint=hint)
 
 

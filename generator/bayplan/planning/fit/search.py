@@ -19,7 +19,7 @@ BUDGET = 4_000_000
 """Steps of fronts before and after first fit: about a tenth of a second, and about a second."""
 
 FINER = "a `separate` level is finer than its group's required level, and no placement separates the groups further"
-COARSER = "set `separate` to the required level, or require the `separate` level"
+APART = "require the `separate` level, or remove `separate`"
 
 
 def search(
@@ -40,7 +40,7 @@ def search(
     if not (instance.strict and isinstance(answer, NoRoom)):
         return answer
     loose = _decided(problem(gangs, topology, space, channels, loose=True), False, quick)
-    return loose if isinstance(loose, NoRoom) else Unknown(FINER, COARSER)
+    return loose if isinstance(loose, NoRoom) else Unknown(FINER, APART)
 
 
 def _decided(instance: Problem, witness: bool, quick: bool) -> Answer:

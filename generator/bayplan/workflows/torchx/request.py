@@ -222,7 +222,7 @@ def application(document: Document, subject: str) -> Outcome[Translated]:
     data, replicas_by_role = document.data, _roles(document.data)
     if not replicas_by_role:
         message = "the object has no pods with the labels of TorchX"
-        hint = f"pass pods with the label {LABEL}role-name; use `bayplan post-render` for other objects"
+        hint = f"pass the object that TorchX wrote, with its label {LABEL}role-name; or use `bayplan post-render`"
         return Outcome(None, (error("R142", route_of(document, (), subject), message, hint=hint),))
     roles: list[Any] = []
     wrong: list[Diagnostic] = []

@@ -111,7 +111,7 @@ def _wrong(document: Document, wrong: InvalidArgumentError, component: str, subj
     )
     names = list(COMPONENTS[component].parameters)
     hint = wrong.hint or ("" if wrong.name in names else did_you_mean(wrong.name, names))
-    hint = hint or f"the component accepts {listing(names, 'and')}"
+    hint = hint or f"use one of {listing(names)}"
     return error("R144", route_of(document, path, subject), message, hint=hint)
 
 

@@ -422,7 +422,7 @@ def _ascend(ask: Ask, soft: bool) -> Iterator[Fault]:
         yield Fault("chip", "info", ask.place, message, "request 2")
     elif chip == "910C" and ask.cards % 2:
         message = f"Ascend 910C has modules of two chips, so a pod cannot have {ask.cards}"
-        yield Fault("chip", "error", ask.place, message, "request an even number")
+        yield Fault("chip", "error", ask.place, message, "request 1 or an even number")
     if "cores" in ask.amounts and not soft:
         message = (
             f"{ask.names.cores} is only for devices that hami-core shares; otherwise the memory determines the cores"

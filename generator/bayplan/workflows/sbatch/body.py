@@ -39,8 +39,10 @@ from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableErro
 CHANNEL = "unique-channel-per-segment"
 """switch/nvidia_imex: an IMEX channel for each segment (Slurm 25.11), as ComputeDomains of groups are."""
 
-
 NETWORK_HINT = "remove it, import the script, and set `fabric` on the podSet"
+
+SPREAD = ("cyclic", "plane")
+"""Orders of tasks that are those of block with one task on each node."""
 
 
 def _one_task(options: Options) -> bool:
@@ -65,11 +67,11 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
                 hint = "put both jobs into one workflow as gangs, and connect them with `dependsOn`"
                 findings.error("W603", option.spot, message, hint)
             case "distribution":
-                first = option.value.partition(":")[0].partition(",")[0]
+                first = re.split("[:,=]", option.value)[0]
                 if first == "arbitrary":
                     message = "bayplan cannot translate --distribution=arbitrary: it lists nodes"
                     findings.error("W603", option.spot, message, "use block")
-                elif first not in ("block", "*", "") and not _one_task(options):
+                elif first not in ("block", "*", "") and not (first in SPREAD and _one_task(options)):
                     message = (
                         f"bayplan drops --distribution={first}: ranks follow the order of the nodes, as with block"
                     )

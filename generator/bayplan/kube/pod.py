@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import PodParts
-from bayplan.model.plan import GangPlan, Pods
+from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import PodSet
@@ -266,6 +266,11 @@ def claim_template_name(gang: GangPlan, pods: Pods) -> str:
 def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     """The claim template of a podSet's network cards."""
     return f"{gang.name}-{pods.template}-nic"
+
+
+def mpi_secret_name(plan: Plan) -> str:
+    """The Secret with the ssh key of a workflow's MPI jobs. Its keys are those of mpi-operator's Secrets."""
+    return f"{plan.workflow.name}-mpi"
 
 
 def config_map_name(gang: GangPlan, pods: Pods) -> str:

@@ -25,6 +25,8 @@ if [ "$1" = --session ]; then
   esac
 fi
 
+eval "${MPI_BEFORE:-}" || exit # what every pod does first; ranks get the variables that it exports
+
 folder=$(mktemp -d /tmp/mpi.XXXXXX) || exit 1
 daemon='' command='' status=1
 say() { echo "mpi: $*" >&2; }

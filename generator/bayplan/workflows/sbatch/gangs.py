@@ -250,7 +250,11 @@ def _pod_sets(
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}
         named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
         return [_branch(branch, number, part, common, named) for branch, number in part.members()]
-    words = command(step, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    words = command(step, shape, part.slots, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    launched = {
+        **({"MPI_SLOTS": str(part.slots)} if part.slots not in (0, shape.gpus) else {}),
+        **({"MPI_BEFORE": texts.plain("\n".join(step.before))} if step.launch and step.before else {}),
+    }
     least = shape.least * shape.per_node
     return [
         {
@@ -259,7 +263,8 @@ def _pod_sets(
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
             ("args" if "container-entrypoint" in part.options else "command"): [texts.plain(word) for word in words],
-            **non_empty(env=_env(step, ranks.single, texts, findings)),
+            **({"launcher": "mpi"} if step.launch else {}),
+            **non_empty(env={**_env(step, ranks.single, texts, findings), **launched}),
         }
     ]
 

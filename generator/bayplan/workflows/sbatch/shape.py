@@ -243,6 +243,16 @@ class Shape(NamedTuple):
         return max(1, self.tasks // self.nodes)
 
 
+def per_node(shape: Shape) -> Shape:
+    """The shape with one task on each node, which gets the amounts of all of its node's tasks."""
+    many, nodes = shape.per_node, shape.nodes
+    memory, scratch = (
+        quantity((mebibytes(each.removesuffix("i")) or 0) * many) for each in (shape.memory, shape.scratch)
+    )
+    amounts = {"gpus": shape.gpus * many, "cpus": shape.cpus * many, "memory": memory, "scratch": scratch}
+    return shape._replace(tasks=nodes, **amounts)
+
+
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
     """The tasks that the options request. W600, W608."""
     reader = _ShapeReader(options, where, findings)

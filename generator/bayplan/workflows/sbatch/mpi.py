@@ -1,0 +1,142 @@
+"""mpirun lines: their nodes, ranks and slots. The options are those of Open MPI 4 and 5, Intel MPI and MPICH."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from bayplan.core.phrases import shorten
+from bayplan.core.values import NamedTuple
+from bayplan.workflows.sbatch.expansion import NODE, mark
+from bayplan.workflows.sbatch.options import Findings, Position
+
+COUNTS = frozenset(("np", "n", "c"))
+PER_NODE = frozenset(("N", "npernode", "ppn", "perhost"))
+HOSTS = frozenset(("H", "host", "hosts"))
+FILES = frozenset(("hostfile", "machinefile", "f", "default-hostfile"))
+ELSEWHERE = frozenset(
+    ("app", "rankfile", "rf", "launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rmk", "dvm")
+)
+"""Options that refer to nodes in another way, or to how mpirun starts its daemons."""
+
+PAIRS = frozenset(("mca", "gmca", "omca", "pmca", "prtemca", "pmixmca", "env", "genv"))
+_VALUES = """x map-by rank-by bind-to wdir wd prefix output output-filename stdin timeout path personality tune am cpu-set
+cpu-list cpus-per-proc cpus-per-rank envlist genvlist iface mapby rankby bindto display report-uri npersocket
+preload-files max-restarts outfile-pattern errfile-pattern usize"""
+VALUES = COUNTS | PER_NODE | HOSTS | FILES | ELSEWHERE | frozenset(_VALUES.split())
+_FLAGS = """v q V h d l verbose quiet version help tag-output timestamp-output oversubscribe nooversubscribe
+allow-run-as-root report-bindings display-map display-allocation display-topo display-devel-map bynode byslot bycore
+pernode nolocal bind-to-core bind-to-socket bind-to-none use-hwthread-cpus enable-recovery disable-recovery continuous
+merge-stderr-to-stdout prepend-rank genvall genvnone print-rank-map leave-session-attached debug-daemons preload-binary
+do-not-launch index-argv-by-rank timestamp show-progress get-stack-traces tv pmi-port"""
+FLAGS = frozenset(_FLAGS.split())
+
+OWN = re.compile(r"(?:(?:OMPI|PRTE)_MCA_)?(?:plm|ras|(?:orte_|prte_)?default_hostfile)(?:_\w+)?|(?:I_MPI_)?HYDRA_\w+")
+"""Settings of how mpirun finds nodes and reaches them, which bayplan sets in pods."""
+
+
+class Launch(NamedTuple):
+    """An mpirun line without the options that name the nodes of the job: its ranks, in total and on each node."""
+
+    words: tuple[str, ...]
+    ranks: int = 0
+    per_node: int = 0
+    slots: int = 0
+
+
+Files = Callable[[str], str | None]
+"""The text of a file that the script writes."""
+
+
+class _RefusedError(Exception):
+    """What bayplan cannot translate, with the number of its word and what to do."""
+
+    def __init__(self, at: int, message: str, hint: str) -> None:
+        self.at, self.message, self.hint = at, message, hint
+
+
+def launch(
+    words: Sequence[tuple[str, Position]], nodes: int, files: Files, env: Mapping[str, str], found: Findings
+) -> Launch | None:
+    """What a line starts on `nodes` nodes. W611; W640: the options that name these nodes, which bayplan drops."""
+    texts = [word for word, _ in words]
+    try:
+        if name := next((each for each in env if OWN.fullmatch(each)), ""):
+            raise _RefusedError(
+                0, f"{name} configures how mpirun reaches nodes, and bayplan does that itself", "remove it"
+            )
+        starts = [0, *(number + 1 for number, word in enumerate(texts) if word == ":")]
+        ends = [*(start - 1 for start in starts[1:]), len(texts)]
+        dropped: set[int] = set()
+        parts = [
+            _part(texts, start, end, nodes, files, dropped)
+            for start, end in zip([1, *starts[1:]], ends, strict=True)
+        ]  # fmt: skip
+    except _RefusedError as problem:
+        found.error("W611", words[problem.at][1], problem.message, problem.hint)
+        return None
+    if dropped:
+        shown = " ".join(texts[at] for at in sorted(dropped) if texts[at].startswith("-"))
+        message = f"bayplan drops {shown}: every pod gets a hostfile with all pods"
+        found.info("W640", words[min(dropped)][1], message, "remove it if only pods run the script")
+    kept = tuple(word for at, word in enumerate(texts) if at not in dropped)
+    if len(parts) == 1:
+        return parts[0]._replace(words=kept)
+    ranks = sum(each.ranks for each in parts) if all(each.ranks for each in parts) else 0
+    return Launch(kept, ranks, 0, max(each.slots for each in parts))
+
+
+def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, dropped: set[int]) -> Launch:
+    """One program with its options: the words from `start` on."""
+    counts: dict[str, int] = {}
+    slots, at = 0, start
+    while at < end and texts[at].startswith("-") and texts[at] != "-":
+        name, equals, value = texts[at].lstrip("-").partition("=")
+        taken = 0 if equals or name in FLAGS else 2 if name in PAIRS else 1
+        if name not in VALUES | PAIRS | FLAGS:
+            raise _RefusedError(at, f'bayplan does not know the option "{shorten(texts[at])}" of mpirun', "remove it")
+        if at + taken >= end:
+            raise _RefusedError(at, f"{texts[at]} has no value, or no program is behind it", "complete the line")
+        value = value if equals else texts[at + 1] if taken else ""
+        if name in ELSEWHERE or (name in PAIRS and OWN.fullmatch(value)) or (name in PAIRS and value == "rmaps"):
+            shown = " ".join(texts[at : at + taken])
+            message = f"bayplan cannot translate {shorten(shown)}: mpirun reaches pods by a hostfile and ssh"
+            raise _RefusedError(at, message, "remove it")
+        if name in HOSTS | FILES:
+            slots = max(slots, _all_nodes(at, name, value, nodes, files))
+            dropped.update(range(at, at + taken + 1))
+        elif name in COUNTS | PER_NODE:
+            if not re.fullmatch(r"[1-9][0-9]{0,6}", value):
+                raise _RefusedError(at, f'"{shorten(value)}" is not a number of ranks', "write an integer")
+            counts["ranks" if name in COUNTS else "per_node"] = int(value)
+        elif name in ("map-by", "mapby") and (ppr := re.match(r"ppr:([0-9]{1,6}):node\b", value)):
+            counts["per_node"] = int(ppr[1])
+        elif name == "pernode":
+            counts["per_node"] = 1
+        at += taken + 1
+    if at >= end:
+        raise _RefusedError(start - 1, "mpirun starts no program", "add the program behind the options")
+    return Launch((), counts.get("ranks", 0), counts.get("per_node", 0), slots)
+
+
+def _all_nodes(at: int, name: str, value: str, nodes: int, files: Files) -> int:
+    """The slots that a list gives each node, 0 if it gives none. It must name all nodes, in order."""
+    text = files(value) if name in FILES else None
+    if name in FILES and text is None:
+        message = f"mpirun reads its nodes from {shorten(value)}, which the script does not write"
+        raise _RefusedError(at, message, "remove the option: bayplan makes a hostfile with all pods")
+    lines = text.splitlines() if text is not None else value.split(",")
+    listed: dict[str, list[int]] = {}
+    for entry in map(_ENTRY.fullmatch, filter(str.strip, lines)):
+        listed.setdefault(entry[1] if entry else "", []).append(int(entry[2] or entry[3] or 0) if entry else 0)
+    slots = {
+        sum(each or 1 for each in several) if name in HOSTS or several != [0] else 0 for several in listed.values()
+    }
+    if list(listed) != [mark(NODE, f"0.{number}") for number in range(nodes)] or len(slots) != 1:
+        message = "the list of mpirun does not have all nodes of the job in their order, with equal slots"
+        raise _RefusedError(at, message, "remove the option: bayplan makes a hostfile with all pods")
+    return slots.pop()
+
+
+_ENTRY = re.compile(r"\s*(\S+?)(?::([0-9]{1,6}))?(?:\s+slots=([0-9]{1,6}))?(?:\s+max[-_]slots=[0-9]+)?\s*(?:#.*)?")
+"""A node of a list with its slots, in the syntax of Open MPI or of Intel MPI and MPICH."""

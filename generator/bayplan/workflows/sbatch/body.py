@@ -231,8 +231,11 @@ class _Interpreter(Control):
 
     def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         executed = False
-        while len(words) > 1 and words[0].raw in ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval"):
+        prefixes = ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "/usr/bin/time")
+        while len(words) > 1 and words[0].raw in prefixes:
             prefix = words[0].raw
+            if prefix == "/usr/bin/time" and words[1].raw in ("-p", "-v"):
+                words.pop(1)
             if prefix == "command" and words[1].raw in ("-v", "-V"):
                 self.status = None
                 return

@@ -237,7 +237,7 @@ class Control(Builtins):
         except UnknownError as problem:
             why = (
                 problem.value
-                if problem.value.unset
+                if problem.value.unset or "--set" in problem.value.hint
                 else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
             )
             raise UnknownError(why) from None

@@ -20,8 +20,8 @@ ELSEWHERE = frozenset(
 """Options that refer to nodes in another way, or to how mpirun starts its daemons."""
 
 PAIRS = frozenset(("mca", "gmca", "omca", "pmca", "prtemca", "pmixmca", "env", "genv"))
-_VALUES = """x map-by rank-by bind-to wdir wd prefix output output-filename stdin timeout path personality tune am cpu-set
-cpu-list cpus-per-proc cpus-per-rank envlist genvlist iface mapby rankby bindto display report-uri npersocket
+_VALUES = """x map-by rank-by bind-to wdir wd prefix output output-filename stdin timeout path personality tune am
+cpu-set cpu-list cpus-per-proc cpus-per-rank envlist genvlist iface mapby rankby bindto display report-uri npersocket
 preload-files max-restarts outfile-pattern errfile-pattern usize"""
 VALUES = COUNTS | PER_NODE | HOSTS | FILES | ELSEWHERE | frozenset(_VALUES.split())
 _FLAGS = """v q V h d l verbose quiet version help tag-output timestamp-output oversubscribe nooversubscribe

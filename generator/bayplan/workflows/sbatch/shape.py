@@ -245,12 +245,10 @@ class Shape(NamedTuple):
 
 def per_node(shape: Shape) -> Shape:
     """The shape with one task on each node, which gets the amounts of all of its node's tasks."""
-    many, nodes = shape.per_node, shape.nodes
-    memory, scratch = (
-        quantity((mebibytes(each.removesuffix("i")) or 0) * many) for each in (shape.memory, shape.scratch)
-    )
-    amounts = {"gpus": shape.gpus * many, "cpus": shape.cpus * many, "memory": memory, "scratch": scratch}
-    return shape._replace(tasks=nodes, **amounts)
+    many = shape.per_node
+    memory, scratch = (quantity((mebibytes(each.rstrip("i")) or 0) * many) for each in (shape.memory, shape.scratch))
+    whole = shape._replace(tasks=shape.nodes, memory=memory, scratch=scratch)
+    return whole._replace(gpus=shape.gpus * many, cpus=shape.cpus * many)
 
 
 def shape(options: Options, where: Position, findings: Findings) -> Shape:

@@ -170,7 +170,7 @@ def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Par
             shape = _shape(section, step, findings)
             slots = _slots(section, step, shape, findings) if step.launch else 0
             shape = per_node(shape) if step.launch else shape
-            base = _base(step, index, taken[index], findings)
+            base = _base(step, index, shape.nodes, taken[index], findings)
             taken[index] = max(taken[index], base + shape.nodes)
             name = step_name(step) if len(batch) > 1 else "worker"
             used[name] += 1
@@ -255,7 +255,7 @@ def _slots(section: Section, step: Step, shape: Shape, findings: Findings) -> in
     return 1
 
 
-def _base(step: Step, section: int, free: int, findings: Findings) -> int:
+def _base(step: Step, section: int, nodes: int, free: int, findings: Findings) -> int:
     """The first node of a step."""
     if option := step.options.get("relative"):
         number = count(option.value, 0)
@@ -264,12 +264,13 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
             findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
         return number or 0
     if option := step.options.get("nodelist"):
-        first = option.value.split(",")[0]
-        match = MARK.fullmatch(first)
-        if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
-            return int(match[2].partition(".")[2])
+        listed = [MARK.fullmatch(word) for word in re.split(r"[,\s]+", option.value.strip())]
+        places = [each[2].partition(".")[::2] for each in listed if each and each[1] == NODE]
+        numbers = [int(number) for of, number in places if int(of) == section]
+        if len(numbers) == len(listed) in (1, nodes) and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:
+            return numbers[0]
         if MARK.search(option.value):  # otherwise `check_options` reports it
-            message = "bayplan cannot translate --nodelist with several nodes, or with one of another section"
+            message = "bayplan cannot translate --nodelist with nodes in another order, or of another section"
             hint = "set the number of nodes with --nodes, and the first one with --relative"
             findings.error("W603", option.spot, message, hint)
     return free

@@ -127,11 +127,11 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 yield error("W641", route, message, hint=hint)
             elif beside:
                 message = f'{named} has a launcher, but shares its ranks with podSet "{beside[0].spec.name}"'
-                yield error("W641", route, message, hint="set `rendezvous: group`, with a group for each of them")
+                yield error("W641", route, message, hint="give each of them a group, and set `rendezvous: group`")
             elif pods.ranks and pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
-                hint = f"ssh-keygen -q -t ed25519 -N '' -f mpi-key && kubectl create secret generic {secret}"
+                hint = f"create it: ssh-keygen -q -t ed25519 -N '' -f mpi-key && kubectl create secret generic {secret}"
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
                 yield info("F686", route, message, hint=hint)
 

@@ -62,9 +62,8 @@ def launch(
     texts = [word for word, _ in words]
     try:
         if name := next((each for each in env if OWN.fullmatch(each)), ""):
-            raise _RefusedError(
-                0, f"{name} configures how mpirun reaches nodes, and bayplan does that itself", "remove it"
-            )
+            message = f"{name} configures how mpirun reaches nodes, and bayplan does that itself"
+            raise _RefusedError(0, message, "leave it out of the script")
         starts = [0, *(number + 1 for number, word in enumerate(texts) if word == ":")]
         ends = [*(start - 1 for start in starts[1:]), len(texts)]
         dropped: set[int] = set()
@@ -101,7 +100,7 @@ def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, 
         if name in ELSEWHERE or (name in PAIRS and OWN.fullmatch(value)) or (name in PAIRS and value == "rmaps"):
             shown = " ".join(texts[at : at + taken])
             message = f"bayplan cannot translate {shorten(shown)}: mpirun reaches pods by a hostfile and ssh"
-            raise _RefusedError(at, message, "remove it")
+            raise _RefusedError(at, message, "leave it out of the script")
         if name in HOSTS | FILES:
             slots = max(slots, _all_nodes(at, name, value, nodes, files))
             dropped.update(range(at, at + taken + 1))

@@ -268,6 +268,12 @@ def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{pods.template}-nic"
 
 
+def mpi_slots(spec: PodSet) -> int:
+    """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
+    own = spec.env.get("MPI_SLOTS", "")
+    return int(own) if own.isdecimal() and int(own) else (spec.accelerator.per_pod if spec.accelerator else 0) or 1
+
+
 def mpi_secret_name(plan: Plan) -> str:
     """The Secret with the ssh key of a workflow's MPI jobs. Its keys are those of mpi-operator's Secrets."""
     return f"{plan.workflow.name}-mpi"

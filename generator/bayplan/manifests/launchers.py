@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.core.package_data import table
 from bayplan.kube.kinds import SBATCH
+from bayplan.kube.pod import mpi_slots
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, edit_unit
 from bayplan.model.workflow import PodSet
@@ -30,10 +31,9 @@ def _pods(pods: Pods) -> Pods:
 
 
 def _with_script(spec: PodSet) -> PodSet:
-    """The hostfile has as many slots for each pod as it has GPUs, or one; the user's MPI_SLOTS takes precedence."""
-    gpus = spec.accelerator.per_pod if spec.accelerator else 0
+    """The podSet with the script before its command."""
     return spec._replace(
         command=("sh", SCRIPT, *spec.command),
         files={**spec.files, SCRIPT: table("kube", "mpi.sh")},
-        env={"MPI_SLOTS": str(gpus or 1), **spec.env},
+        env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
     )

@@ -136,6 +136,7 @@ def run_body(
     section: Options,
     modules: Sequence[str],
     findings: Findings,
+    ours: bool = False,
 ) -> BodyResult | None:
     """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
     try:
@@ -145,7 +146,7 @@ def run_body(
         findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, values, given, findings)
-    interpreter.nodes, interpreter.in_container = nodes, "container-image" in section
+    interpreter.nodes, interpreter.in_container, interpreter.ours = nodes, "container-image" in section, ours
     interpreter.chdir, interpreter.modules = (
         section.get("chdir"),
         frozenset((*modules, "load", "purge", "add") if modules else ()),
@@ -166,6 +167,7 @@ class _Interpreter(Control):
         super().__init__(body, values, given, findings)
         self.nodes: Mapping[int, int] = {}
         self.in_container = False
+        self.ours = False  # bayplan wrote the script: its first node runs mpirun in `sh -c`
         self.chdir: UsedOption | None = None
         self.modules: frozenset[str] = frozenset()  # whose software the images have
         self.batch = 0
@@ -527,7 +529,7 @@ class _Interpreter(Control):
                 alone = not self.work
                 if each.redirects:
                     self.outputs.append(spot)
-                if STARTS.search(" ".join(texts)):
+                if STARTS.search(" ".join(texts)) and not self.ours:
                     step = None
         except UnknownError as problem:
             if "--set" in problem.value.hint and self.out is None:

@@ -152,7 +152,7 @@ def _gang(
         **non_empty(dependsOn=waits, replicas=copies if copies > 1 else 0),
         **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
-        **non_empty(backends=_backends(script, findings)),
+        **non_empty(backends=_backends(script, bool(script.remarks and members[0].step.launch), findings)),
         **non_empty(hosts=dict(_hosts(members, single or ours, texts, findings))),
         **body,
     }
@@ -279,7 +279,7 @@ def _branch(
 
     env = {key: resolved(value) for key, value in branch.env.items()}
     command = [resolved(word) for word in branch.command]
-    fields = non_empty(env=env, files=dict(part.files))
+    fields = non_empty(launcher="mpi" if part.step.launch else "", env=env, files=dict(part.files))
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
@@ -383,8 +383,8 @@ def _report_assumed_level(names: Levels, option: UsedOption, findings: Findings)
         findings.info("W619", option.spot, message, "pass the topology with -t")
 
 
-def _backends(script: Script, findings: Findings) -> dict[str, Any]:
-    """The options that only Slurm applies."""
+def _backends(script: Script, bare: bool, findings: Findings) -> dict[str, Any]:
+    """The options that only Slurm applies. `bare`: bayplan wrote a script without containers."""
     options = script.first.options
     kept: dict[str, Any] = {
         name: option.value
@@ -393,7 +393,9 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     }
     if "partition" in options and script.first.pool and not script.remarks:
         kept["partition"] = options["partition"].value
-    kept |= non_empty(gres=script.first.shape.by_gres, gpuType=script.first.shape.kind)
+    kept |= non_empty(
+        container="none" if bare else "", gres=script.first.shape.by_gres, gpuType=script.first.shape.kind
+    )
     if "switches" in options and "@" in options["switches"].value:
         kept["switchesTimeout"] = options["switches"].value.partition("@")[2]
     if "requeue" in options and not (script.remarks and script.remarks.restarts):

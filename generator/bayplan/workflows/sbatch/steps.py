@@ -14,6 +14,7 @@ from bayplan.workflows.sbatch.body import BodyResult, Step, run_body
 from bayplan.workflows.sbatch.builtins import Body
 from bayplan.workflows.sbatch.control import STARTS
 from bayplan.workflows.sbatch.expansion import MARK, NODE
+from bayplan.workflows.sbatch.mpi import Launch
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
 from bayplan.workflows.sbatch.programs import SHELLS, base
@@ -36,11 +37,14 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     values = {**slurm_variables(script), **array}
     nodes = {number: section.shape.nodes for number, section in enumerate(script.sections)}
     body, seen = Body(script.body, script.line), Findings()
-    result = run_body(body, values, nodes, script.exported, script.first.options, script.site.get("modules", ()), seen)
+    modules, ours = script.site.get("modules", ()), script.remarks is not None
+    result = run_body(body, values, nodes, script.exported, script.first.options, modules, seen, ours)
     if result is None or result.steps:
         findings.diagnostics.update(seen.diagnostics)
     if result is None:
         return None
+    if ours and not result.steps and len(result.work) == 1 and result.work[0].step:
+        return [[result.work[0].step._replace(options={}, launch=Launch(()))]]
     if not result.steps:
         return _single_task(script, shell, result, values, seen, findings)
     steps = list(result.steps)

@@ -77,7 +77,7 @@ def launch(
     if dropped:
         shown = " ".join(texts[at] for at in sorted(dropped) if texts[at].startswith("-"))
         message = f"bayplan drops {shown}: every pod gets a hostfile with all pods"
-        found.info("W640", words[min(dropped)][1], message, "remove it if only pods run the script")
+        found.info("W640", words[min(dropped)][1], message, "leave it out if only pods run the script")
     kept = tuple(word for at, word in enumerate(texts) if at not in dropped)
     if len(parts) == 1:
         return parts[0]._replace(words=kept)
@@ -93,7 +93,7 @@ def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, 
         name, equals, value = texts[at].lstrip("-").partition("=")
         taken = 0 if equals or name in FLAGS else 2 if name in PAIRS else 1
         if name not in VALUES | PAIRS | FLAGS:
-            raise _RefusedError(at, f'bayplan does not know the option "{shorten(texts[at])}" of mpirun', "remove it")
+            raise _RefusedError(at, f'bayplan does not know the option "{shorten(texts[at])}" of mpirun', "leave it out of the script")
         if at + taken >= end:
             raise _RefusedError(at, f"{texts[at]} has no value, or no program is behind it", "complete the line")
         value = value if equals else texts[at + 1] if taken else ""

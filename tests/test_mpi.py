@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,10 +50,7 @@ exec env -i {words}
 
 def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
     """What the pods print and `status N` for each of them, in order."""
-    command = ["mpirun", "--map-by", "slot", "sh", "-c", PROGRAM]
-    pod_set = {"name": "worker", "replicas": replicas, "launcher": "mpi", "command": command, "image": "mpi:1"}
-    pod_set["env"] = {"FLAVOR": "bitter sweet", "MPI_SLOTS": 2, **env}
-    documents = run(workflow({"name": "main", "workload": kind, "podSets": [pod_set]})).documents
+    documents = _documents(replicas, kind, **env)
     etc = folder / "etc"
     (etc / "mpi" / "ssh").mkdir(parents=True)
     (script,) = next(each["data"] for each in documents if each["kind"] == "ConfigMap").values()
@@ -75,6 +73,52 @@ def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
     alone = ["unshare", "-nmpf", "--kill-child", "--mount-proc", "sh", "-c", SCENE]
     done = subprocess.run(alone, cwd=folder, capture_output=True, text=True, timeout=90, check=False)
     return done.stdout.splitlines() + done.stderr.splitlines()
+
+
+def _documents(replicas: int, kind: str = "auto", **env: str) -> list[dict[str, Any]]:
+    command = ["mpirun", "--map-by", "slot", "sh", "-c", PROGRAM]
+    pod_set = {"name": "worker", "replicas": replicas, "launcher": "mpi", "command": command, "image": "mpi:1"}
+    pod_set["env"] = {"FLAVOR": "bitter sweet", "MPI_SLOTS": 2, **env}
+    return run(workflow({"name": "main", "workload": kind, "podSets": [pod_set]})).documents
+
+
+@pytest.mark.parametrize("kind", ["jobset", "job", "pods"])
+def test_each_kind_of_workload_has_the_launcher(kind: str) -> None:
+    for pod in pods(_documents(2, kind)):
+        (container,) = pod.spec["containers"]
+        assert container["command"][:3] == ["sh", "/etc/mpi/launch", "mpirun"]
+        assert {"name": "mpi-ssh", "secret": {"secretName": "train-mpi", "optional": True}} in pod.spec["volumes"]
+        assert (pod.env["MPI_SLOTS"], pod.env["MPI_ADDRESS"], pod.env["NNODES"]) == ("2", "<status.podIP>", "2")
+
+
+def _script(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """What the script prints and returns in a pod without sshd."""
+    (text,) = next(each["data"] for each in _documents(2) if each["kind"] == "ConfigMap").values()
+    (folder / "launch").write_text(text)
+    given = {"PATH": "/usr/bin:/bin", "NODE_RANK": "0", "MPI_SLOTS": "2", "MPI_ADDRESS": "10.0.0.1", **env}
+    words = ["sh", "launch", *command]
+    return subprocess.run(words, cwd=folder, env=given, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_single_pod_has_a_hostfile_and_needs_no_ssh(tmp_path: Path) -> None:
+    show = 'cat "$OMPI_MCA_orte_default_hostfile" "$HYDRA_HOST_FILE"; echo "$FLAVOR"; exit 3'
+    done = _script(tmp_path, "sh", "-c", show, NNODES="1", MPI_BEFORE="export FLAVOR=sweet")
+    assert (done.stdout, done.returncode) == ("10.0.0.1 slots=2\n10.0.0.1:2\nsweet\n", 3)
+
+
+def test_an_image_without_ssh_fails_with_the_reason(tmp_path: Path) -> None:
+    done = _script(tmp_path, "mpirun", NNODES="2", PATH=_programs(tmp_path))
+    assert (done.stderr, done.returncode) == (
+        "mpi: the image has no sshd: install openssh-server and openssh-client in it\n",
+        1,
+    )
+
+
+def _programs(folder: Path) -> str:
+    """A PATH with only what every image has."""
+    for name in ("sh", "mktemp", "mkdir", "rm", "mv", "ls", "sleep"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    return str(folder)
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")

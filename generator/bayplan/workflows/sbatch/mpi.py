@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from bayplan.core.package_data import table
 from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch.expansion import NODE, mark
 from bayplan.workflows.sbatch.options import Findings, Position
 
-COUNTS = frozenset(("np", "n", "c"))
-PER_NODE = frozenset(("N", "npernode", "ppn", "perhost"))
-HOSTS = frozenset(("H", "host", "hosts"))
-FILES = frozenset(("hostfile", "machinefile", "f", "default-hostfile"))
-ELSEWHERE = frozenset(
-    ("app", "rankfile", "rf", "launcher", "bootstrap", "launcher-exec", "bootstrap-exec", "rmk", "dvm")
-)
-"""Options that refer to nodes in another way, or to how mpirun starts its daemons."""
-
-PAIRS = frozenset(("mca", "gmca", "omca", "pmca", "prtemca", "pmixmca", "env", "genv"))
-_VALUES = """x map-by rank-by bind-to wdir wd prefix output output-filename stdin timeout path personality tune am
-cpu-set cpu-list cpus-per-proc cpus-per-rank envlist genvlist iface mapby rankby bindto display report-uri npersocket
-preload-files max-restarts outfile-pattern errfile-pattern usize"""
-VALUES = COUNTS | PER_NODE | HOSTS | FILES | ELSEWHERE | frozenset(_VALUES.split())
-_FLAGS = """v q V h d l verbose quiet version help tag-output timestamp-output oversubscribe nooversubscribe
-allow-run-as-root report-bindings display-map display-allocation display-topo display-devel-map bynode byslot bycore
-pernode nolocal bind-to-core bind-to-socket bind-to-none use-hwthread-cpus enable-recovery disable-recovery continuous
-merge-stderr-to-stdout prepend-rank genvall genvnone print-rank-map leave-session-attached debug-daemons preload-binary
-do-not-launch index-argv-by-rank timestamp show-progress get-stack-traces tv pmi-port"""
-FLAGS = frozenset(_FLAGS.split())
+OPTIONS: Mapping[str, str] = {
+    name: row["kind"]
+    for row in csv.DictReader(table("workflows", "sbatch", "mpirun.csv").splitlines())
+    for name in row["options"].split()
+}
+"""Option of mpirun, without dashes -> its kind. Those `elsewhere` name nodes in files, or a way to reach them."""
 
 OWN = re.compile(r"(?:(?:OMPI|PRTE)_MCA_)?(?:plm|ras|(?:orte_|prte_)?default_hostfile)(?:_\w+)?|(?:I_MPI_)?HYDRA_\w+")
 """Settings of how mpirun finds nodes and reaches them, which bayplan sets in pods."""
@@ -91,37 +79,38 @@ def _part(texts: Sequence[str], start: int, end: int, nodes: int, files: Files, 
     slots, at = 0, start
     while at < end and texts[at].startswith("-") and texts[at] != "-":
         name, equals, value = texts[at].lstrip("-").partition("=")
-        taken = 0 if equals or name in FLAGS else 2 if name in PAIRS else 1
-        if name not in VALUES | PAIRS | FLAGS:
-            raise _RefusedError(at, f'bayplan does not know the option "{shorten(texts[at])}" of mpirun', "leave it out of the script")
+        kind = OPTIONS.get(name, "")
+        taken = 0 if equals or kind in ("flag", "pernode") else 2 if kind == "pair" else 1
+        if not kind:
+            message = f'bayplan does not know the option "{shorten(texts[at])}" of mpirun'
+            raise _RefusedError(at, message, "leave it out of the script")
         if at + taken >= end:
             raise _RefusedError(at, f"{texts[at]} has no value, or no program is behind it", "complete the line")
-        value = value if equals else texts[at + 1] if taken else ""
-        if name in ELSEWHERE or (name in PAIRS and OWN.fullmatch(value)) or (name in PAIRS and value == "rmaps"):
+        value = value if equals else texts[at + 1] if taken else "1"
+        own = OWN.fullmatch(value.partition("=")[0]) or value == "rmaps"
+        if kind == "elsewhere" or (own and (kind == "pair" or name == "x")):
             shown = " ".join(texts[at : at + taken])
             message = f"bayplan cannot translate {shorten(shown)}: mpirun reaches pods by a hostfile and ssh"
             raise _RefusedError(at, message, "leave it out of the script")
-        if name in HOSTS | FILES:
-            slots = max(slots, _all_nodes(at, name, value, nodes, files))
+        if kind in ("hosts", "file"):
+            slots = max(slots, _all_nodes(at, kind, value, nodes, files))
             dropped.update(range(at, at + taken + 1))
-        elif name in COUNTS | PER_NODE:
+        elif kind in ("ranks", "per-node", "pernode"):
             if not re.fullmatch(r"[1-9][0-9]{0,6}", value):
                 raise _RefusedError(at, f'"{shorten(value)}" is not a number of ranks', "write an integer")
-            counts["ranks" if name in COUNTS else "per_node"] = int(value)
-        elif name in ("map-by", "mapby") and (ppr := re.match(r"ppr:([0-9]{1,6}):node\b", value)):
+            counts["ranks" if kind == "ranks" else "per_node"] = int(value)
+        elif kind == "map" and (ppr := re.match(r"ppr:([0-9]{1,6}):node\b", value)):
             counts["per_node"] = int(ppr[1])
-        elif name == "pernode":
-            counts["per_node"] = 1
         at += taken + 1
     if at >= end:
         raise _RefusedError(start - 1, "mpirun starts no program", "add the program behind the options")
     return Launch((), counts.get("ranks", 0), counts.get("per_node", 0), slots)
 
 
-def _all_nodes(at: int, name: str, value: str, nodes: int, files: Files) -> int:
+def _all_nodes(at: int, kind: str, value: str, nodes: int, files: Files) -> int:
     """The slots that a list gives each node, 0 if it gives none. It must name all nodes, in order."""
-    text = files(value) if name in FILES else None
-    if name in FILES and text is None:
+    text = files(value) if kind == "file" else None
+    if kind == "file" and text is None:
         message = f"mpirun reads its nodes from {shorten(value)}, which the script does not write"
         raise _RefusedError(at, message, "remove the option: bayplan makes a hostfile with all pods")
     lines = text.splitlines() if text is not None else value.split(",")
@@ -129,7 +118,7 @@ def _all_nodes(at: int, name: str, value: str, nodes: int, files: Files) -> int:
     for entry in map(_ENTRY.fullmatch, filter(str.strip, lines)):
         listed.setdefault(entry[1] if entry else "", []).append(int(entry[2] or entry[3] or 0) if entry else 0)
     slots = {
-        sum(each or 1 for each in several) if name in HOSTS or several != [0] else 0 for several in listed.values()
+        sum(each or 1 for each in several) if kind == "hosts" or several != [0] else 0 for several in listed.values()
     }
     if list(listed) != [mark(NODE, f"0.{number}") for number in range(nodes)] or len(slots) != 1:
         message = "the list of mpirun does not have all nodes of the job in their order, with equal slots"

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from bayplan import pipeline
 from bayplan.kube.shell import quote
-from support import pods, run, workflow
+from bayplan.text import document
+from bayplan.text.emit import emit
+from support import TOPOLOGY, WORKER, pods, run, workflow
 
 PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen", "unshare", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
@@ -89,6 +92,18 @@ def test_each_kind_of_workload_has_the_launcher(kind: str) -> None:
         assert container["command"][:3] == ["sh", "/etc/mpi/launch", "mpirun"]
         assert {"name": "mpi-ssh", "secret": {"secretName": "train-mpi", "optional": True}} in pod.spec["volumes"]
         assert (pod.env["MPI_SLOTS"], pod.env["MPI_ADDRESS"], pod.env["NNODES"]) == ("2", "<status.podIP>", "2")
+
+
+@pytest.mark.parametrize("scheduler", ["kai", "volcano", "kueue", "koordinator", "slurm-bridge", "none"])
+def test_lint_accepts_launchers(scheduler: str) -> None:
+    worker = {**WORKER, "replicas": 2, "launcher": "mpi", "command": ["mpirun", "train"]}
+    made = run(workflow({"name": "main", "podSets": [worker]}), scheduler=scheduler).compiled
+    assert made
+    text = "".join(emit(made.documents))
+    read = document.read("m.yaml", text.encode(), "manifest", own=False).value or ()
+    topology = document.Document("topology.yaml", "", 0, TOPOLOGY)
+    outcome, _ = pipeline.lint(pipeline.LintRequest(read, topology, scheduler))
+    assert [each for each in outcome.diagnostics if each.severity != "info"] == []
 
 
 def _script(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:

@@ -269,10 +269,10 @@ class _Interpreter(Control):
         name = base("".join(piece.text for piece in words[0].pieces))
         if name == "srun" and self.out is None:
             self._srun(each, words[1:], own)
-        elif name in MPI and self.out is None:
-            self._mpirun(each, words, own)
         elif name in self.functions:
             self._call(name, words, own)
+        elif name in MPI and self.out is None:
+            self._mpirun(each, words, own)
         elif name in ("export", "declare", "typeset", "readonly", "local"):
             self.declare(words)
         elif name in ("mapfile", "readarray", "read"):

@@ -193,6 +193,9 @@ def _shared_ranks(script: Script, members: Sequence[Part], findings: Findings) -
     shared = next((spot for spot in lines if lines.count(spot) > 1), None)
     if shared is None or script.remarks:
         return 0
+    if any(part.step.launch for part in members if part.step.spot == shared):
+        message = "mpirun starts the ranks of one part of a step, but this step has several"
+        findings.error("W623", shared, message, "let the step use one kind of nodes")
     any_gpus = any(part.shape.gpus for part in members)
     if len(set(lines)) > 1:
         message = (

@@ -151,3 +151,10 @@ def test_pods_without_the_key_fail_with_the_reason(tmp_path: Path) -> None:
     lines = _run(tmp_path, 2, "jobset", FLAVOR="no key")
     assert lines[:2] == ["status 1"] * 2
     assert sum("/etc/mpi/ssh has no key" in line for line in lines) == 2
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+def test_the_first_pod_does_not_wait_forever(tmp_path: Path) -> None:
+    lines = _run(tmp_path, 2, "jobset", NNODES="3", MPI_START_SECONDS="5")
+    assert lines[:2] == ["status 1"] * 2
+    assert "mpi: of 3 pods, those with these ranks joined within 5 seconds: 0 1" in lines

@@ -5,7 +5,6 @@
 #
 #   launch COMMAND...        in every pod; the command runs in the first one
 #   launch --session FOLDER  for each ssh connection, called by sshd
-set -u
 port=2222 keys=/etc/mpi/ssh limit=${MPI_START_SECONDS:-1800}
 
 if [ "$1" = --session ]; then
@@ -25,10 +24,11 @@ if [ "$1" = --session ]; then
   esac
 fi
 
-eval "${MPI_BEFORE:-}" || exit # what every pod does first; ranks get the variables that it exports
+eval "${MPI_BEFORE:-}" # what every pod does first; ranks get the variables that it exports
 
+set -u
 folder=$(mktemp -d /tmp/mpi.XXXXXX) || exit 1
-daemon='' command='' status=1
+daemon=''
 say() { echo "mpi: $*" >&2; }
 
 end() { # the others exit with this status too; they need a moment to read it
@@ -54,7 +54,8 @@ start_daemon() {
     fi
   done
   # One key pair identifies users and hosts, so that pods accept and trust only each other.
-  if ! cat "$keys/ssh-privatekey" > "$folder/key" || ! chmod 600 "$folder/key" || ! public=$(ssh-keygen -y -f "$folder/key"); then
+  (umask 077 && cat "$keys/ssh-privatekey" > "$folder/key")
+  if ! public=$(ssh-keygen -y -f "$folder/key"); then
     say "$keys has no key: create the Secret of the volume mpi-ssh, with ssh-privatekey and ssh-publickey"
     end 1
   fi
@@ -120,7 +121,7 @@ if [ "$NNODES" -gt 1 ]; then
   until=$(($(date +%s) + limit))
   until [ "$(ls "$folder/pods" | wc -l)" -ge "$NNODES" ]; do
     if ! kill -0 "$daemon" || [ "$(date +%s)" -ge "$until" ]; then
-      say "$(ls "$folder/pods" | wc -l) of $NNODES pods are here after $limit seconds; ranks: $(ls "$folder/pods" | xargs)"
+      say "of $NNODES pods, those with these ranks joined within $limit seconds: $(ls "$folder/pods" | sort -n | xargs)"
       end 1
     fi
     sleep 1

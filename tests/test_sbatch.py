@@ -222,7 +222,7 @@ def test_mpirun_starts_the_ranks_of_a_step_with_mpi() -> None:
         f"{MPI}--ntasks-per-node=4\nmkdir -p /out\nsrun --mpi=pmix bash -c 'train $SLURM_NTASKS'\n", image="mpi:1"
     )
     script = "export SLURM_NTASKS=$OMPI_COMM_WORLD_SIZE\ntrain $SLURM_NTASKS"
-    assert found.command == ("mpirun", "-np", "8", "--map-by", "ppr:4:node", "bash", "-c", script)
+    assert found.command == ("mpirun", "-np", "8", "--map-by", "ppr:4:node", "--bind-to", "none", "bash", "-c", script)
     assert found.env == {"MPI_SLOTS": "4", "MPI_BEFORE": "mkdir -p /out"}
 
 

@@ -53,9 +53,9 @@ exec "$@"
 MPIRUN = (
     r"""#!/bin/sh
 # mpirun [options] PROGRAM. In a pod, the line that bayplan writes for `srun --mpi` runs its program, as rank 0.
-if [ "${RANKS:-}" = 1 ] && [ "$1 $3 ${4%%:*}" = "-np --map-by ppr" ]; then
+if [ "${RANKS:-}" = 1 ] && [ "$1 $3 ${4%%:*} $5 $6" = "-np --map-by ppr --bind-to none" ]; then
   export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE="$2" OMPI_COMM_WORLD_LOCAL_SIZE=1
-  shift 4
+  shift 6
   exec "$@"
 fi
 """

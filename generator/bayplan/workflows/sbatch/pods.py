@@ -262,7 +262,8 @@ def command(step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, find
     exports = ["export " + " ".join(f"{name}={values[name]}" for name in used)] if used else []
     if not step.launch:
         return _after([*step.before, *exports], words, at)
-    return ["mpirun", "-np", str(shape.tasks * slots), "--map-by", f"ppr:{slots}:node", *_after(exports, words, at)]
+    places = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
+    return ["mpirun", "-np", str(shape.tasks * slots), *places, *_after(exports, words, at)]
 
 
 def _report_variables(

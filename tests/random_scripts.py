@@ -143,7 +143,8 @@ class Script:
             command = self.pick("'train $SLURM_PROCID $A'", '"train $N"', "'train \"$B\" x'")
             return f"{before}srun bash -c {command}"
         end = self.pick("", '"$@"', "# end")
-        return f"{before}srun {self.pick('', '-l ', '-N 2 ')}{program} {self.words()} {end}"
+        launcher = self.pick("srun", "srun -l", "srun -N 2", "srun", "mpirun", "mpirun -np 2", "srun --mpi=pmix")
+        return f"{before}{launcher} {program} {self.words()} {end}"
 
     def statement(self, depth: int) -> str:
         kinds = ["assignment"] * 8 + ["step"] * 3 + ["cd", "file", "mkdir", "quiet", "work", "and", "hosts"]

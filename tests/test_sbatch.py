@@ -185,11 +185,69 @@ def test_each_variable_of_slurm_has_its_value_in_a_pod() -> None:
         ("ibv_devinfo lsof ps top grep rocm-smi ulimit stat wc tail head sort times logger unalias", ["W613"]),
         ("hash alias kill jobs disown", ["W613"]),
         ("module ml source . conda mamba micromamba spack lmod activate enroot", ["W612"]),
-        ("mpirun mpiexec mpiexec.hydra orterun prun pdsh clush ssh parallel", ["W611"]),
+        ("prun horovodrun pdsh clush ssh parallel", ["W611"]),
+        ("mpirun mpiexec mpiexec.hydra orterun", ["W615", "W628"]),
     ],
 )
 def test_commands_beside_steps(commands: str, codes: list[str]) -> None:
     assert {name: told(f"{HEAD}{name} a\n{RUN}") for name in commands.split()} == dict.fromkeys(commands.split(), codes)
+
+
+MPI = "#!/bin/bash\n#SBATCH --nodes=2 "
+
+
+@pytest.mark.parametrize(
+    ("text", "replicas", "gpus", "resources", "slots"),
+    [
+        ("--ntasks-per-node=8 --gpus-per-node=8\nmpirun train", 2, 8, {}, None),
+        ("--ntasks-per-node=2 --gpus-per-node=4\nmpirun -np 3 train", 2, 4, {}, "2"),
+        ("--gpus-per-node=8\nmpirun -N 4 train", 2, 8, {}, "4"),
+        ("--gpus-per-node=8\nmpirun -np 15 train", 2, 8, {}, None),
+        ("--gpus-per-node=8\nmpirun -np 4 train : -np 8 serve", 2, 8, {}, "6"),
+        ("--ntasks=8 -c 4 --mem-per-cpu=1G --tmp=8G\nmpirun train", 2, 0, {"cpu": "16", "memory": "16Gi"}, "4"),
+        ("--ntasks-per-node=2 --gpus-per-task=4\nsrun --mpi=pmix train", 2, 8, {}, "2"),
+        ("--ntasks-per-node=1\nscontrol show hostnames|sed s/$/:3/>f\nmpirun -f f train", 2, 0, {}, "3"),
+    ],
+)
+def test_pods_of_mpirun_are_nodes(text: str, replicas: int, gpus: int, resources: Any, slots: str | None) -> None:
+    found = pods(f"{MPI}{text}\n", image="mpi:1")
+    kept = {name: amount for name, amount in found.resources.items() if name != "ephemeral-storage"}
+    count = found.accelerator.per_pod if found.accelerator else 0
+    assert (found.launcher, found.replicas, count, kept) == ("mpi", replicas, gpus, resources)
+    assert found.env.get("MPI_SLOTS") == slots
+
+
+def test_mpirun_starts_the_ranks_of_a_step_with_mpi() -> None:
+    found = pods(
+        f"{MPI}--ntasks-per-node=4\nmkdir -p /out\nsrun --mpi=pmix bash -c 'train $SLURM_NTASKS'\n", image="mpi:1"
+    )
+    script = "export SLURM_NTASKS=$OMPI_COMM_WORLD_SIZE\ntrain $SLURM_NTASKS"
+    assert found.command == ("mpirun", "-np", "8", "--map-by", "ppr:4:node", "--bind-to", "none", "bash", "-c", script)
+    assert found.env == {"MPI_SLOTS": "4", "MPI_BEFORE": "mkdir -p /out"}
+
+
+def test_a_script_of_ours_with_mpirun_is_rendered_again_as_it_was() -> None:
+    worker = {
+        **support.WORKER,
+        "launcher": "mpi",
+        "command": ["mpirun", "train"],
+        "env": {"MPI_BEFORE": "mkdir -p /out"},
+    }
+    worker |= {"replicas": 2, "resources": {"cpu": 8}}
+    gang = {"name": "train", "podSets": [worker], "backends": {"slurm": {"container": "none"}}}
+    known = Document("topology.yaml", "", 0, support.TOPOLOGY)
+
+    def rendered(flow: Any) -> str:
+        request = pipeline.Request(Document("flow", "", 0, flow), known, "slurm", accept=frozenset({"F715"}))
+        outcome, _ = pipeline.compile(request)
+        assert outcome.value is not None, outcome.diagnostics
+        return str(getattr(next(iter(outcome.value.documents)), "text"))  # noqa: B009
+
+    text = rendered(support.workflow(gang, queue="research"))
+    assert "--ntasks-per-node=4\n" in text
+    assert text.endswith('eval "$MPI_BEFORE"\nexec mpirun train\nTASK\nsh -c "$task_0"\n')
+    read_again = sound(text, reading.topology(known).value, image=support.WORKER["image"])
+    assert rendered(native.write(read_again)) == text
 
 
 def test_what_is_exported_is_there() -> None:

@@ -12,7 +12,7 @@ from tools.bash_judge import Judge
 from tools.effort import LONG, sample, seeds
 
 SNIPPETS = (Path(__file__).parent / "sbatch_snippets.txt").read_text(encoding="utf-8").rstrip().split("\n\n")
-MOST_REFUSED = 50
+MOST_REFUSED = 66
 """Snippets that bayplan refuses, at most. Most of them use what only a running script knows."""
 
 

@@ -25,7 +25,7 @@ from bayplan.model.manifest import Item, Object, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
-from bayplan.model.workflow import Workflow
+from bayplan.model.workflow import Workflow, pod_sets
 from bayplan.planning import bind as ranks
 from bayplan.planning import compute_domains, device_checks
 from bayplan.planning.bind import bind
@@ -254,6 +254,10 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests import pod_dns as hosts
 
         ranked, shaped = hosts.resolve(ranked, shaped)
+    if any(place.pods.launcher for place in pod_sets(ranked.workflow)):
+        from bayplan.manifests import launchers
+
+        ranked, shaped = launchers.expand(ranked, shaped)
     lowered = backend.lower(ranked, shaped, target)
     own = [*auxiliary_objects(ranked, shaped, target), *lowered.documents, *assemble(ranked, shaped, lowered)]
     if ranked.workflow.cleanup == "adopt":

@@ -22,6 +22,7 @@ from bayplan.model.formats import Context, Source
 
 HEAD = "#!/bin/bash\n#SBATCH --job-name=train\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
 PROGRAMS = ("torchrun", "python", "python3", "train", "serve", "accelerate", "deepspeed", "pip", "rm", "run.sh")
+LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "orterun")
 SILENT = ("module", "nvidia-smi", "squeue", "sleep", "conda", "nproc", "ulimit", "sinfo", "which", "ibstat", "git")
 RECORD = r"""#!/bin/sh
 # Writes down how it was started.
@@ -49,6 +50,17 @@ done
 export SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NODEID=0
 exec "$@"
 """
+MPIRUN = (
+    r"""#!/bin/sh
+# mpirun [options] PROGRAM. In a pod, the line that bayplan writes for `srun --mpi` runs its program, as rank 0.
+if [ "${RANKS:-}" = 1 ] && [ "$1 $3 ${4%%:*} $5 $6" = "-np --map-by ppr --bind-to none" ]; then
+  export OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_LOCAL_RANK=0 OMPI_COMM_WORLD_SIZE="$2" OMPI_COMM_WORLD_LOCAL_SIZE=1
+  shift 6
+  exec "$@"
+fi
+"""
+    + RECORD
+)
 HOSTS = '#!/bin/sh\n[ "$1 $2" = "show job" ] || printf "node0\\nnode1\\n"\n'
 SLURM = {
     **dict.fromkeys(("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NAME"), "train"),
@@ -89,6 +101,7 @@ class Judge:
         self.folder = tempfile.TemporaryDirectory()
         self.home = Path(self.folder.name)
         stubs = {**dict.fromkeys(PROGRAMS, RECORD), **dict.fromkeys(SILENT, "#!/bin/sh\n"), "srun": SRUN}
+        stubs |= dict.fromkeys(LAUNCHERS, MPIRUN)
         stubs |= {"scontrol": HOSTS, "hostname": "#!/bin/sh\necho node0\n", "getent": '#!/bin/sh\necho "$2"\n'}
         stubs |= {
             "date": '#!/bin/sh\ncase "$*" in *%s*) echo 10000;; *) echo train;; esac\n',
@@ -130,21 +143,23 @@ class Judge:
             code, starts = self._run(["bash", "-c", script], dict(SLURM), folder, names)
             return code, [each._replace(folder=_folder(each.folder, folder)) for each in starts]
 
-    def workflow(self, flow: Any, names: set[str]) -> list[Start]:
-        """What the pods with rank 0 of a workflow start."""
+    def workflow(self, flow: Any, names: set[str], ranks: bool = False) -> list[Start]:
+        """What the pods with rank 0 of a workflow start. `ranks`: mpirun starts what srun started."""
         result = []
         for pods in (pods for gang in flow.gangs for pods in _pod_sets(gang)):
             nodes = str(pods.replicas)
             rendezvous = {**PODS, "NNODES": nodes}
             env = {**rendezvous, **{name: _expanded(value, rendezvous) for name, value in (pods.env or {}).items()}}
             words = [_expanded(word, env) for word in pods.command]
+            if pods.launcher:
+                words = ["sh", "-c", 'eval "${MPI_BEFORE:-}"; exec "$@"', "sh", *words]
+                env |= {"RANKS": str(int(ranks))}
             containers = (pods.template or {}).get("spec", {}).get("containers", [{}])
             with tempfile.TemporaryDirectory(dir=self.home) as folder:
                 there = containers[0].get("workingDir", folder)
-                result += [
-                    each._replace(folder=_folder(each.folder, folder))
-                    for each in self._run(words, env, there, names)[1]
-                ]
+                starts = self._run(words, env, there, names)[1]
+                assert all(pods.launcher for each in starts if each.words[0] in LAUNCHERS)
+                result += [each._replace(folder=_folder(each.folder, folder)) for each in starts]
         return result
 
     def judge(self, body: str, head: str = HEAD, **variables: str) -> Verdict:
@@ -164,8 +179,9 @@ class Judge:
         code, left = self.bash(script, names)
         if code == 2 and not left:
             return Verdict("unfit", findings=findings)
-        right = self.workflow(value, names)
-        verdict = "equal" if _same(left, right, {each.code for each in findings}) else "different"
+        codes = {each.code for each in findings}
+        right = self.workflow(value, names, "W639" in codes)
+        verdict = "equal" if _same(left, right, codes) else "different"
         return Verdict(verdict, tuple(left), tuple(right), findings)
 
 
@@ -176,12 +192,21 @@ def _same(left: list[Start], right: list[Start], codes: set[str]) -> bool:
     for a, b in zip(one, two, strict=True):
         files = a.files == b.files or (codes & {"W613"} and b.files.items() <= a.files.items())
         env = {name: value for name, value in b.env.items() if name in a.env or name not in PODS}
+        if "W640" in codes and a.words[0] in LAUNCHERS:
+            a = a._replace(words=_without_nodes(a.words))
         if "W621" in codes:  # a number that somebody picks
             a = a._replace(env={name: value for name, value in a.env.items() if "PORT" not in name})
             env = {name: value for name, value in env.items() if "PORT" not in name}
         if a.words != b.words or a.folder != b.folder or a.env != env or not files:
             return False
     return True
+
+
+def _without_nodes(words: tuple[str, ...]) -> tuple[str, ...]:
+    """An mpirun line without the options that name the two nodes of the job."""
+    options = {"-hostfile", "--hostfile", "-machinefile", "--machinefile", "-H", "-host", "--host", "-f", "-hosts"}
+    gone = {at for at, word in enumerate(words) if word in options}
+    return tuple(word for at, word in enumerate(words) if at not in gone and at - 1 not in gone)
 
 
 def _key(start: Start) -> tuple[Any, ...]:

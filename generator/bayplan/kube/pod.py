@@ -7,7 +7,7 @@ from typing import Any
 
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Manifest, PodParts
-from bayplan.model.plan import GangPlan, Pods
+from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
 from bayplan.model.topology import Pool
 from bayplan.model.workflow import Binary, PodSet
@@ -302,6 +302,17 @@ def claim_template_name(gang: GangPlan, pods: Pods) -> str:
 def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     """The claim template of a podSet's network cards."""
     return f"{gang.name}-{pods.template}-nic"
+
+
+def mpi_slots(spec: PodSet) -> int:
+    """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
+    own = spec.env.get("MPI_SLOTS", "")
+    return int(own) if own.isdecimal() and int(own) else (spec.accelerator.per_pod if spec.accelerator else 0) or 1
+
+
+def mpi_secret_name(plan: Plan) -> str:
+    """The Secret with the ssh key of a workflow's MPI jobs. Its keys are those of mpi-operator's Secrets."""
+    return f"{plan.workflow.name}-mpi"
 
 
 def config_map_name(gang: GangPlan, pods: Pods) -> str:

@@ -29,6 +29,7 @@ from bayplan.kube.pod import (
     config_map_parts,
     entries,
     file_key,
+    mpi_secret_name,
     network_claim_name,
     own_parts,
     template,
@@ -85,6 +86,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
         _channel(pods),
+        _launcher(plan, pods),
         ranked,
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -136,6 +138,21 @@ def _channel(pods: Pods) -> PodParts:
     if not pods.compute_domain:
         return PodParts()
     return PodParts(claims=({"name": CHANNEL, "resourceClaimTemplateName": pods.compute_domain},))
+
+
+def _launcher(plan: Plan, pods: Pods) -> PodParts:
+    """The key and the address by which the pods of an MPI job meet (`kube/mpi.sh`).
+
+    A pod without the Secret starts, and its log says what is missing. One that waited for it would hold its node.
+    """
+    if not pods.spec.launcher:
+        return PodParts()
+    secret = {"secretName": mpi_secret_name(plan), "optional": True}
+    return PodParts(
+        env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
+        volumes=({"name": "mpi-ssh", "secret": secret},),
+        mounts=({"name": "mpi-ssh", "mountPath": "/etc/mpi/ssh", "readOnly": True},),
+    )
 
 
 def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:

@@ -84,6 +84,7 @@ class PodSet(NamedTuple):
     image: str = ""
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
+    launcher: str = ""  # mpi
     env: Mapping[str, str] = {}
     ports: Mapping[str, int] = {}
     shm: str = ""

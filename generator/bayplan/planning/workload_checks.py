@@ -11,7 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing
 from bayplan.kube.kinds import KINDS, SBATCH, instances
 from bayplan.kube.objects import text
-from bayplan.kube.pod import main_patches
+from bayplan.kube.pod import main_patches, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
@@ -95,6 +95,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _shared(workload)
         yield from _left_running(workload)
     yield from _small_starts(plan)
+    yield from _launchers(plan, shape)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
         yield from _processes(pods, plan.topology)
@@ -105,6 +106,37 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         message = "`cleanup: adopt` runs a Job in the cluster, but the topology has no image for it"
         hint = "set `images: {kubectl: IMAGE}` in the topology, to an image with `kubectl` and `sh`"
         yield error("P512", ("workflow", "spec", "cleanup"), message, hint=hint)
+
+
+def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+    """W641: a launcher that has no command, or whose ranks are not those of its podSet. F686: what it needs."""
+    outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        everyone = once(all_pods(gang.root))
+        for pods in (each for each in everyone if each.spec.launcher):
+            route, named, master = (
+                (*pods.route, "launcher"),
+                f'podSet "{pods.spec.name}"',
+                pods.ranks and pods.ranks.master,
+            )
+            beside = [
+                each for each in everyone if each.ranks and each.ranks.master == master and each.route != pods.route
+            ]
+            if not pods.spec.command:
+                yield error("W641", route, f"{named} has a launcher but no `command`", hint="set `command`")
+            elif master is None:
+                message = f"{named} has a launcher, but its pods have no ranks"
+                hint = "remove `rendezvous: none`, and give GPUs to all pods that the launcher uses"
+                yield error("W641", route, message, hint=hint)
+            elif beside:
+                message = f'{named} has a launcher, but shares its ranks with podSet "{beside[0].spec.name}"'
+                yield error("W641", route, message, hint="give each of them a group, and set `rendezvous: group`")
+            elif pods.ranks and pods.ranks.nodes > 1 and gang.name not in outside:
+                secret = mpi_secret_name(plan)
+                message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
+                hint = f"create it: ssh-keygen -q -t ed25519 -N '' -f mpi-key && kubectl create secret generic {secret}"
+                hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
+                yield info("F686", route, message, hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

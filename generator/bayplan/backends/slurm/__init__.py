@@ -45,6 +45,7 @@ FEATURES: Mapping[str, Feature] = {
     "no-command": Feature("a podSet without `command`", code="F713", firm=True),
     "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
+    "mpi-launcher": Feature("mpirun in a container, or beside other steps", code="F687", firm=True),
     "other-resources": Feature("resources other than GPUs, CPUs, memory and ephemeral storage", code="F716"),
     "scattered-names": Feature("neighbouring ranks in one domain if node names mix the domains", code="F717"),
     "many-nodes": Feature("many nodes", "nodes", "F718", True),
@@ -232,6 +233,11 @@ PODS = (
         "no-container",
         "Slurm runs the command directly on the node (`container: none`), without image and without mounted files",
         "remove `backends: {slurm: {container: none}}` if the cluster has pyxis, or remove the image and the files",
+    ),
+    never(
+        "mpi-launcher",
+        "mpirun of a Slurm job runs on its first node, outside of containers, and uses all nodes of the job",
+        "set `backends: {slurm: {container: none}}`, and make the podSet a gang of its own",
     ),
     not_yet_here(
         "other-resources",

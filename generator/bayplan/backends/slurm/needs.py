@@ -136,6 +136,9 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     if spec.ports or spec.shm:
         yield Need("own-network", 1, (*pods.route, "ports" if spec.ports else "shm"), subject=subject)
     container = bool(spec.image) and own.get("container", "pyxis") == "pyxis"
+    alone = pods.ranks and pods.ranks.nodes == sum(each.replicas for each in all_pods(gang.root))
+    if spec.launcher and (container or not alone):
+        yield Need("mpi-launcher", 1, (*pods.route, "launcher"), subject=subject)
     if (spec.image or spec.files) and not container:
         yield Need("no-container", 1, (*pods.route, "files" if spec.files else "image"), subject=subject)
     others = sorted(set(spec.resources) - set(RESOURCES)) if not spec.whole_node else []

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from bayplan.backends.slurm.jobs import Job, Section, Step, amounts, is_exclusive, jobs
 from bayplan.backends.slurm.tasks import common_master, here_document, host_nodes, master_lists, task
 from bayplan.kube.kinds import GANG_LABEL, WORKFLOW_LABEL
-from bayplan.kube.pod import file_key
+from bayplan.kube.pod import file_key, mpi_slots
 from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
@@ -160,12 +160,13 @@ def _resource_options(job: Job, number: int) -> Iterator[str]:
         yield "--network=unique-channel-per-segment"
     if is_exclusive(section.first):
         yield "--exclusive"
-    yield f"--ntasks-per-node={section.per_node}"
+    ranks = mpi_slots(section.first.spec) if section.first.spec.launcher else 1
+    yield f"--ntasks-per-node={section.per_node * ranks}"
     if requested.gpus:
         kind = f"{own['gpuType']}:" if "gpuType" in own else ""
         yield f"--gres=gpu:{kind}{requested.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{requested.gpus}"
     if requested.cpus:
-        yield f"--cpus-per-task={requested.cpus}"
+        yield f"--cpus-per-task={max(1, requested.cpus // ranks)}"
     if requested.memory or section.first.spec.whole_node:
         yield f"--mem={requested.memory or 0}"
     if requested.scratch:
@@ -279,6 +280,9 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
     """The script of the tasks, and the step that starts them."""
     variable = f"task_{number}"
     yield from _document(f"IFS= read -r -d '' {variable}", task(job, number), "TASK", " || true")
+    if step.branches[0].first.spec.launcher:  # mpirun in the batch shell starts its ranks on all nodes of the job
+        yield f'sh -c "${variable}"{" || again $?" if job.gang.gang.max_restarts else ""}'
+        return
     *options, last = [*_srun(job, step), f'sh -c "${variable}"']
     several = len(job.steps) > 1
     if several:

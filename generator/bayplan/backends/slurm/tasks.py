@@ -109,8 +109,10 @@ def _branch(job: Job, number: int, which: int) -> TaskText:
         else:
             unexportable.append(f"{quote(entry['name'] + '=')}{word}")
     words = [expand(word, variables) for word in (*spec.command, *spec.args)]
+    before = ['eval "$MPI_BEFORE"'] if spec.launcher and "MPI_BEFORE" in spec.env else []
     return TaskText(
-        (*lines, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])), rendezvous.picks
+        (*lines, *before, " ".join(["exec", *(["env", *unexportable] if unexportable else []), *words])),
+        rendezvous.picks,
     )
 
 
@@ -140,7 +142,9 @@ def _ranked(job: Job, number: int, which: int) -> TaskText:
     branch = step.branches[which]
     ranks = [leaf.pods.ranks for leaf in branch.leaves if leaf.pods.ranks]
     group = f"SLURM_PROCID / {step.period}" if len(ranks) > 1 else "0"
-    own = user_variables(branch.first)
+    own = user_variables(branch.first) | (
+        {"NODE_RANK"} if branch.first.spec.launcher else set()
+    )  # mpirun's ranks differ
     values = {
         "MASTER_PORT": (str(MASTER_PORT), False),
         "NNODES": series([each.nodes for each in ranks], group),

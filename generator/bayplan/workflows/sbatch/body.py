@@ -18,7 +18,7 @@ from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.builtins import Body, after, literal
 from bayplan.workflows.sbatch.conditions import single
-from bayplan.workflows.sbatch.control import MOST_CALLS, SRUN, Control, Stop
+from bayplan.workflows.sbatch.control import MOST_CALLS, STARTS, Control, Stop
 from bayplan.workflows.sbatch.expansion import (
     FOLDER_HINT,
     MARK,
@@ -29,8 +29,20 @@ from bayplan.workflows.sbatch.expansion import (
     Value,
     unknown,
 )
+from bayplan.workflows.sbatch.mpi import Launch, launch
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
-from bayplan.workflows.sbatch.programs import LAUNCHERS, NO_EFFECT, PER_POD, QUIET, SETUP, TEXTS, base, file_of, printed
+from bayplan.workflows.sbatch.programs import (
+    LAUNCHERS,
+    MPI,
+    NO_EFFECT,
+    PER_POD,
+    QUIET,
+    SETUP,
+    TEXTS,
+    base,
+    file_of,
+    printed,
+)
 from bayplan.workflows.sbatch.shape import Options, UsedOption, parse, report_options
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 
@@ -88,9 +100,9 @@ def check_options(sections: Iterable[Options], findings: Findings, command: Sequ
             case "mpi" if command and option.value != "none" and _RANKED.search(" ".join(command)):
                 message = f"bayplan drops --mpi={value}: the program gets its rank without MPI"
                 findings.warning("W604", option.spot, message, "remove it")
-            case "mpi" if option.value != "none":
-                message = f"bayplan cannot translate --mpi={value}: pods cannot reach Slurm's {value} server"
-                findings.error("W603", option.spot, message, "let torchrun start the ranks, or write an MPIJob")
+            case "mpi" if command and option.value != "none":
+                message = f"--mpi={value}: mpirun starts the ranks of the step, through ssh between its pods"
+                findings.warning("W639", option.spot, message, "use an image with Open MPI, sshd and ssh")
 
 
 CHECKED_OPTIONS = ("dependency", "distribution", "network", "nodelist", "mpi")
@@ -110,6 +122,7 @@ class Step(NamedTuple):
     folder: str
     spot: Position
     batch: int  # steps of one batch run at the same time
+    launch: Launch | None = None  # the ranks of mpirun; of a step with --mpi, without words
 
 
 class Work(NamedTuple):
@@ -137,6 +150,7 @@ def run_body(
     section: Options,
     modules: Sequence[str],
     findings: Findings,
+    ours: bool = False,
 ) -> BodyResult | None:
     """What the body does. R150: a shell refuses it; W609 to W613, W616, W621, W630: what bayplan cannot translate."""
     try:
@@ -146,7 +160,7 @@ def run_body(
         findings.error("R150", body.spot(min(problem.start, len(body.text))), problem.message, hint)
         return None
     interpreter = _Interpreter(body, values, given, findings)
-    interpreter.nodes, interpreter.in_container = nodes, "container-image" in section
+    interpreter.nodes, interpreter.in_container, interpreter.ours = nodes, "container-image" in section, ours
     interpreter.chdir, interpreter.modules = (
         section.get("chdir"),
         frozenset((*modules, "load", "purge", "add") if modules else ()),
@@ -167,6 +181,7 @@ class _Interpreter(Control):
         super().__init__(body, values, given, findings)
         self.nodes: Mapping[int, int] = {}
         self.in_container = False
+        self.ours = False  # bayplan wrote the script: its first node runs mpirun in `sh -c`
         self.chdir: UsedOption | None = None
         self.modules: frozenset[str] = frozenset()  # whose software the images have
         self.batch = 0
@@ -232,8 +247,11 @@ class _Interpreter(Control):
 
     def _command(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         executed = False
-        while len(words) > 1 and words[0].raw in ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval"):
+        prefixes = ("exec", "nohup", "command", "builtin", "stdbuf", "env", "eval", "/usr/bin/time")
+        while len(words) > 1 and words[0].raw in prefixes:
             prefix = words[0].raw
+            if prefix == "/usr/bin/time" and words[1].raw in ("-p", "-v"):
+                words.pop(1)
             if prefix == "command" and words[1].raw in ("-v", "-V"):
                 self.status = None
                 return
@@ -267,6 +285,8 @@ class _Interpreter(Control):
             self._srun(each, words[1:], own)
         elif name in self.functions:
             self._call(name, words, own)
+        elif name in MPI and self.out is None:
+            self._mpirun(each, words, own)
         elif name in ("export", "declare", "typeset", "readonly", "local"):
             self.declare(words)
         elif name in ("mapfile", "readarray", "read"):
@@ -293,10 +313,8 @@ class _Interpreter(Control):
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
         elif name in LAUNCHERS:
-            hint = "start the program with srun, or use an MPIJob on Kubernetes"
-            self.findings.error(
-                "W611", self.spot(each), f'"{name}" starts programs on other nodes, which pods cannot do', hint
-            )
+            message = f'"{name}" starts programs on other nodes, which pods cannot do'
+            self.findings.error("W611", self.spot(each), message, "start the program with srun or mpirun")
         else:
             self.first_node((each,), words, own)
 
@@ -525,7 +543,7 @@ class _Interpreter(Control):
                 alone = not self.work
                 if each.redirects:
                     self.outputs.append(spot)
-                if SRUN.search(" ".join(texts)):
+                if STARTS.search(" ".join(texts)) and not self.ours:
                     step = None
         except UnknownError as problem:
             if "--set" in problem.value.hint and self.out is None:
@@ -550,6 +568,28 @@ class _Interpreter(Control):
 
     def _srun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
         """A step, or several that start together with colons between them."""
+        started = self._arguments(each, words, own)
+        for number, component in enumerate(_components(started[1]) if started else ()):
+            self._step(component, started[0] if started else {}, each, number)
+        self._started(each)
+
+    def _mpirun(self, each: Statement, words: list[Word], own: dict[str, Value]) -> None:
+        """A program that mpirun starts on the nodes of the job."""
+        started = self._arguments(each, words, own)
+        if started is None:
+            return
+        env, arguments = started
+        if made := launch(arguments, self.nodes[0], lambda name: self.written.get(self.path(name)), env, self.findings):
+            spot = self.spot(each)
+            self._check_words((word, spot) for word in made.words)
+            folder = self._started_in(None if self.in_container else self.folder, spot)
+            self.steps.append(Step({}, made.words, env, tuple(self.before), folder, spot, self.batch, made))
+        self._started(each)
+
+    def _arguments(
+        self, each: Statement, words: list[Word], own: dict[str, Value]
+    ) -> tuple[dict[str, str], list[tuple[str, Position]]] | None:
+        """The environment and the words of a step. None: bayplan cannot evaluate a word."""
         self.reached()
         spot = self.spot(each)
         for redirect in each.redirects:
@@ -576,10 +616,9 @@ class _Interpreter(Control):
                     f"the shell replaces {shorten(pattern)} by the names of matching files; bayplan keeps it as it is"
                 )
                 self.findings.warning("W638", self.spot(word), message, "put it in quotes, or write out the names")
-        if not readable:
-            return
-        for number, component in enumerate(_components(arguments)):
-            self._step(component, env, each, number)
+        return (env, arguments) if readable else None
+
+    def _started(self, each: Statement) -> None:
         if each.end == "&" or self.in_background:
             self.open = True
         elif not self.open:
@@ -601,14 +640,7 @@ class _Interpreter(Control):
             else:
                 self.looks.setdefault(f"`srun {base(command[0])}`", spot)
             return
-        for word, place in words[at:]:
-            if MARK.search(word) and f"\0{RANK}:" in word:
-                message = "the batch shell expands this variable to 0, so every task gets 0"
-                hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
-                self.findings.warning("W616", place, message, hint)
-            if f"\0{NODES}:" in word:
-                hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
-                self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+        self._check_words(words[at:])
         folder, chdir = self.folder, options.get("chdir")
         if "container-image" in options or self.in_container:  # pyxis starts in the working directory of the image
             folder = None
@@ -619,8 +651,6 @@ class _Interpreter(Control):
             folder = posixpath.join(folder, chdir.value) if isinstance(folder, str) else chdir.value
             if not folder.startswith("/"):
                 folder = Unknown(f"cannot evaluate --chdir={chdir.value}", FOLDER_HINT.format("PWD"))
-        if isinstance(folder, Unknown):
-            self.unknown(folder, spot)
         if (mounts := options.get("container-mounts")) and re.search(r"(\A|,)\.", mounts.value):
             options = {**options, "container-mounts": self._absolute(mounts)}
         if export := options.get("export"):
@@ -630,10 +660,31 @@ class _Interpreter(Control):
             env = {**{name: value for name, value in env.items() if everything or name in parts}, **named}
         if "het-group" not in options and number:
             options = {**options, "het-group": UsedOption(STEPS["het-group"], str(number), spot)}
-        folder = folder if isinstance(folder, str) else ""
-        if folder:
-            self._starts_elsewhere(spot)
-        self.steps.append(Step(options, command, env, tuple(self.before), folder, spot, self.batch))
+        started = self._started_in(folder, spot)
+        mpi = options.get("mpi")
+        launched = mpi and mpi.value != "none" and not _RANKED.search(" ".join(command))
+        made = Launch(()) if launched else None
+        self.steps.append(Step(options, command, env, tuple(self.before), started, spot, self.batch, made))
+
+    def _check_words(self, words: Iterable[tuple[str, Position]]) -> None:
+        """W609, W616: words of a program that are different in each task, or that have the names of all nodes."""
+        for word, place in words:
+            if MARK.search(word) and f"\0{RANK}:" in word:
+                message = "the batch shell expands this variable to 0, so every task gets 0"
+                hint = "let the task expand it: srun bash -c '... $SLURM_PROCID'"
+                self.findings.warning("W616", place, message, hint)
+            if f"\0{NODES}:" in word:
+                hint = "use single nodes, as in $(scontrol show hostnames | head -n 1)"
+                self.findings.error("W609", place, "the names of all nodes are unknown before the job starts", hint)
+
+    def _started_in(self, folder: str | Unknown | None, spot: Position) -> str:
+        """The directory of a step; empty: where the image or the script starts. W609."""
+        if isinstance(folder, Unknown):
+            self.unknown(folder, spot)
+        if not isinstance(folder, str) or not folder:
+            return ""
+        self._starts_elsewhere(spot)
+        return folder
 
     def _starts_elsewhere(self, spot: Position) -> None:
         """W609: what the script writes where it starts would be elsewhere for a pod with another directory."""

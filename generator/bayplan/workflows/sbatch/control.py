@@ -17,10 +17,10 @@ from bayplan.workflows.sbatch.builtins import Body, Builtins
 from bayplan.workflows.sbatch.conditions import Test
 from bayplan.workflows.sbatch.expansion import Unknown, UnknownError, Value, regular, unknown
 from bayplan.workflows.sbatch.options import Findings, Position
-from bayplan.workflows.sbatch.programs import NO_EFFECT, QUIET, SETUP, base, file_of
+from bayplan.workflows.sbatch.programs import MPI, NO_EFFECT, QUIET, SETUP, base, file_of
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 
-SRUN = re.compile(r"\bsrun\b")
+STARTS = re.compile(r"\b(?:srun|mpirun|mpiexec(?:\.hydra)?|orterun)\b")
 MOST_CALLS = 1000
 MOST_STATEMENTS = 20_000
 
@@ -126,14 +126,14 @@ class Control(Builtins):
     def _is_step(self, each: Statement) -> bool:
         if each.opened:
             return self.starts_step((each,))
-        return any(base(word.raw) == "srun" for word in each.words)
+        return any(base(word.raw) in MPI | {"srun"} for word in each.words)
 
     def starts_step(self, items: Sequence[Statement]) -> bool:
         raw = " ".join(self.raw(each) for each in items)
         names = [name for name in self.functions if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", raw)]
         called = (self.functions[name] for name in names)
-        return bool(SRUN.search(raw)) or any(
-            SRUN.search((text or self.body.text)[each.start : each.stop]) for text, each in called
+        return bool(STARTS.search(raw)) or any(
+            STARTS.search((text or self.body.text)[each.start : each.stop]) for text, each in called
         )
 
     def raw(self, each: Statement) -> str:
@@ -237,7 +237,7 @@ class Control(Builtins):
         except UnknownError as problem:
             why = (
                 problem.value
-                if problem.value.unset
+                if problem.value.unset or "--set" in problem.value.hint
                 else Unknown(f"cannot evaluate $({shorten(command)}) without running the script", hint)
             )
             raise UnknownError(why) from None

@@ -84,6 +84,7 @@ class Expander:
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values: dict[str, Value] = dict(values)
         self.given_arguments: list[str] | Unknown = [values[str(n)] for n in range(1, 10) if str(n) in values]
+        self.splits = False  # the shell splits the word that is evaluated into fields
         self.random = False  # an expansion used a random number
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
 
@@ -197,6 +198,13 @@ class Expander:
 
     def fields(self, words: Iterable[Word]) -> list[str]:
         """The words that words expand to."""
+        kept, self.splits = self.splits, True
+        try:
+            return self._words(words)
+        finally:
+            self.splits = kept
+
+    def _words(self, words: Iterable[Word]) -> list[str]:
         result = []
         for word in words:
             for pieces in braces(word.pieces):
@@ -377,7 +385,12 @@ class Expander:
             if "\\" in text:
                 raise unknown(f"${{{inside}}}")
         value = self.text(pieces)
-        if not quoted and re.search(r"[\"'\\]", text) and (set(value) & set(self.separators()) or not value):
+        if (
+            self.splits
+            and not quoted
+            and re.search(r"[\"'\\]", text)
+            and (set(value) & set(self.separators()) or not value)
+        ):
             raise unknown(f"${{{inside}}}", "put the expansion in quotes")
         return value
 

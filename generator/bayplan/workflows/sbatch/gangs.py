@@ -152,7 +152,7 @@ def _gang(
         **non_empty(dependsOn=waits, replicas=copies if copies > 1 else 0),
         **_rendezvous(script, members, bool(shared_ranks)),
         **_limits(script, findings),
-        **non_empty(backends=_backends(script, findings)),
+        **non_empty(backends=_backends(script, bool(script.remarks and members[0].step.launch), findings)),
         **non_empty(hosts=dict(_hosts(members, single or ours, texts, findings))),
         **body,
     }
@@ -197,6 +197,9 @@ def _shared_ranks(script: Script, members: Sequence[Part], findings: Findings) -
     shared = next((spot for spot in lines if lines.count(spot) > 1), None)
     if shared is None or script.remarks:
         return 0
+    if any(part.step.launch for part in members if part.step.spot == shared):
+        message = "mpirun starts the ranks of one part of a step, but this step has several"
+        findings.error("W623", shared, message, "let the step use one kind of nodes")
     any_gpus = any(part.shape.gpus for part in members)
     if len(set(lines)) > 1:
         message = (
@@ -254,7 +257,11 @@ def _pod_sets(
         hosts = {name: value for name, value in step.env.items() if name.startswith(pods.HOST)}
         named = {f"$({name})": texts.plain(value) for name, value in hosts.items()}
         return [_branch(branch, number, part, common, named) for branch, number in part.members()]
-    words = command(step, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    words = command(step, shape, part.slots, ranks.tasks if ranks.ranked else shape.tasks, ranks.ranked, findings)
+    launched = {
+        **({"MPI_SLOTS": str(part.slots)} if part.slots not in (0, shape.gpus) else {}),
+        **({"MPI_BEFORE": texts.plain("\n".join(step.before))} if step.launch and step.before else {}),
+    }
     least = shape.least * shape.per_node
     return [
         {
@@ -263,7 +270,8 @@ def _pod_sets(
             **({"minReplicas": least} if least < shape.tasks and not part.segment else {}),
             **common,
             ("args" if "container-entrypoint" in part.options else "command"): [texts.plain(word) for word in words],
-            **non_empty(env=_env(step, ranks.single, texts, findings)),
+            **({"launcher": "mpi"} if step.launch else {}),
+            **non_empty(env={**_env(step, ranks.single, texts, findings), **launched}),
         }
     ]
 
@@ -278,7 +286,7 @@ def _branch(
 
     env = {key: resolved(value) for key, value in branch.env.items()}
     command = [resolved(word) for word in branch.command]
-    fields = non_empty(env=env, files=dict(part.files))
+    fields = non_empty(launcher="mpi" if part.step.launch else "", env=env, files=dict(part.files))
     return {"name": branch.name, "replicas": number, **common, "command": command, **fields}
 
 
@@ -382,8 +390,8 @@ def _report_assumed_level(names: Levels, option: UsedOption, findings: Findings)
         findings.info("W619", option.spot, message, "pass the topology with -t")
 
 
-def _backends(script: Script, findings: Findings) -> dict[str, Any]:
-    """The options that only Slurm applies."""
+def _backends(script: Script, bare: bool, findings: Findings) -> dict[str, Any]:
+    """The options that only Slurm applies. `bare`: bayplan wrote a script without containers."""
     options = script.first.options
     kept: dict[str, Any] = {
         name: option.value
@@ -392,7 +400,9 @@ def _backends(script: Script, findings: Findings) -> dict[str, Any]:
     }
     if "partition" in options and script.first.pool and not script.remarks:
         kept["partition"] = options["partition"].value
-    kept |= non_empty(gres=script.first.shape.by_gres, gpuType=script.first.shape.kind)
+    kept |= non_empty(
+        container="none" if bare else "", gres=script.first.shape.by_gres, gpuType=script.first.shape.kind
+    )
     if "switches" in options and "@" in options["switches"].value:
         kept["switchesTimeout"] = options["switches"].value.partition("@")[2]
     if "requeue" in options and not (script.remarks and script.remarks.restarts):

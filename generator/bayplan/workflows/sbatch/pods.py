@@ -184,6 +184,15 @@ TASK = {
 }
 """Slurm variables of a task, as variables of a pod: each pod is a node with one task."""
 
+MPI_TASK = {
+    **TASK,
+    "SLURM_PROCID": "$OMPI_COMM_WORLD_RANK",
+    "SLURM_LOCALID": "$OMPI_COMM_WORLD_LOCAL_RANK",
+    **dict.fromkeys(("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_STEP_NUM_TASKS"), "$OMPI_COMM_WORLD_SIZE"),
+    **dict.fromkeys(("SLURM_NTASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), "$OMPI_COMM_WORLD_LOCAL_SIZE"),
+}
+"""The same of a task that mpirun starts."""
+
 COMMON_TASK_VARIABLES = ("SLURM_PROCID", "SLURM_NODEID", "SLURM_LOCALID", "SLURM_NTASKS", "SLURM_NNODES")
 """Variables that programs without a launcher read."""
 
@@ -224,30 +233,52 @@ class MarkResolver:
         return "0" if kind == RANK else ""
 
 
-def command(step: Step, tasks: int, ranked: bool, findings: Findings) -> list[str]:
+def command(step: Step, shape: Shape, slots: int, tasks: int, ranked: bool, findings: Findings) -> list[str]:
     """The command of every pod, after the shell lines that it needs. W616, W623: variables without a value.
 
-    `ranked`: each pod gets its rank among the `tasks` of the step.
+    `ranked`: each pod gets its rank among the `tasks` of the step. `slots`: mpirun starts that many ranks in each pod.
     """
+    if step.launch and not ranked:
+        message = "mpirun needs pods with ranks, but only the pods with GPUs of this gang have ranks"
+        findings.error("W623", step.spot, message, "make the steps separate jobs")
+    if step.launch and step.launch.words:
+        _report_variables(_SLURM_VARIABLES.findall(" ".join(step.command)), {}, step, findings)
+        return list(step.command)
+    values = MPI_TASK if step.launch else TASK
     words = list(step.command)
     at = script(step.command)
-    named = tuple(dict.fromkeys(_SLURM_VARIABLES.findall(words[at]))) if at is not None else ()
-    used = tuple(name for name in named if name in TASK and name not in step.env)
-    for name in named:
-        if name not in TASK and name not in step.env:
-            hint = f"set it in the script: export {name}=VALUE"
-            findings.warning("W616", step.spot, f"the task reads ${name}, which only Slurm sets", hint)
+    named = _SLURM_VARIABLES.findall(words[at]) if at is not None else []
+    used = _report_variables(named, values, step, findings)
     if used and not ranked:
         message = f"the task reads ${used[0]}, but only the pods with GPUs of this gang have ranks"
         findings.error("W623", step.spot, message, "make the steps separate jobs")
         return words
-    if at is None and not launches(step.command) and tasks > 1 and ranked:
+    if at is None and not launches(step.command) and tasks * max(slots, 1) > 1 and ranked:
         used = COMMON_TASK_VARIABLES
     if not ranked and tasks > 1:
         message = f"the {tasks} tasks without GPUs have no ranks: only the pods with GPUs of this gang have ranks"
         hint = "if these tasks read their rank, make the steps separate jobs"
         findings.warning("W616", step.spot, message, hint)
-    lines = [*step.before, *(["export " + " ".join(f"{name}={TASK[name]}" for name in used)] if used else [])]
+    exports = ["export " + " ".join(f"{name}={values[name]}" for name in used)] if used else []
+    if not step.launch:
+        return _after([*step.before, *exports], words, at)
+    places = ["--map-by", f"ppr:{slots}:node", "--bind-to", "none"]  # srun binds no task to single cores by default
+    return ["mpirun", "-np", str(shape.tasks * slots), *places, *_after(exports, words, at)]
+
+
+def _report_variables(
+    names: Sequence[str], values: Mapping[str, str], step: Step, findings: Findings
+) -> tuple[str, ...]:
+    """Those of Slurm's variables in a command that pods can set. W616: the others."""
+    own = [name for name in dict.fromkeys(names) if name not in step.env]
+    for name in (each for each in own if each not in values):
+        hint = f"set it in the script: export {name}=VALUE"
+        findings.warning("W616", step.spot, f"the task reads ${name}, which only Slurm sets", hint)
+    return tuple(name for name in own if name in values)
+
+
+def _after(lines: list[str], words: list[str], at: int | None) -> list[str]:
+    """A command after lines of shell; `at`: the word of the command that is a script."""
     if not lines:
         return words
     if at is not None:

@@ -69,8 +69,11 @@ SETUP = frozenset(
 PER_POD = frozenset(["mkdir", "umask"])
 """Commands that every pod can repeat."""
 
-LAUNCHERS = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prun", "pdsh", "clush", "ssh", "parallel"])
-"""Commands that start programs on other nodes, with Slurm or a login there."""
+MPI = frozenset(["mpirun", "mpiexec", "mpiexec.hydra", "orterun"])
+"""Commands that start the ranks of an MPI program on all nodes."""
+
+LAUNCHERS = frozenset(["prun", "horovodrun", "pdsh", "clush", "ssh", "parallel"])
+"""Other commands that start programs on other nodes, with Slurm or a login there."""
 
 TORCH = re.compile(r"(torchrun|accelerate|deepspeed)$|python[0-9.]*$")
 """Programs that get their rank from arguments, or from the variables that torchrun reads."""

@@ -243,6 +243,14 @@ class Shape(NamedTuple):
         return max(1, self.tasks // self.nodes)
 
 
+def per_node(shape: Shape) -> Shape:
+    """The shape with one task on each node, which gets the amounts of all of its node's tasks."""
+    many = shape.per_node
+    memory, scratch = (quantity((mebibytes(each.rstrip("i")) or 0) * many) for each in (shape.memory, shape.scratch))
+    whole = shape._replace(tasks=shape.nodes, memory=memory, scratch=scratch)
+    return whole._replace(gpus=shape.gpus * many, cpus=shape.cpus * many)
+
+
 def shape(options: Options, where: Position, findings: Findings) -> Shape:
     """The tasks that the options request. W600, W608."""
     reader = _ShapeReader(options, where, findings)

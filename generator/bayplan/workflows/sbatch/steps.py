@@ -12,13 +12,14 @@ from bayplan.core.values import NamedTuple
 from bayplan.workflows.sbatch import pods
 from bayplan.workflows.sbatch.body import BodyResult, Step, run_body
 from bayplan.workflows.sbatch.builtins import Body
-from bayplan.workflows.sbatch.control import SRUN
+from bayplan.workflows.sbatch.control import STARTS
 from bayplan.workflows.sbatch.expansion import MARK, NODE
+from bayplan.workflows.sbatch.mpi import Launch
 from bayplan.workflows.sbatch.options import STEPS, Findings, Position
 from bayplan.workflows.sbatch.pods import step_name
 from bayplan.workflows.sbatch.programs import SHELLS, base
 from bayplan.workflows.sbatch.script import Script, Section, slurm_variables
-from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, shape
+from bayplan.workflows.sbatch.shape import Shape, UsedOption, count, per_node, shape
 
 ARRAY = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_COUNT")
 
@@ -36,11 +37,14 @@ def steps_of(script: Script, index: int | None, findings: Findings) -> list[list
     values = {**slurm_variables(script), **array}
     nodes = {number: section.shape.nodes for number, section in enumerate(script.sections)}
     body, seen = Body(script.body, script.line), Findings()
-    result = run_body(body, values, nodes, script.exported, script.first.options, script.site.get("modules", ()), seen)
+    modules, ours = script.site.get("modules", ()), script.remarks is not None
+    result = run_body(body, values, nodes, script.exported, script.first.options, modules, seen, ours)
     if result is None or result.steps:
         findings.diagnostics.update(seen.diagnostics)
     if result is None:
         return None
+    if ours and not result.steps and len(result.work) == 1 and result.work[0].step:
+        return [[result.work[0].step._replace(options={}, launch=Launch(()))]]
     if not result.steps:
         return _single_task(script, shell, result, values, seen, findings)
     steps = list(result.steps)
@@ -75,7 +79,7 @@ def _single_task(
     """A body without steps runs on the first node: the whole body is the only task."""
     shape = script.first.shape
     spot = result.work[0].spot if result.work else script.first.spot
-    if has_errors(seen.all()) and SRUN.search(script.body):
+    if has_errors(seen.all()) and STARTS.search(script.body):
         findings.diagnostics.update(seen.diagnostics)
         return None
     if not result.work:
@@ -133,6 +137,7 @@ class Part(NamedTuple):
     base: int
     pool: str
     names: tuple[tuple[str, int], ...]
+    slots: int = 0  # ranks on each node, if mpirun starts them
     segment: int = 0  # nodes of each, if there are several
     segmented: bool = False  # --segment is set
     branches: tuple[pods.PodSetBranch, ...] = ()
@@ -167,13 +172,15 @@ def parts(script: Script, batch: Sequence[Step], findings: Findings) -> list[Par
         for index in _sections(script, step, findings):
             section = script.sections[index]
             shape = _shape(section, step, findings)
-            base = _base(step, index, taken[index], findings)
+            slots = _slots(section, step, shape, findings) if step.launch else 0
+            shape = per_node(shape) if step.launch else shape
+            base = _base(step, index, shape.nodes, taken[index], findings)
             taken[index] = max(taken[index], base + shape.nodes)
             name = step_name(step) if len(batch) > 1 else "worker"
             used[name] += 1
             name = name if used[name] == 1 else f"{name}-{used[name]}"
             options = {**section.options, **step.options}
-            part = Part(step, shape, options, index, base, section.pool, ((name, 0),))
+            part = Part(step, shape, options, index, base, section.pool, ((name, 0),), slots)
             result.append(_with_branches(script, _segmented(part, section, findings), number))
     for index, nodes in taken.items():
         available = script.sections[index].shape.nodes
@@ -234,7 +241,25 @@ def _shape(section: Section, step: Step, findings: Findings) -> Shape:
     return result._replace(by_gres=whole.by_gres, kind=result.kind or whole.kind)
 
 
-def _base(step: Step, section: int, free: int, findings: Findings) -> int:
+def _slots(section: Section, step: Step, shape: Shape, findings: Findings) -> int:
+    """The ranks that mpirun may start on each node: as a list of nodes, the tasks of the job or its options say."""
+    launch, options = step.launch, {**section.options, **step.options}
+    if launch is None or launch.slots:
+        return launch.slots if launch else 0
+    if not launch.words or any(name in options for name in TASK_OPTIONS if name != "nodes"):
+        return shape.per_node
+    if launch.per_node or launch.ranks:
+        slots = launch.per_node or -(-launch.ranks // shape.nodes)
+        if not launch.per_node and shape.nodes > 1:
+            message = f"mpirun gets {slots} slots on each node; in Slurm their number depends on the CPUs of the node"
+            findings.warning("W640", step.spot, message, f"set --ntasks-per-node={slots}")
+        return slots
+    message = "mpirun starts a rank for each slot, and Slurm makes a slot for each CPU of a node"
+    findings.error("W640", step.spot, message, "set --ntasks-per-node")
+    return 1
+
+
+def _base(step: Step, section: int, nodes: int, free: int, findings: Findings) -> int:
     """The first node of a step."""
     if option := step.options.get("relative"):
         number = count(option.value, 0)
@@ -243,12 +268,13 @@ def _base(step: Step, section: int, free: int, findings: Findings) -> int:
             findings.error("W600", option.spot, message, "correct the value: Slurm refuses it as well")
         return number or 0
     if option := step.options.get("nodelist"):
-        first = option.value.split(",")[0]
-        match = MARK.fullmatch(first)
-        if match and match[1] == NODE and int(match[2].partition(".")[0]) == section:
-            return int(match[2].partition(".")[2])
+        listed = [MARK.fullmatch(word) for word in re.split(r"[,\s]+", option.value.strip())]
+        places = [each[2].partition(".")[::2] for each in listed if each and each[1] == NODE]
+        numbers = [int(number) for of, number in places if int(of) == section]
+        if len(numbers) == len(listed) in (1, nodes) and numbers == [*range(numbers[0], numbers[0] + len(numbers))]:
+            return numbers[0]
         if MARK.search(option.value):  # otherwise `check_options` reports it
-            message = "bayplan cannot translate --nodelist with several nodes, or with one of another section"
+            message = "bayplan cannot translate --nodelist with nodes in another order, or of another section"
             hint = "set the number of nodes with --nodes, and the first one with --relative"
             findings.error("W603", option.spot, message, hint)
     return free

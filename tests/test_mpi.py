@@ -1,0 +1,160 @@
+"""Rendered pods of an MPI job meet through real ssh, and a real mpirun starts ranks on all of them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayplan import pipeline
+from bayplan.kube.shell import quote
+from bayplan.text import document
+from bayplan.text.emit import emit
+from support import TOPOLOGY, WORKER, pods, run, workflow
+
+PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen", "unshare", "ip")
+PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + ["root"] * (os.geteuid() != 0)
+
+PROGRAM = """
+echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname), pod $NODE_RANK, $FLAVOR, $PWD"
+sleep 1
+exit "$STATUS"
+"""
+
+# Each pod is a process with a network, a hostname and an /etc of its own; a bridge connects them.
+SCENE = """
+set -eu
+ip link set lo up
+ip link add br0 type bridge && ip link set br0 up
+number=0
+for pod in pods/*; do
+  unshare -num sh "$pod" & process=$!
+  while [ "$(readlink /proc/$process/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
+  ip link add "veth$number" type veth peer name eth0 netns "$process"
+  ip link set "veth$number" master br0 up
+  number=$((number + 1)) processes="${processes:-} $process"
+done
+for process in $processes; do wait "$process" && status=0 || status=$?; echo "status $status"; done
+"""
+POD = """
+until ip link set eth0 up 2>/dev/null; do sleep 0.1; done
+ip link set lo up && ip addr add {address}/24 dev eth0 && hostname pod-{number}
+mount -t overlay overlay -o lowerdir=etc:/etc /etc
+mount -t tmpfs tmpfs /run
+cd {folder}
+exec env -i {words}
+"""
+
+
+def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
+    """What the pods print and `status N` for each of them, in order."""
+    documents = _documents(replicas, kind, **env)
+    etc = folder / "etc"
+    (etc / "mpi" / "ssh").mkdir(parents=True)
+    (script,) = next(each["data"] for each in documents if each["kind"] == "ConfigMap").values()
+    (etc / "mpi" / "launch").write_text(script)
+    (etc / "passwd").write_text(Path("/etc/passwd").read_text() + "sshd:x:99:99::/run/sshd:/usr/sbin/nologin\n")
+    if "FLAVOR" not in env:
+        key = etc / "mpi" / "ssh" / "ssh-privatekey"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
+    everyone = list(pods(documents))
+    addresses = [f"10.77.0.{number + 1}" for number in range(replicas)]
+    names = "".join(f"{address} {pod.host}\n" for address, pod in zip(addresses, everyone, strict=True))
+    (etc / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
+    (folder / "pods").mkdir()
+    kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    for number, (address, pod) in enumerate(zip(addresses, everyone, strict=True)):
+        variables = {**kept, **pod.env, "MPI_ADDRESS": address, "HOME": str(folder), "PATH": PATH}
+        words = [*(f"{name}={value}" for name, value in variables.items()), *pod.spec["containers"][0]["command"]]
+        text = POD.format(number=number, address=address, folder=folder, words=" ".join(map(quote, words)))
+        (folder / "pods" / f"{number}.sh").write_text(text)
+    alone = ["unshare", "-nmpf", "--kill-child", "--mount-proc", "sh", "-c", SCENE]
+    done = subprocess.run(alone, cwd=folder, capture_output=True, text=True, timeout=90, check=False)
+    return done.stdout.splitlines() + done.stderr.splitlines()
+
+
+def _documents(replicas: int, kind: str = "auto", **env: str) -> list[dict[str, Any]]:
+    command = ["mpirun", "--map-by", "slot", "sh", "-c", PROGRAM]
+    pod_set = {"name": "worker", "replicas": replicas, "launcher": "mpi", "command": command, "image": "mpi:1"}
+    pod_set["env"] = {"FLAVOR": "bitter sweet", "MPI_SLOTS": 2, **env}
+    return run(workflow({"name": "main", "workload": kind, "podSets": [pod_set]})).documents
+
+
+@pytest.mark.parametrize("kind", ["jobset", "job", "pods"])
+def test_each_kind_of_workload_has_the_launcher(kind: str) -> None:
+    for pod in pods(_documents(2, kind)):
+        (container,) = pod.spec["containers"]
+        assert container["command"][:3] == ["sh", "/etc/mpi/launch", "mpirun"]
+        assert {"name": "mpi-ssh", "secret": {"secretName": "train-mpi", "optional": True}} in pod.spec["volumes"]
+        assert (pod.env["MPI_SLOTS"], pod.env["MPI_ADDRESS"], pod.env["NNODES"]) == ("2", "<status.podIP>", "2")
+
+
+@pytest.mark.parametrize("scheduler", ["kai", "volcano", "kueue", "koordinator", "slurm-bridge", "none"])
+def test_lint_accepts_launchers(scheduler: str) -> None:
+    worker = {**WORKER, "replicas": 2, "launcher": "mpi", "command": ["mpirun", "train"]}
+    made = run(workflow({"name": "main", "podSets": [worker]}), scheduler=scheduler).compiled
+    assert made
+    text = "".join(emit(made.documents))
+    read = document.read("m.yaml", text.encode(), "manifest", own=False).value or ()
+    topology = document.Document("topology.yaml", "", 0, TOPOLOGY)
+    outcome, _ = pipeline.lint(pipeline.LintRequest(read, topology, scheduler))
+    assert [each for each in outcome.diagnostics if each.severity != "info"] == []
+
+
+def _script(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """What the script prints and returns in a pod without sshd."""
+    (text,) = next(each["data"] for each in _documents(2) if each["kind"] == "ConfigMap").values()
+    (folder / "launch").write_text(text)
+    given = {"PATH": "/usr/bin:/bin", "NODE_RANK": "0", "MPI_SLOTS": "2", "MPI_ADDRESS": "10.0.0.1", **env}
+    words = ["sh", "launch", *command]
+    return subprocess.run(words, cwd=folder, env=given, capture_output=True, text=True, timeout=30, check=False)
+
+
+def test_a_single_pod_has_a_hostfile_and_needs_no_ssh(tmp_path: Path) -> None:
+    show = 'cat "$OMPI_MCA_orte_default_hostfile" "$HYDRA_HOST_FILE"; echo "$FLAVOR"; exit 3'
+    done = _script(tmp_path, "sh", "-c", show, NNODES="1", MPI_BEFORE="export FLAVOR=sweet")
+    assert (done.stdout, done.returncode) == ("10.0.0.1 slots=2\n10.0.0.1:2\nsweet\n", 3)
+
+
+def test_an_image_without_ssh_fails_with_the_reason(tmp_path: Path) -> None:
+    done = _script(tmp_path, "mpirun", NNODES="2", PATH=_programs(tmp_path))
+    assert (done.stderr, done.returncode) == (
+        "mpi: the image has no sshd: install openssh-server and openssh-client in it\n",
+        1,
+    )
+
+
+def _programs(folder: Path) -> str:
+    """A PATH with only what every image has."""
+    for name in ("sh", "mktemp", "mkdir", "rm", "mv", "ls", "sleep"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    return str(folder)
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+@pytest.mark.parametrize(("replicas", "kind", "status"), [(3, "jobset", 0), (2, "pods", 3), (1, "job", 0)])
+def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: str, status: int) -> None:
+    lines = _run(tmp_path, replicas, kind, STATUS=str(status))
+    ranks = sorted(line for line in lines if " of " in line and " on pod-" in line)
+    places = [f"pod-{rank // 2}, pod {rank // 2}, bitter sweet, {tmp_path}" for rank in range(2 * replicas)]
+    assert ranks == [f"{rank} of {2 * replicas} on {place}" for rank, place in enumerate(places)], lines
+    assert [line for line in lines if line.startswith("status ")] == [f"status {status}"] * replicas
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+def test_pods_without_the_key_fail_with_the_reason(tmp_path: Path) -> None:
+    lines = _run(tmp_path, 2, "jobset", FLAVOR="no key")
+    assert lines[:2] == ["status 1"] * 2
+    assert sum("/etc/mpi/ssh has no key" in line for line in lines) == 2
+
+
+@pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+def test_the_first_pod_does_not_wait_forever(tmp_path: Path) -> None:
+    lines = _run(tmp_path, 2, "jobset", NNODES="3", MPI_START_SECONDS="5")
+    assert lines[:2] == ["status 1"] * 2
+    assert "mpi: of 3 pods, those with these ranks joined within 5 seconds: 0 1" in lines

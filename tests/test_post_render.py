@@ -353,7 +353,7 @@ def test_the_last_message_is_kept(place: Place) -> None:
     assert timeless(head) == f"`bayplan post-render -t topology.yaml` in {place.folder} ended with exit code 1 at T:"
     assert rest == said
     place.passed(text(MAP))
-    assert place.run("", name="last-error").stdout == kept, "the release is \"chart\""
+    assert place.run("", name="last-error").stdout == kept, 'the release is "chart"'
     place.passed(MAP)
     silent = place.run("", name="last-error").stdout
     assert timeless(silent) == f"{timeless(head).replace('code 1', 'code 0')}\nno findings\n"

@@ -105,7 +105,7 @@ def _layer_labels(each: Object, topology: ClusterTopology) -> Iterator[Diagnosti
         if not layer.labels:
             message = f'Koordinator ignores all nodes, because layer "{layer.name}" has no `labelKey`'
             yield error("M765", at, message, hint="set `labelKey` to the node label of its domains")
-        elif not known & set(layer.labels):
+        elif topology.pools and not known & set(layer.labels):
             message = f'no level of the topology has a label of layer "{layer.name}", without which nodes are ignored'
             hint = f"labels of levels: {', '.join(sorted(known))}" if known else "add levels to the topology's pools"
             yield error("M765", (*at, "labelKey"), message, hint=hint)
@@ -168,9 +168,13 @@ def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def known_layers(context: LintContext) -> frozenset[str]:
-    """The layers of the ClusterNetworkTopologies in the manifests; without one, those that the topology file gives."""
+    """The layers of the ClusterNetworkTopologies in the manifests; without one, those that the topology file gives.
+
+    Empty without both, because the cluster may have any.
+    """
     written = {layer.name for each in context.objects if is_topology(each.data) for layer in read_layers(each.data)}
-    return frozenset({*(written or {layer.name for layer in chain(context.topology)}), CLUSTER_LAYER})
+    known = written or {layer.name for layer in chain(context.topology)}
+    return frozenset({*known, CLUSTER_LAYER}) if written or context.topology.pools else frozenset()
 
 
 def _pod_group(group: str, where: str, context: LintContext) -> Object | None:

@@ -22,8 +22,8 @@ class Row(NamedTuple):
     """One row: the scheduler, the vendor, the allocator, and whether they work together.
 
     `part`: only for these requests: `share` (memory or cores), `split` (whole cards that HAMi offers several times
-    each), `profile` (MIG), `selectors` (CEL), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a count of Volcano's
-    own), `foreign` (HAMi's names for cards of NVIDIA). Empty: for all requests.
+    each), `profile` (MIG), `selectors` (CEL), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a
+    count of Volcano's own), `foreign` (HAMi's names for cards of NVIDIA). Empty: for all requests.
     `claim`: the scheduler's support of claims through DRA decides (`gpu-claim`).
     """
 

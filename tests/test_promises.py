@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import support
 from all_backends import GAPS
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.manifests.order import head
 from bayplan.text import document
-from tools.effort import LONG
-from tools.golden import examples, sources
+from tools.effort import LONG, sample
+from tools.golden import SCRIPTS, examples, sources
 from tools.run import ROOT
 
 Data = Mapping[str, Any]
@@ -180,3 +181,30 @@ def test_each_promise_names_tests_that_exist(row: tuple[str, str, str]) -> None:
 
 def test_the_page_has_enough_promises() -> None:
     assert len(ROWS) > 20
+
+
+@pytest.mark.parametrize("scheduler", [name for name in BACKENDS if name not in SCRIPTS])
+def test_labels_and_annotations_of_a_workflow_are_on_every_object_and_pod(scheduler: str) -> None:
+    own = {"labels": {"team": "vision"}, "annotations": {"example.com/ticket": "ML-1204"}}
+    for name in {"files-and-adoption", *sample(examples(), 6)}:
+        flow, topology = sources(name)
+        result = support.run(
+            {**flow, "metadata": {**flow["metadata"], **own}}, topology, scheduler=scheduler, accept=GAPS
+        )
+        for each in result.documents:
+            for key, expected in own.items():
+                assert expected.items() <= each["metadata"][key].items(), (name, each["kind"])
+            for template in pod_templates(each):
+                assert own["labels"].items() <= template["metadata"]["labels"].items(), (name, each["kind"])
+
+
+def pod_templates(data: Any) -> Iterator[Any]:
+    """Everything with containers, at any place."""
+    if isinstance(data, dict):
+        if "containers" in (data.get("spec") or ()):
+            yield data
+        for each in data.values():
+            yield from pod_templates(each)
+    elif isinstance(data, list):
+        for each in data:
+            yield from pod_templates(each)

@@ -174,3 +174,47 @@ def even(draw: st.DrawFn, elastic: bool = False) -> dict[str, Any]:
 def required(level: str) -> dict[str, Any]:
     """The placement of a gang or group; none for no level."""
     return {"placement": {"required": level}} if level else {}
+
+
+FABRICS = ("hostdevice", "sriov", "spectrumx", "macvlan", "ipoib", "dranet", "efa", "gke", "hostnetwork", "none")
+
+
+@st.composite
+def fabrics(draw: st.DrawFn) -> dict[str, Any]:
+    """A secondary network of up to eight rails, each with a resource of its own or all with the same."""
+    kind, count = draw(st.sampled_from(FABRICS)), draw(st.sampled_from([1, 2, 8]))
+    shared = draw(st.booleans())
+    rails = [
+        {
+            "network": f"fabric/rail-{n}",
+            "resource": "nvidia.com/hostdev" if shared else f"nvidia.com/rail_{n}",
+            "device": f"ens{n}",
+            "interface": f"ens{n}",
+            "hca": f"mlx5_{n}",
+        }
+        for n in range(count)
+    ]
+    if kind == "efa":
+        rails = [{"resource": "vpc.amazonaws.com/efa"}] * count
+    of_kind = {"dranet": ("device",), "gke": ("network",), "hostnetwork": ("interface", "hca"), "none": ("resource",)}
+    keys = of_kind.get(kind, ("network", "resource"))
+    own = {"ipam": {"type": "whereabouts"}} if kind == "macvlan" else {}
+    return {"kind": kind, **own, "rails": [{key: rail[key] for key in keys if key in rail} for rail in rails]}
+
+
+def attached(draw: st.DrawFn, flow: dict[str, Any], fabric: str) -> dict[str, Any]:
+    """The workflow with some podSets with accelerators on the fabric."""
+
+    def inside(node: dict[str, Any]) -> dict[str, Any]:
+        made = {**node}
+        for key in ("gangs", "groups"):
+            if key in node:
+                made[key] = [inside(each) for each in node[key]]
+        if "podSets" in node:
+            made["podSets"] = [
+                {**each, "fabric": fabric} if "accelerator" in each and draw(st.booleans()) else each
+                for each in node["podSets"]
+            ]
+        return made
+
+    return {**flow, "spec": inside(flow["spec"])}

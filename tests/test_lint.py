@@ -7,17 +7,22 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import all_backends
+import random_workflows
+import support
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.report import Batch
 from bayplan.report.findings import findings
 from bayplan.text import document
+from bayplan.text.emit import emit
 from lint_table import COMMON, DEVICES, KAI, Row, group
 from support import TOPOLOGY
+from tools.effort import examples
 from tools.golden import SCRIPTS, distinct
 from tools.run import EXAMPLES
 
@@ -158,6 +163,48 @@ def test_what_bayplan_writes_has_none_of_these_mistakes(backend: str) -> None:
         outcome, _ = pipeline.lint(pipeline.LintRequest(read, cluster, target={case.component: case.version}))
         assert outcome.value is not None, str(case)
         assert [each for each in outcome.diagnostics if each.code.startswith("M")] == [], str(case)
+
+
+OWN_WISHES = {"M717": "", "M841": "", "M817": "F636", "M773": "F636"}
+"""Warnings about what the workflow asks for: another Topology than the cluster's, a network for some of the pods, and
+minimums under a placement, of which `render` reports the second code."""
+
+
+@st.composite
+def written(draw: st.DrawFn, backend: str) -> tuple[all_backends.At, Any, dict[str, Any]]:
+    """What is rendered for a random workflow, and its topology; half of the topologies have a secondary network."""
+    at, flow = draw(all_backends.flows(backend))
+    topology = all_backends.TOPOLOGY
+    if draw(st.booleans()):
+        fabric = draw(random_workflows.fabrics())
+        topology = {**topology, "spec": {**topology["spec"], "fabrics": {"east-west": fabric}}}
+        flow = random_workflows.attached(draw, flow, "east-west")
+    accept = all_backends.ACCEPTED.get(at.backend, frozenset())
+    asked: dict[str, Any] = {"scheduler": at.backend, "target": at.target, "accept": accept}
+    return at, support.run(flow, topology, **asked, cluster_objects=draw(st.booleans())), topology
+
+
+@pytest.mark.parametrize("backend", [name for name in BACKENDS if name not in SCRIPTS])
+def test_lint_accepts_what_is_written_for_random_workflows(backend: str) -> None:
+    """With and without the topology file, and with or without the objects of the cluster."""
+    tally = all_backends.Tally()
+
+    @settings(max_examples=examples(12, 200), derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=written(backend))
+    def check(case: tuple[all_backends.At, support.Result, dict[str, Any]]) -> None:
+        at, result, topology = case
+        if tally.refused(result):
+            return
+        text = "".join(emit(result.compiled.documents if result.compiled else ()))
+        manifests = document.read("m.yaml", text.encode(), "manifest", own=False).value or ()
+        for cluster in (None, document.Document("topology.yaml", "", 0, topology)):
+            outcome, _ = pipeline.lint(pipeline.LintRequest(manifests, cluster, target=at.target))
+            found = [each for each in outcome.diagnostics if each.code.startswith("M")]
+            meant = {code for code, own in OWN_WISHES.items() if not own or own in result.codes}
+            assert [each for each in found if each.severity == "error" or each.code not in meant] == []
+
+    check()
+    assert tally.enough(), tally
 
 
 WILD = st.one_of(

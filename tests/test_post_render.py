@@ -350,12 +350,38 @@ def test_the_last_message_is_kept(place: Place) -> None:
     said = place.refused("---\n# bayplan.dev\na: [\n")
     kept = place.run("", name="last-error").stdout
     head, _, rest = kept.partition("\n")
-    assert head == f"`bayplan post-render -t topology.yaml` in {place.folder} ended with exit code 1:"
+    assert timeless(head) == f"`bayplan post-render -t topology.yaml` in {place.folder} ended with exit code 1 at T:"
     assert rest == said
     place.passed(text(MAP))
-    assert place.run("", name="last-error").stdout == kept
+    assert place.run("", name="last-error").stdout == kept, 'the release is "chart"'
+    place.passed(MAP)
+    silent = place.run("", name="last-error").stdout
+    assert timeless(silent) == f"{timeless(head).replace('code 1', 'code 0')}\nno findings\n"
     place.run("", "--nonsense")
     assert "No such option" in place.run("", name="last-error").stdout
+
+
+def timeless(report: str) -> str:
+    return re.sub(r"at [\d-]{10} [\d:]{8}:", "at T:", report, count=1)
+
+
+def test_a_silent_run_replaces_the_last_message_of_its_release(place: Place) -> None:
+    def last(*release: str) -> str:
+        return place.run("", *release, name="helm last-error").stdout
+
+    wrong = "---\n# bayplan.dev\na: [\n"
+    for release in ("one", "two"):
+        place.refused(wrong, "--release", release)
+    place.passed(text(MAP), "--release", "one", "--strict")
+    assert 'release "one", ended with exit code 0 at ' in last("one")
+    assert last("one").endswith(":\nno findings\n")
+    assert "error[R107]" in last("two")
+    assert last() == last("two"), "the last of all is that of another release"
+    place.passed(text(MAP), "--release", "two")
+    assert last() == last("two")
+    assert last("two").endswith(":\nno findings\n")
+    place.passed(text(MAP), "--release", "three")
+    assert not (place.folder / "state" / "bayplan" / "last-error" / "three.txt").exists()
 
 
 def test_a_message_that_cannot_be_kept_is_no_error(place: Place) -> None:

@@ -277,6 +277,25 @@ def test_the_check_hook_sees_a_changed_cluster(repository: Repository) -> None:
     assert "jobs/one.workflow.yaml:13:29: error[P5" in done.stdout
 
 
+def test_the_check_hook_without_a_project(repository: Repository) -> None:
+    """A changed topology is checked with the workflows beside it."""
+    for name in ("bayplan.yaml", "volcano.yaml", tree.INDEX, "manifests"):
+        repository.git("rm", "-q", "-r", name)
+    repository.git("mv", "hall.yaml", "hall-topology.yaml")
+    hook = here(HOOKS["bayplan-check"], args=["-t", "hall-topology.yaml"])
+    repository.configure({"repos": [{"repo": "local", "hooks": [hook]}]})
+    repository.git("add", "-A")
+    repository.commit()
+    right = (repository.folder / "hall-topology.yaml").read_text(encoding="utf-8")
+    repository.write("hall-topology.yaml", right.replace("plan: 16", "plan: 8"))
+    repository.git("add", "-A")
+    assert "jobs/one.workflow.yaml:13:29: error[P5" in repository.refused()
+    repository.git("rm", "-q", "jobs/one.workflow.yaml")
+    done = repository.pre_commit("run", "-v")
+    assert done.returncode == 0
+    assert "hall-topology.yaml: warning[A983]: only the topology is checked" in done.stdout
+
+
 def test_what_has_nothing_to_do_with_it_passes(repository: Repository) -> None:
     repository.write("notes.md", "notes\n")
     repository.git("add", "-A")

@@ -69,7 +69,7 @@ def _document(path: Path) -> Document:
     return found[0]
 
 
-OWN = ("dra-gpus", "pretrain", "osmo-one-rack", "sbatch-torchrun")
+OWN = ("amd", "pretrain", "osmo-one-rack", "sbatch-torchrun")
 """Examples of one job whose script says all that there is to say."""
 
 
@@ -121,8 +121,15 @@ SILENT = {
 def test_no_option_of_a_step_is_dropped_in_silence(name: str) -> None:
     option = options.STEPS[name]
     made = read(HEAD + RUN.replace("srun", f"srun --{name}{'=7' if option.takes == 'value' else ''}"))
+    plain = read(HEAD + RUN)
     if option.does != options.READ:
         assert any(f"--{name}" in each.message for each in made.diagnostics)
+    elif made.value == plain.value and name not in SILENT | OF_THE_JOB:
+        assert made.diagnostics != plain.diagnostics, name
+
+
+OF_THE_JOB = {"partition", "tmp", "exclusive", "job-name", "overlap"}
+"""srun ignores the first two inside of a job. The others are about several steps."""
 
 
 @pytest.mark.parametrize(

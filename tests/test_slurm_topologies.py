@@ -191,7 +191,7 @@ def test_names_that_end_in_many_digits() -> None:
     [("a1 a2 b1 b2", []), ("a1 b1 a2 b2", ["T510"]), ("a1 a2 a3 b1", ["T510"]), ("a1 a2 a3 - b1", ["T533"])],
 )
 def test_blocks_that_are_planned_together_across_a_spine(order: str, codes: list[str]) -> None:
-    lines = ["# levels of default: spine=x.io/spine rack=x.io/rack", "BlockSizes=1,2"]
+    lines = ["# levels of default: spine=x.io/spine rack=x.io/rack", "BlockSizes=1,2,4"]
     for name in order.split():
         lines += (
             ["BlockName=none"]
@@ -321,7 +321,7 @@ def test_a_topology_conf_holds_all_pools() -> None:
     )
     (file,) = slurm_conf.write(topology, OLDEST)
     assert [line for line in file.text.splitlines() if not line.startswith("#")] == [
-        "BlockSizes=2",
+        "BlockSizes=2,8",
         "BlockName=r1 Nodes=g[1-2]",
         "BlockName=r2 Nodes=g[3-4]",
         "BlockName=cpu Nodes=c[1-3]",
@@ -344,7 +344,29 @@ def test_100_000_nodes_are_written_in_a_moment() -> None:
 def test_the_pretrain_topology_exports_with_placeholders() -> None:
     outcome, _ = pipeline.cluster_objects(document.Document("t", "", 0, support.TOPOLOGY), "slurm", {"slurm": "25.11"})
     assert outcome.value
-    assert "block_sizes: [18, 72]" in outcome.value[0].text  # type: ignore[union-attr]
+    assert "block_sizes: [18, 72, 144]" in outcome.value[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("plan", "racks", "expected"), [(2, 2, [2, 8]), (2, 1, [2, 4]), (2, 3, [2, 16]), (1, 2, [1, 8]), (3, 3, [3, 12])]
+)
+def test_a_size_holds_all_blocks_and_all_nodes(plan: int, racks: int, expected: list[int]) -> None:
+    """Slurm starts no job with more nodes than the largest size. A rack may have more nodes than are planned."""
+    rack = Level("rack", "x.io/rack", plan=plan)
+    domains = tuple(Domain((f"r{number}",), tuple(f"n{number}{node}" for node in "abc")) for number in range(racks))
+    topology = ClusterTopology("hall", (Pool("gpu", NodeShape(), (rack,), domains),))
+    (file,) = slurm_yaml.write(topology, NEWEST)
+    assert yaml.safe_load(file.text)[0]["block"]["block_sizes"] == expected
+    assert "T476" not in read(file.text)[1]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "most"), [("BlockSizes=2\n", 2), ("BlockSizes=2,4\n", 4), ("BlockSizes=2,32\n", 0), ("", 0)]
+)
+def test_sizes_that_hold_not_all_nodes(sizes: str, most: int) -> None:
+    text = sizes + "".join(f"BlockName=b{number} Nodes=n{number}a,n{number}b\n" for number in range(16))
+    assert ("T476" in read(text)[1]) == bool(most)
+    assert "T476" in read(text + "BlockName=b16 Nodes=na,nb\n")[1]
 
 
 BESIDE = """\
@@ -373,7 +395,7 @@ def test_topologies_of_the_same_nodes_are_one_pool_and_come_back(default: str) -
     text = BESIDE.format(blocks=str(default == "blocks").lower(), tree=str(default == "tree").lower())
     document, codes = read(text)
     assert document is not None, codes
-    assert set(codes) <= {"T482", "T433"}
+    assert set(codes) <= {"T482", "T433", "T476"}
     pools = {each["name"]: each for each in document["spec"]["pools"]}
     assert [each["path"] for each in pools["gb200"]["domains"]] == ["top/s1/b1", "top/s1/b2", "top/s2/b3"]
     assert [each["path"] for each in pools["h100"]["domains"]] == ["top/s3/h1", "top/s3/h2"]

@@ -19,7 +19,9 @@ SPLIT = FOREIGN | {"split"}
 ASKS: tuple[tuple[str, str, str, frozenset[str]], ...] = (
     ("device plugin: whole devices", "any", "device-plugin", frozenset()),
     ("device plugin: MIG slices", "nvidia", "device-plugin", frozenset({"profile"})),
-    ("DRA: whole devices and slices", "any", "dra", frozenset()),
+    ("DRA: whole devices", "any", "dra", frozenset()),
+    ("DRA: MIG slices", "nvidia", "dra", frozenset({"profile"})),
+    ("DRA: `selectors`", "any", "dra", frozenset({"selectors"})),
     ("HAMi: whole NVIDIA GPUs", "nvidia", "hami", SPLIT),
     ("HAMi: shares of NVIDIA GPUs", "nvidia", "hami", FOREIGN | {"share"}),
     ("Volcano: shares of NVIDIA GPUs", "nvidia", "hami", frozenset({"names", "share"})),

@@ -16,5 +16,5 @@ def page(text: str) -> str:
 
 
 def _listed(does: str) -> str:
-    names = sorted(name for name, option in {**DIRECTIVES, **STEPS}.items() if option.does == does)
+    names = sorted(name for name, option in {**STEPS, **DIRECTIVES}.items() if option.does == does)
     return ", ".join(f"`--{name}`" for name in names) + "."

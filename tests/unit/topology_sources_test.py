@@ -613,7 +613,7 @@ def config_map(**files: str) -> str:
 
 def test_slurms_files_in_a_config_map() -> None:
     conf = "ClusterName=hall\nNodeName=n[1-4] Gres=gpu:h100:8\n"
-    blocks = "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2\n"
+    blocks = "BlockName=a Nodes=n[1-2]\nBlockName=b Nodes=n[3-4]\nBlockSizes=2,4\n"
     name, outcome, codes = read(config_map(slurm_conf=conf, topology_conf=blocks))
     assert (name, codes) == ("slurm-config-map", ["T482"])
     assert outcome.value

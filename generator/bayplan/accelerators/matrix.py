@@ -22,8 +22,8 @@ class Row(NamedTuple):
     """One row: the scheduler, the vendor, the allocator, and whether they work together.
 
     `part`: only for these requests: `share` (memory or cores), `split` (whole cards that HAMi offers several times
-    each), `profile` (MIG), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a count of Volcano's
-    own), `foreign` (HAMi's names for cards of NVIDIA). Empty: for all requests.
+    each), `profile` (MIG), `selectors` (CEL), `policy` (node, cards, links), `node` (a policy for nodes), `names` (a
+    count of Volcano's own), `foreign` (HAMi's names for cards of NVIDIA). Empty: for all requests.
     `claim`: the scheduler's support of claims through DRA decides (`gpu-claim`).
     """
 
@@ -41,6 +41,24 @@ WHOLE = "request whole devices from a device plugin: `allocator: device-plugin`"
 BATCH = ("slurm", "slurm-bridge", "sunk")
 
 TABLE: tuple[Row, ...] = (
+    Row(
+        "slurm",
+        ANY,
+        "dra",
+        "no",
+        "Slurm counts whole GPUs and knows no MIG profiles of claims",
+        "request whole GPUs, or use another scheduler",
+        "profile",
+    ),
+    Row(
+        "slurm",
+        ANY,
+        "dra",
+        "no",
+        "Slurm selects GPUs by number and type, and evaluates no CEL expressions",
+        "remove `selectors`, and name a type of gres.conf: `backends: {slurm: {gpuType: TYPE}}`",
+        "selectors",
+    ),
     Row(ANY, ANY, "dra", "claim"),
     *(
         Row(

@@ -13,7 +13,7 @@ from bayplan.cli.finish import Success, exit_code, finish
 from bayplan.cli.inputs import Inputs
 from bayplan.cli.options import Arguments
 from bayplan.cli.project import Project
-from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors
+from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
@@ -21,6 +21,7 @@ from bayplan.pipeline import Request
 from bayplan.planning.selection import unused_queue
 from bayplan.report import Batch
 from bayplan.report.codes import title
+from bayplan.text.document import Document
 
 
 def run(args: Arguments) -> int:
@@ -76,6 +77,10 @@ def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
                 *unread,
                 Batch(outcome.diagnostics, {"topology": document} if document else {}, origins),
             ]
+            if word != path:
+                beside = _workflows_beside(word)
+                rest += [each for each in beside if not any(_same(each, other) for other in rest)]
+                batches += () if rest else (_without_workflows(word),)
         else:
             rest.append(word)
     for found, chosen in concerned.values():
@@ -86,13 +91,42 @@ def _projects(args: Arguments) -> tuple[Arguments, list[Batch]]:
     return args._replace(words=tuple(rest)), batches
 
 
+TOPOLOGY = rb"(?m)^kind: *[\"']?ClusterTopology|\"kind\": *\"ClusterTopology\""
+WORKFLOW = r"(?!\d+-)[^/]*workflow[^/]*\.(ya?ml|json)"
+"""The names of workflows that the hook for pre-commit selects."""
+
+
+def _workflows_beside(word: str) -> list[str]:
+    """The workflows that git tracks in the folder of a topology, and below it."""
+    import re
+    import subprocess
+
+    folder = os.path.dirname(word)
+    try:
+        done = subprocess.run(("git", "ls-files", "-z"), cwd=folder or None, capture_output=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return []
+    names = done.stdout.decode(errors="surrogateescape").split("\0")
+    paths = (os.path.join(folder, name) for name in names if re.fullmatch(WORKFLOW, os.path.basename(name)))
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _without_workflows(word: str) -> Batch:
+    """A983: bayplan knows no workflow of a topology."""
+    message = "only the topology is checked: no bayplan.yaml names its workflows, and git tracks none in its folder"
+    hint = "list the workflows in a bayplan.yaml, or pass them too"
+    return Batch((warning("A983", ("topology",), message, hint=hint),), {"topology": Document(word, "", 0, None)})
+
+
 def _is_cluster(word: str) -> bool:
     """Whether a file is a project file or a cluster topology, by its beginning."""
+    import re
+
     if not os.path.isfile(word):
         return False
     try:
         with open(word, "rb") as file:
-            return os.path.basename(word) == project.NAME or b"\nkind: ClusterTopology" in b"\n" + file.read(4096)
+            return os.path.basename(word) == project.NAME or bool(re.search(TOPOLOGY, file.read(65_536)))
     except OSError:
         return False
 

@@ -86,7 +86,8 @@ COMMANDS = (
         (WORKFLOWS,),
         (TOPOLOGY, Option(("-s", "--scheduler"), "The scheduler to check for, or all.", "NAME"), GANG, *COMPILING),
         "Without a topology file, bayplan checks only the workflows. A WORKFLOW that is a bayplan.yaml or its "
-        "topology stands for the workflows of its outputs.",
+        "topology stands for the workflows of its outputs. If no bayplan.yaml names it, the topology of -t stands for "
+        "the workflows that git tracks in its folder.",
     ),
     Command(
         "plan",

@@ -178,7 +178,7 @@ class Tee:
 
 
 def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
-    """Runs a command line, and keeps its report."""
+    """Runs a command line, and keeps its report. A run without one replaces an earlier report of the same release."""
     real, tee = sys.stderr, Tee(sys.stderr)
     sys.stderr = tee
     try:
@@ -187,6 +187,8 @@ def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int
         sys.stderr = real
     if tee.written:
         _keep("".join(tee.written), argv, code, tee.release)
+    elif code == 0:
+        _replace(argv, tee.release)
     return code
 
 
@@ -202,17 +204,41 @@ def _keep(text: str, argv: Sequence[str], code: int, release: str) -> None:
     import re
 
     plain = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    head = f"`bayplan {' '.join(argv)}` in {_folder()} ended with exit code {code}:\n"
     for where in dict.fromkeys((path(), path(release))):
-        with suppress(OSError, ValueError):
-            os.makedirs(os.path.dirname(where), exist_ok=True)
-            beside = f"{where}.{os.getpid()}"
-            with open(beside, "w", encoding="utf-8", errors="replace") as file:
-                file.write(head + plain)
-            os.replace(beside, where)
+        _write(where, f"{_run(argv, release)}{code}{_time()}:\n{plain}")
     if PLUGIN in os.environ:
         with suppress(OSError), open("/dev/tty", "w", encoding="utf-8", errors="replace") as terminal:
             terminal.write(plain)
+
+
+def _replace(argv: Sequence[str], release: str) -> None:
+    """Replaces earlier reports of the release, or of the same command without a release."""
+    own = f', release "{release}",' if release else _run(argv, release)
+    for where in dict.fromkeys((path(), path(release))):
+        with suppress(OSError), open(where, encoding="utf-8", errors="replace") as file:
+            if own in file.readline():
+                _write(where, f"{_run(argv, release)}0{_time()}:\nno findings\n")
+
+
+def _write(where: str, text: str) -> None:
+    with suppress(OSError, ValueError):
+        os.makedirs(os.path.dirname(where), exist_ok=True)
+        beside = f"{where}.{os.getpid()}"
+        with open(beside, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+        os.replace(beside, where)
+
+
+def _run(argv: Sequence[str], release: str) -> str:
+    """The beginning of a report, up to the exit code."""
+    named = f', release "{release}",' if release else ""
+    return f"`bayplan {' '.join(argv)}` in {_folder()}{named} ended with exit code "
+
+
+def _time() -> str:
+    import time
+
+    return time.strftime(" at %Y-%m-%d %H:%M:%S")
 
 
 def _folder() -> str:

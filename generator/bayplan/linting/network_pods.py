@@ -145,6 +145,9 @@ LOCK = "IPC_LOCK"
 def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Diagnostic]:
     """M844, M846, M847: devices of pods."""
     rdma = rdma_resources(context, described)
+    unshared = frozenset(
+        rail.resource for each in context.topology.fabrics.values() if each.kind == "none" for rail in each.rails
+    )
     annotated = {each.template.route: each for each in described.attached}
     for template in context.templates:
         for route, container in containers(template):
@@ -152,7 +155,7 @@ def check_devices(context: LintContext, described: NetworkIndex) -> Iterator[Dia
             yield from _memory_lock(template, container, route, rdma)
         pods = annotated.get(template.route)
         if pods is None or not pods.annotation.faults:  # with faults (M842), the networks are unknown
-            yield from _device_counts(template, pods, described)
+            yield from _device_counts(template, pods, described, unshared)
 
 
 def _device_amounts(resources: Mapping[str, Any], route: Route) -> Iterator[Diagnostic]:
@@ -223,8 +226,13 @@ def rdma_devices(container: Mapping[str, Any], rdma: RdmaResources) -> list[str]
     return [name for name in names if name in rdma.locked or (name.startswith(SHARED) and name not in rdma.unlocked)]
 
 
-def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex) -> Iterator[Diagnostic]:
-    """M844: Multus assigns the devices of a resource in the order of networks. With one too few, no pod starts."""
+def _device_counts(
+    template: PodTemplate, pods: AttachedPods | None, described: NetworkIndex, unshared: frozenset[str]
+) -> Iterator[Diagnostic]:
+    """M844: Multus assigns the devices of a resource in the order of networks. With one too few, no pod starts.
+
+    `unshared`: resources of which the topology file has one device for each rail.
+    """
     requested = device_requests(template)
     networks = [each for each in pods.networks if each] if pods else []
     exclusive = Counter(_resource(each, requested) for each in networks if each.kind in EXCLUSIVE and each.resource)
@@ -242,7 +250,7 @@ def _device_counts(template: PodTemplate, pods: AttachedPods | None, described: 
             )
     if get(template.spec, "hostNetwork") is not True:  # they have the interfaces of the cards, and M853
         yield from _without_network(template, requested, exclusive, described)
-    yield from _rdma_shares(template, requested, networks, route)
+    yield from _rdma_shares(template, requested, networks, route, unshared)
 
 
 def _resource(network: DescribedNetwork, requested: Mapping[str, int]) -> str:
@@ -265,13 +273,18 @@ def _without_network(
 
 
 def _rdma_shares(
-    template: PodTemplate, requested: Mapping[str, int], networks: list[DescribedNetwork], route: Route
+    template: PodTemplate,
+    requested: Mapping[str, int],
+    networks: list[DescribedNetwork],
+    route: Route,
+    unshared: frozenset[str],
 ) -> Iterator[Diagnostic]:
     """M844: one share gives access to all cards of the pool (`k8s-rdma-shared-dev-plugin`, pkg/resources/server.go)."""
     for device, number in requested.items():
         if (
             device.startswith(SHARED)
             and number > 1
+            and device not in unshared
             and not any(each.kind in EXCLUSIVE and each.resource == device for each in networks)
         ):
             message = f'{number} shares of "{device}" give access to no more cards than one share'

@@ -5,7 +5,7 @@ An owner reference needs the owner's UID, which exists only in the cluster; that
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.kube.kinds import GANG_LABEL
@@ -48,11 +48,14 @@ def adopters(plan: Plan, shape: Shape, documents: Sequence[Item]) -> list[Manife
         owner = next((each for each in own if each["kind"] in OWNERS), None)
         if owner is None:  # the user accepted that nothing owns the objects of this workload
             continue
-        objects += adopter(owner, [each for each in own if each is not owner], plan.topology.images["kubectl"])
+        owned = [each for each in own if each is not owner]
+        objects += adopter(owner, owned, plan.topology.images["kubectl"], plan.workflow.labels)
     return objects
 
 
-def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Manifest, ...]:
+def adopter(
+    owner: Manifest, owned: Sequence[Manifest], image: str, pod_labels: Mapping[str, str] = {}
+) -> tuple[Manifest, ...]:
     """ServiceAccount, Role, RoleBinding and Job that make `owner` own `owned` and themselves."""
     name = f"{owner['metadata']['name']}-adopt"
     labels = {key: text for key, text in owner["metadata"]["labels"].items() if key.startswith(OURS)}
@@ -69,7 +72,7 @@ def adopter(owner: Manifest, owned: Sequence[Manifest], image: str) -> tuple[Man
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},
             "subjects": [{"kind": "ServiceAccount", "name": name}],
         },
-        {**job, "spec": _job_spec(name, image, script(owner, everything))},
+        {**job, "spec": _job_spec(name, image, script(owner, everything), pod_labels)},
     )
 
 
@@ -111,7 +114,7 @@ def resource(example: Manifest) -> str:
     return f"{plural}.{version}.{group}" if group else plural
 
 
-def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
+def _job_spec(name: str, image: str, text: str, labels: Mapping[str, str]) -> dict[str, Any]:
     container = {
         "name": "adopt",
         "image": image,
@@ -129,7 +132,8 @@ def _job_spec(name: str, image: str, text: str) -> dict[str, Any]:
         "securityContext": {"runAsNonRoot": True, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [container],
     }
-    return {"backoffLimit": 20, "ttlSecondsAfterFinished": WAIT, "template": {"spec": pod}}
+    metadata = {"metadata": {"labels": dict(labels)}} if labels else {}
+    return {"backoffLimit": 20, "ttlSecondsAfterFinished": WAIT, "template": {**metadata, "spec": pod}}
 
 
 # The order in which the objects of a workflow are deleted: workloads first, then the objects that they refer to.

@@ -20,7 +20,8 @@ def gaps(plan: Plan, scheduler: str, title: str, target: Target) -> Iterator[Dia
     for pods in once(pods for gang in plan.gangs for pods in all_pods(gang.root)):
         accelerator = pods.spec.accelerator
         kind = plan.topology.accelerators.get(accelerator.name) if accelerator else None
-        if accelerator and kind and (allocator(accelerator, kind) == "hami" or not accelerator.whole):
+        special = accelerator and (not accelerator.whole or accelerator.selectors)
+        if accelerator and kind and (special or allocator(accelerator, kind) == "hami"):
             lost = tuple(_gap(pods, accelerator, kind, scheduler, title))
             yield from lost
             yield from _gates(pods, accelerator, kind, target)
@@ -46,6 +47,7 @@ def parts(accelerator: Accelerator, kind: AcceleratorKind) -> frozenset[str]:
         "split": names(kind).shared and not share and kind.max_pods != 1,
         "node": bool(node(accelerator, kind)),
         "profile": bool(accelerator.profile),
+        "selectors": bool(accelerator.selectors),
         "policy": accelerator.has_policy,
         "names": own,
         "foreign": not own,

@@ -168,9 +168,13 @@ def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
 
 
 def known_layers(context: LintContext) -> frozenset[str]:
-    """The layers of the ClusterNetworkTopologies in the manifests; without one, those that the topology file gives."""
+    """The layers of the ClusterNetworkTopologies in the manifests; without one, those that the topology file gives.
+
+    Empty without both, because the cluster may have any.
+    """
     written = {layer.name for each in context.objects if is_topology(each.data) for layer in read_layers(each.data)}
-    return frozenset({*(written or {layer.name for layer in chain(context.topology)}), CLUSTER_LAYER})
+    known = written or {layer.name for layer in chain(context.topology)}
+    return frozenset({*known, CLUSTER_LAYER}) if written or context.topology.pools else frozenset()
 
 
 def _pod_group(group: str, where: str, context: LintContext) -> Object | None:

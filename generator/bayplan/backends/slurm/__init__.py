@@ -42,6 +42,8 @@ FEATURES: Mapping[str, Feature] = {
     "torn-channel": Feature("a ComputeDomain over several sections of a heterogeneous job", code="F681"),
     "shared-nodes": Feature("pods of one gang spread over more nodes than they need", code="F711"),
     "pod-template": Feature("`template`: fields of a pod template", code="F712"),
+    "idle-timeout": Feature("`switchesTimeout` without `--switches`", code="F632"),
+    "object-fields": Feature("labels, annotations and removal of Kubernetes objects", code="F712"),
     "no-command": Feature("a podSet without `command`", code="F713", firm=True),
     "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
@@ -211,6 +213,18 @@ PODS = (
         "pod-template",
         "Slurm runs no Kubernetes pods, so `template` has no effect",
         "remove `template`, and use `env`, `files` and `resources`",
+    ),
+    approximate(
+        "idle-timeout",
+        "`switchesTimeout` has an effect only with topology/tree and a `preferred` level",
+        "remove `switchesTimeout`",
+        report="info",
+    ),
+    approximate(
+        "object-fields",
+        "Slurm has no Kubernetes objects, so this field has no effect",
+        "remove it, or keep it for other schedulers",
+        report="info",
     ),
     approximate(
         "task-restart",

@@ -39,12 +39,34 @@ def needs(plan: Plan) -> tuple[Need, ...]:
     jobs = [job(plan, gang, clusters_by_pool) for gang in firsts]
     return (
         *of_cluster,
+        *_object_needs(plan),
+        *_idle_timeouts(jobs),
         *_partitions(plan, jobs),
         *(need for each in jobs for need in _placement_needs(each)),
         *(need for each in jobs for need in _imex_channels(each)),
         *(need for each in jobs for section in each.sections for need in _scattered_names(plan, each, section)),
         *(need for gang in firsts for pods in once(all_pods(gang.root)) for need in _pod_needs(plan, gang, pods)),
     )
+
+
+def _object_needs(plan: Plan) -> Iterator[Need]:
+    """Fields of Kubernetes objects."""
+    metadata = ("workflow", "metadata")
+    for key, values in (("labels", plan.workflow.labels), ("annotations", plan.workflow.annotations)):
+        if values:
+            yield Need("object-fields", 1, (*metadata, key), subject=f"`{key}`")
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        if gang.gang.ttl_seconds_after_finished is not None:
+            at = (*gang.route, "ttlSecondsAfterFinished")
+            yield Need("object-fields", 1, at, subject="`ttlSecondsAfterFinished`")
+
+
+def _idle_timeouts(jobs: Sequence[Job]) -> Iterator[Need]:
+    """`switchesTimeout` of gangs without --switches."""
+    for each in jobs:
+        if "switchesTimeout" in each.gang.gang.backends.get("slurm", {}) and not any(s.switches for s in each.sections):
+            at = (*each.gang.route, "backends", "slurm", "switchesTimeout")
+            yield Need("idle-timeout", 1, at, subject=f'gang "{each.gang.gang.name}"')
 
 
 def _partitions(plan: Plan, jobs: Sequence[Job]) -> Iterator[Need]:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, has_errors, info, warning
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.topology import Level
@@ -70,6 +70,8 @@ DEEPEST = 20
 """Levels of switches (Slurm 25.11, `switch_record.c`)."""
 LEVELS = 15
 """A block size is the base times 2^k with k up to this (Slurm 25.11, `block_record.c`)."""
+UNSTATED = 16
+"""Without BlockSizes, the sizes are the base times 1, 2, 4, 8 and 16 (Slurm 25.11, `block_record.c`)."""
 
 BLOCK, TREE, FLAT = "block", "tree", "flat"
 
@@ -226,6 +228,12 @@ def _sizes(network: Network) -> Iterator[Diagnostic]:
             )
             hint = f"complete the block, or lower the size {sizes[0]}: Slurm before 25.05 does not start"
             yield warning("T476", unit.route, message, hint=hint)
+    nodes = sum(len(unit.nodes) for unit in filled)
+    largest = max(sizes) if sizes else len(filled[0].nodes) * UNSTATED if filled else 0
+    if 0 < largest < nodes:
+        message = f"Slurm starts no job on more than {largest} of the {nodes} nodes, because no planning size is larger"
+        hint = "add a size that holds all nodes, as `topology export` does"
+        yield info("T476", network.route, message, hint=hint)
 
 
 def wrong_sizes(sizes: Iterable[int], route: Route) -> Iterator[Diagnostic]:

@@ -208,7 +208,7 @@ def one_layout(topology: ClusterTopology, target: Target) -> SlurmLayout:
         if not target.since("slurm", "25.05")
         else max(bases_set, default=max(bases, default=1))
     )
-    return SlurmLayout("default", plugin, tuple(units), (base,) if plugin == BLOCK else ())
+    return SlurmLayout("default", plugin, tuple(units), _sizes(units, [base]) if plugin == BLOCK else ())
 
 
 def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Target) -> SlurmLayout:
@@ -225,9 +225,18 @@ def _blocks(pool: Pool, rules: tuple[NameRule, ...], names: Names, target: Targe
         units.append(_unit(names.of(pool, path), path, nodes))
     aligned = {name: slot for name, slot in slots.items() if placeholders or name not in padded}
     planned = {name: base * slot for name, slot in aligned.items() if slot.bit_length() - 1 <= LEVELS}
-    sizes = tuple(sorted({base, *planned.values()}))
+    sizes = _sizes(units, [base, *planned.values()])
     finest = {pool.levels[-1].name: base} if pool.levels else {}
     return SlurmLayout("", BLOCK, tuple(units), sizes, {**planned, **finest}, padded=frozenset(padded))
+
+
+def _sizes(units: Sequence[LayoutUnit], planned: Sequence[int]) -> tuple[int, ...]:
+    """The planning sizes, and one for all blocks and all nodes together: Slurm starts no job with more nodes than the
+    largest size (25.11, `eval_nodes_block.c`)."""
+    base = planned[0]
+    blocks = max(len(units), -(-sum(len(unit.nodes) for unit in units) // base))
+    whole = base << min((blocks - 1).bit_length(), LEVELS)
+    return tuple(sorted({*planned, whole} if whole > max(planned) else {*planned}))
 
 
 def _base(pool: Pool, rows: Iterable[Domain], placeholders: bool) -> int:

@@ -56,7 +56,8 @@ PLACED: Mapping[str, Mapping[str, frozenset[str]]] = {
     "kueue": {
         "gang": ANYWHERE - {"deployment"},
         "copies": frozenset({"jobset"}),
-        "ranks": frozenset({"job", "jobset", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob"}),
+        "ranks": frozenset({"job", "lws", "statefulset", "pytorchjob", "mpijob", "trainjob"}),
+        "parts": frozenset({"jobset"}),
     },
     "volcano": {
         "gang": ANYWHERE | {"volcano-job"},
@@ -84,8 +85,11 @@ ASKED: Mapping[str, Mapping[str, str]] = {
     "gang": {"placement": "required=rack"},
     "copies": {"placement": "required=spine", "group_size": "8", "group_placement": "required=rack"},
     "ranks": {"group_size": "16", "group_placement": "required=rack"},
+    "parts": {"group_size": "4", "group_placement": "required=rack"},
 }
-SIZES = {"gang": 16, "copies": 32, "ranks": 32}
+"""What is asked: one gang; groups that are Jobs; groups of ranks, of several Jobs in a JobSet; parts of Jobs."""
+
+SIZES = {"gang": 16, "copies": 32, "ranks": 32, "parts": 32}
 
 
 class Case(NamedTuple):
@@ -108,7 +112,7 @@ def cases() -> Iterator[Case]:
     for backend, every in VERSIONS.items():
         for versions in every:
             for kind in workloads.KINDS:
-                modes = ("gang",) if kind == "pod" else ("gang", "ranks", *(("copies",) if kind == "jobset" else ()))
+                modes = ("gang",) if kind == "pod" else ("gang", "ranks", *(("copies", "parts") if kind == "jobset" else ()))
                 yield from (Case(backend, versions, kind, mode) for mode in modes)
 
 
@@ -231,6 +235,7 @@ def taken_upstream(result: Result, case: Case) -> None:
         assert judges.judge_all([*pods, *result.added], target) == []
     if case.backend == "kueue":
         requests_of_kueue(pods, case.versions["kueue"])
+        assert kueue_judge.judge(result.after[0], case.versions) == []
 
 
 def requests_of_kueue(pods: Documents, version: str) -> None:

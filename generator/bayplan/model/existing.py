@@ -43,10 +43,14 @@ UNNUMBERED = "unnumbered"
 """Pods without a number from 0 on: those of a Job that is not Indexed, and workers of a launcher that is their first
 one."""
 
+SPANNING = "several-jobs"
+"""Groups that consist of several Jobs of one replicatedJob, or of parts of them."""
+
 RANKED: Mapping[str, str] = {
     **{kind: f"one pod template of {title}" for kind, title in TITLES.items()},
     LED: "the workers of a LeaderWorkerSet whose leader has another template",
     UNNUMBERED: "pods without a number from 0 on",
+    SPANNING: "several Jobs of a replicatedJob",
 }
 """Kind -> what groups of ranks consist of."""
 

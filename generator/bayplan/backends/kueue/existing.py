@@ -13,7 +13,7 @@ from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, r
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.backend import Support, never, not_yet_upstream
-from bayplan.model.existing import LED, TITLES, UNNUMBERED, Existing, carries, refuses
+from bayplan.model.existing import LED, SPANNING, TITLES, UNNUMBERED, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
@@ -82,12 +82,17 @@ SUPPORT: tuple[Support, ...] = (
         "Kueue would group the wrong pods, because they have no index that counts from 0",
         "set `completionMode: Indexed`, remove `runLauncherAsWorker` of an MPIJob, or remove the size of the groups",
     ),
+    not_yet_upstream(
+        f"ranks-{SPANNING}",
+        "Kueue's webhook refuses Jobs that have fewer pods than a slice, and each group consists of several Jobs",
+        "use groups of one Job or less, or write a Job with all the pods instead of the JobSet",
+    ),
     *refuses(
         "ranks",
         "Kueue cannot find neighbouring ranks, because the pods of this kind have no index",
         "give each group a pod template of its own, such as a worker group, or use a JobSet",
         word="not yet upstream",
-        but=(*SLICED, LED, UNNUMBERED),
+        but=(*SLICED, LED, SPANNING, UNNUMBERED),
     ),
     *carries("gangs", "lws"),
     *refuses(

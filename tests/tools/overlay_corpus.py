@@ -164,7 +164,7 @@ def _resources(container: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def topology(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """64 nodes for each set of labels and each accelerator that the pods select."""
+    """256 nodes for each set of labels and each accelerator that the pods select."""
     pools: dict[Any, Any] = {}
     kinds: dict[str, Any] = {}
     for pod in (pod for each in workloads for pod in templates(each)):
@@ -187,13 +187,12 @@ def topology(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             kinds[key] = {**({"vendor": vendor} if vendor else {}), "resources": {"count": card}}
         node = {"cpu": "512", "memory": "8Ti", "nodeSelector": pool["labels"], "resources": pool["resources"]}
         node |= {"accelerator": key, "count": pool["count"]} if card else {}
-        domains = [{"path": f"b{number}/r{number}-{r}", "nodes": f"n{number}-{r}-[01-16]"} for r in range(4)]
+        domains = [{"path": f"b{number}/r{number}-{r}", "nodes": f"n{number}-{r}-[01-64]"} for r in range(4)]
         levels = [{"name": "block", "label": "example.com/block"}, {"name": "rack", "label": "example.com/rack"}]
         kept = {key: value for key, value in node.items() if value}
         written.append({"name": f"pool-{number}", "node": kept, "levels": levels, "domains": domains})
     spec: dict[str, Any] = {
         "defaults": {"scheduler": "kai", "namespace": "default", "queue": "research"},
-        "queues": ["research"],
         "pools": written,
     }
     spec |= {"accelerators": kinds} if kinds else {}
@@ -282,6 +281,8 @@ def lost(before: Any, after: Any, path: str) -> Iterator[str]:
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for number, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from lost(one, other, f"{path}.{number}")
+    elif before is None and isinstance(after, dict) and ADDED.search(path):
+        return
     elif before != after or type(before) is not type(after):
         yield f"{path}: {before!r} became {after!r}"
 

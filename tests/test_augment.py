@@ -461,6 +461,24 @@ def test_kueue_reads_the_roles_of_an_mpi_job(groups: bool) -> None:
     assert asked == ([{}, sliced] if groups else [pair, pair])
 
 
+@pytest.mark.parametrize(
+    ("more", "scheduler", "codes"),
+    [
+        ({}, "kai", []),
+        ({}, "kueue", []),
+        ({"replicas": 1}, "kueue", []),
+        ({"replicas": 2}, "kueue", ["W512"]),
+        ({"replicas": 2, "strategy": {"type": "Recreate"}}, "kai", []),
+        ({"replicas": 2, "strategy": {"type": "Recreate"}}, "kueue", ["F740"]),
+        ({}, "slurm-bridge", ["F740"]),
+    ],
+)
+def test_a_deployment_of_one_pod_needs_no_gang(more: dict[str, Any], scheduler: str, codes: list[str]) -> None:
+    """Without `replicas` it has one pod. Kueue admits each pod of a Deployment by itself."""
+    one = workload("Deployment", "apps/v1", {"selector": {}, "template": pod(), **more}, placement="required=rack")
+    assert [each.code for each in Outcome(one, scheduler=scheduler).found if each.severity == "error"] == codes
+
+
 def test_a_second_group_finds_the_marks_of_a_pod_group_in_the_way() -> None:
     one = Outcome(an_lws(1, 4, placement="required=rack"))
     (after,) = one.after

@@ -114,8 +114,7 @@ def judge(helm: Helm, chart: Path, number: int) -> tuple[Counter[str], list[str]
     counts: Counter[str] = Counter(charts=1)
     faults: list[str] = []
     workloads = list(filter(is_gang, objects(plain.stdout)))
-    hall = topology(workloads or NOTHING)
-    hall["spec"]["pools"] = hall["spec"]["pools"] or [{"name": "a", "node": {"cpu": "1"}, "levels": [], "domains": []}]
+    hall = topology(workloads)
     untouched = helm.placed(chart, number, policy(NOTHING, "block"), hall)
     counts["identical"] += untouched.code == 0 and untouched.read == untouched.wrote != ""
     counts["workloads"] += len(workloads)

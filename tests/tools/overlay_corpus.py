@@ -163,30 +163,32 @@ def _resources(container: Mapping[str, Any]) -> dict[str, Any]:
 # A topology that has the nodes which the workloads select, and a policy that places each of them
 
 
+class Wanted(NamedTuple):
+    """A pool: its labels, its accelerator and how many of them a node has, and further resources."""
+
+    labels: dict[str, str]
+    card: str
+    count: int  # type: ignore[assignment]
+    resources: dict[str, str]
+
+
 def topology(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """256 nodes for each set of labels and each accelerator that the pods select."""
-    pools: dict[Any, Any] = {}
+    """256 nodes for each set of labels that the pods select, and for each accelerator."""
+    pools: list[Wanted] = []
+    for each in sorted(map(wanted, (pod for one in workloads for pod in templates(one))), key=_specific):
+        number = next((n for n, pool in enumerate(pools) if _serves(pool, each)), len(pools))
+        pool = pools[number] if number < len(pools) else each
+        more = {**pool.resources, **each.resources}
+        pools[number : number + 1] = [pool._replace(count=max(pool.count, each.count), resources=more)]
     kinds: dict[str, Any] = {}
-    for pod in (pod for each in workloads for pod in templates(each)):
-        labels = selected(pod["spec"])
-        found = cards(pod)
-        card = next(iter(found), "")
-        pool = pools.setdefault((tuple(sorted(labels.items())), card), {"count": 8, "resources": {}, "labels": labels})
-        pool["count"] = max(pool["count"], *found.values(), 8)
-        for container in pod["spec"].get("containers") or ():
-            for name in _resources(container):
-                if name != card and name.startswith("hugepages-"):
-                    pool["resources"][name] = "1Ti"
-                elif name != card and "/" in name:
-                    pool["resources"][name] = "64"
     written = []
-    for number, ((_, card), pool) in enumerate(pools.items()):
+    for number, (labels, card, count, more) in enumerate(pools or [Wanted({}, "", 8, {})]):
         key = re.sub(r"[^a-z0-9]+", "-", card)
         if card:
             vendor = VENDORS.get(card.partition("/")[0])
             kinds[key] = {**({"vendor": vendor} if vendor else {}), "resources": {"count": card}}
-        node = {"cpu": "512", "memory": "8Ti", "nodeSelector": pool["labels"], "resources": pool["resources"]}
-        node |= {"accelerator": key, "count": pool["count"]} if card else {}
+        node = {"cpu": "512", "memory": "8Ti", "nodeSelector": labels, "resources": more}
+        node |= {"accelerator": key, "count": count} if card else {}
         domains = [{"path": f"b{number}/r{number}-{r}", "nodes": f"n{number}-{r}-[01-64]"} for r in range(4)]
         levels = [{"name": "block", "label": "example.com/block"}, {"name": "rack", "label": "example.com/rack"}]
         kept = {key: value for key, value in node.items() if value}
@@ -197,6 +199,28 @@ def topology(workloads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
     spec |= {"accelerators": kinds} if kinds else {}
     return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "ClusterTopology", "metadata": {"name": "made"}, "spec": spec}
+
+
+def wanted(pod: Mapping[str, Any]) -> Wanted:
+    """The pool that has what a pod selects and requests."""
+    found = cards(pod)
+    card = next(iter(found), "")
+    more: dict[str, str] = {}
+    for container in pod["spec"].get("containers") or ():
+        for name in _resources(container):
+            if name != card and name.startswith("hugepages-"):
+                more[name] = "1Ti"
+            elif name != card and "/" in name:
+                more[name] = "100000"
+    return Wanted(selected(pod["spec"]), card, max(8, *found.values(), 0), more)
+
+
+def _specific(pool: Wanted) -> tuple[bool, int]:
+    return (not pool.card, -len(pool.labels))
+
+
+def _serves(pool: Wanted, other: Wanted) -> bool:
+    return other.card in ("", pool.card) and other.labels.items() <= pool.labels.items()
 
 
 def selected(spec: Mapping[str, Any]) -> dict[str, str]:
@@ -518,7 +542,7 @@ def wrapped(folder: Path) -> Iterator[Path]:
     """A kustomization around each file with workloads for a gang that is not part of a chart or a kustomization."""
     for number, path in enumerate(sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")])):
         text = path.read_bytes().decode(errors="replace")
-        if not any(f"kind: {kind}\n" in text for kind in (*GANGS, "Job", "Deployment", "StatefulSet", "Pod")):
+        if not re.search(rf"^kind: [\"']?({'|'.join(GANGS)}|Job|Deployment|StatefulSet|Pod)\b", text, re.MULTILINE):
             continue
         if "{{" in text or any((path.parent / name).exists() for name in NAMES):
             continue

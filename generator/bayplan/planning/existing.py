@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
-from bayplan.model.existing import LED, SPANNING, UNNUMBERED
+from bayplan.model.existing import LED, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.workflow import GANGS, Gang, Group
@@ -95,7 +95,8 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
+    placed = SOLE if kind == "deployment" and templates.slots[0].total == 1 else kind
+    yield Need(f"place-{placed}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
     if templates.gangs > 1:
         yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):

@@ -112,7 +112,8 @@ def cases() -> Iterator[Case]:
     for backend, every in VERSIONS.items():
         for versions in every:
             for kind in workloads.KINDS:
-                modes = ("gang",) if kind == "pod" else ("gang", "ranks", *(("copies", "parts") if kind == "jobset" else ()))
+                several = ("copies", "parts") if kind == "jobset" else ()
+                modes = ("gang",) if kind == "pod" else ("gang", "ranks", *several)
                 yield from (Case(backend, versions, kind, mode) for mode in modes)
 
 
@@ -478,8 +479,8 @@ def test_what_contradicts_can_be_replaced(backend: str, objects: Documents, path
     result = run(edited(objects, *path, value="x"), backend, VERSIONS[backend][-1], policy)
     assert not result.refused, result.errors
     data: Any = result.after[0]
-    for key in path[:-1]:
-        data = data[key]
+    for key in path[:-1]:  # bayplan removes annotations that are empty
+        data = data[key] if isinstance(data, list) or key in data else {}
     assert data.get(path[-1]) in (None, "volcano")
     assert not run([*result.after, *result.added], backend, VERSIONS[backend][-1], policy).changed
 

@@ -382,6 +382,8 @@ def judge(overlay: Overlay, scheduler: str, level: str, bench: Bench) -> Result:
     Deployments that need it (W512), as the hints say.
     """
     placed, refused, faults = _one_by_one(overlay, overlay.workloads, scheduler, level, bench)
+    refused |= _alike(overlay, placed, scheduler, level, bench)
+    placed = [each for each in placed if title(each) not in refused]
     if placed:
         faults += _doors(overlay, scheduler, [title(each) for each in placed], policy(placed, level), bench)
     if refused:
@@ -412,6 +414,19 @@ def judge(overlay: Overlay, scheduler: str, level: str, bench: Bench) -> Result:
         placed_after += map(title, able)
     reasons = tuple((name, text) for name, (_, text) in refused.items())
     return Result(overlay, scheduler, tuple(map(title, placed)), tuple(placed_after), reasons, tuple(faults))
+
+
+def _alike(
+    overlay: Overlay, placed: Sequence[Mapping[str, Any]], scheduler: str, level: str, bench: Bench
+) -> dict[str, tuple[Mapping[str, Any], str]]:
+    """Workloads of one name and different kinds, of which bayplan places only one (A951)."""
+    names = Counter(each["metadata"]["name"] for each in placed)
+    alike = [each for each in placed if names[each["metadata"]["name"]] > 1]
+    if not alike:
+        return {}
+    bench.write("policy.yaml", policy(alike, level))
+    errors = ERROR.findall(bench.post_render(overlay.text, scheduler).stderr)
+    return {title(each): (each, "A951 another workload has its name") for each in alike[1:] if "A951" in str(errors)}
 
 
 def _one_by_one(

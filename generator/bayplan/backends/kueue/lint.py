@@ -506,7 +506,7 @@ def _division(size: int, template: Template) -> tuple[str, str] | None:
         message = f"Kueue refuses slices of {size} pods, because the podSet has only {count(pods, 'pod')}"
         return message, f"set {pods} or less"
     if job and size > job:
-        message = f"Kueue refuses slices of {size} pods, because each Job of the replicatedJob has only {count(job, 'pod')}"
+        message = f"Kueue refuses slices of {size} pods, because each Job of the JobSet has only {count(job, 'pod')}"
         return message, f"set {job} or less, or put the pods of a slice into one Job"
     if pods and pods % size:
         hint = "use a size that divides the pods: Kueue places the remaining pods as if there were no slices"

@@ -1,8 +1,8 @@
 """What bayplan does with public Helm charts: `python -m tools.chart_corpus FOLDER_OR_GIT_DIRECTORY...`.
 
-Each chart that renders with its own values goes through Helm 3 and Helm 4 with bayplan as the post-renderer: with a
-policy that selects nothing, with one that places its workloads, and with a queue of Kueue, without and with `adopt`. It
-prints a row for each repository and Helm, and the faults. Charts may contain the time or random names, so what the
+Each chart that renders with its own values goes through Helm 3 and Helm 4 with bayplan as the post-renderer. The first
+policy selects nothing, the second places the workloads. Then the chart gets a queue of Kueue, without and with `adopt`.
+It prints a row for each repository and Helm, and the faults. Charts may contain the time or random names, so what the
 post-renderer writes is compared with what it reads.
 """
 

@@ -30,7 +30,7 @@ class RequiredValue(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """An existing value that contradicts a required one. `wanted`: None if there must be no value."""
+    """An existing value that contradicts a required one. `wanted`: None if the field must be absent."""
 
     path: Path
     found: Any

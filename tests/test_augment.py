@@ -16,6 +16,7 @@ from bayplan.core.diagnostics import Diagnostic
 from bayplan.linting.objects import collect
 from bayplan.model.augment import AugmentRequest
 from bayplan.text import document
+from judges import kueue
 from oracle import ORACLES
 from tools.effort import examples
 
@@ -432,6 +433,50 @@ def test_kueue_cuts_no_groups_of_pods_without_a_number() -> None:
     assert "F741" in Outcome(mixed, scheduler="kueue").codes
     assert "F741" in Outcome(led, policy=[rule], scheduler="kueue").codes
     assert "F741" not in Outcome(a_job(32, **words), scheduler="kueue").codes
+
+
+CPU_ONLY = {"name": "main", "image": "x:1", "resources": {"requests": {"cpu": "1"}}}
+
+
+@pytest.mark.parametrize("groups", [False, True])
+def test_kueue_reads_the_roles_of_an_mpi_job(groups: bool) -> None:
+    """Kueue reads the queue from the MPIJob, and the level of each role from its pod template; it ignores
+    `schedulingPolicy` (pkg/controller/jobs/mpijob/mpijob_controller.go, PodSets)."""
+    launcher = {"template": {"spec": {"containers": [CPU_ONLY]}}}
+    roles = {"Worker": {"replicas": 8, "template": pod()}, "Launcher": launcher}
+    policy = {"schedulingPolicy": {"minAvailable": 9, "queue": "theirs", "priorityClass": "high"}}
+    job = workload("MPIJob", "kubeflow.org/v2beta1", {"mpiReplicaSpecs": roles, "runPolicy": policy})
+    cut = {"groups": [{"name": "g", "size": 4, "podSets": ["worker"], "placement": {"required": "rack"}}]}
+    whole = {"gang": {"queue": "research", "placement": {"required": "rack"}}}
+    rule = {"match": {"kind": "MPIJob"}, **({"gang": {"queue": "research"}, **cut} if groups else whole)}
+    made = Outcome(job, policy=[rule], scheduler="kueue")
+    (after,) = made.after
+    assert after["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "research"
+    assert after["spec"]["runPolicy"] == policy
+    assert kueue.judge(after, {"kueue": "0.19"}) == []
+    asked = [{k.removeprefix(kueue.P): v for k, v in each.annotations.items()} for each in kueue.pod_sets(after)]
+    level = "nvidia.com/gpu.clique"
+    pair = {"required-topology": level, "group-name": "train-launcher"}
+    sliced = {"slice-required-topology": level, "slice-size": "4"}
+    assert asked == ([{}, sliced] if groups else [pair, pair])
+
+
+@pytest.mark.parametrize(
+    ("more", "scheduler", "codes"),
+    [
+        ({}, "kai", []),
+        ({}, "kueue", []),
+        ({"replicas": 1}, "kueue", []),
+        ({"replicas": 2}, "kueue", ["W512"]),
+        ({"replicas": 2, "strategy": {"type": "Recreate"}}, "kai", []),
+        ({"replicas": 2, "strategy": {"type": "Recreate"}}, "kueue", ["F740"]),
+        ({}, "slurm-bridge", ["F740"]),
+    ],
+)
+def test_a_deployment_of_one_pod_needs_no_gang(more: dict[str, Any], scheduler: str, codes: list[str]) -> None:
+    """Without `replicas` it has one pod. Kueue admits each pod of a Deployment by itself."""
+    one = workload("Deployment", "apps/v1", {"selector": {}, "template": pod(), **more}, placement="required=rack")
+    assert [each.code for each in Outcome(one, scheduler=scheduler).found if each.severity == "error"] == codes
 
 
 def test_a_second_group_finds_the_marks_of_a_pod_group_in_the_way() -> None:

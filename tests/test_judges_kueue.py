@@ -28,13 +28,36 @@ def job_set(*sets: tuple[int, dict[str, str]]) -> dict[str, Any]:
     return {**head, "spec": {"suspend": True, "replicatedJobs": jobs}}
 
 
+def in_jobs(document: dict[str, Any], replicas: int, pods: int) -> dict[str, Any]:
+    """The same podSet, as several Jobs."""
+    (job,) = document["spec"]["replicatedJobs"]
+    job["replicas"], job["template"]["spec"]["parallelism"] = replicas, pods
+    return document
+
+
+def mpi_job(launcher: dict[str, str], worker: dict[str, str]) -> dict[str, Any]:
+    roles = {
+        "Worker": {"replicas": 8, "template": {"metadata": {"annotations": worker}}},
+        "Launcher": {"template": {"metadata": {"annotations": launcher}}},
+    }
+    head = {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "a", **QUEUE}}
+    return {**head, "spec": {"mpiReplicaSpecs": roles}}
+
+
 def pod(labels: dict[str, str], annotations: dict[str, str]) -> dict[str, Any]:
     metadata = {"name": "p", "labels": {**QUEUE["labels"], **labels}, "annotations": annotations}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
 
 
 NAMED, COUNTED = {"kueue.x-k8s.io/pod-group-name": "g"}, {"kueue.x-k8s.io/pod-group-total-count": "2"}
-GOOD = [job_set((8, SLICED)), job_set((1, PAIR), (4, PAIR)), pod(NAMED, COUNTED)]
+GOOD = [
+    job_set((8, SLICED)),
+    in_jobs(job_set((8, SLICED)), 2, 4),
+    job_set((1, PAIR), (4, PAIR)),
+    mpi_job(PAIR, PAIR),
+    mpi_job({}, SLICED),
+    pod(NAMED, COUNTED),
+]
 
 
 BAD: list[tuple[dict[str, Any], str, str]] = [
@@ -46,6 +69,9 @@ BAD: list[tuple[dict[str, Any], str, str]] = [
     (job_set((8, {**SLICED, f"{P}slice-size": "four"})), "0.19", "numeric"),
     (job_set((8, {LAYERS: '[{"topology": "rack", "size": 4}]'})), "0.16", "ignored below 0.17"),
     (job_set((8, {LAYERS: "[]"})), "0.19", "between 1 and 3"),
+    (in_jobs(job_set((8, SLICED)), 4, 2), "0.19", "greater than pod set count 2"),
+    (mpi_job(PAIR, {}), "0.19", "1 podSets, not 2"),
+    (mpi_job({}, {**SLICED, f"{P}slice-size": "3"}), "0.19", "do not divide what"),
     (job_set((1, PAIR), (4, PAIR), (1, PAIR)), "0.19", "3 podSets, not 2"),
     (job_set((2, PAIR), (4, PAIR)), "0.19", "has one pod"),
     (job_set((1, PAIR), (4, {**PAIR, f"{P}required-topology": "spine"})), "0.19", "different levels"),

@@ -1,7 +1,8 @@
 """Kueue's admission webhooks, by version, and what its scheduler says of levels only when it is too late.
 
 Sources: kueue pkg/controller/jobframework/tas_validation.go, pkg/webhooks/clusterqueue_webhook.go,
-pkg/controller/jobs/pod/pod_webhook.go, pkg/cache/scheduler/tas_flavor_snapshot.go, tags v0.14.0 to v0.19.2.
+pkg/controller/jobs/pod/pod_webhook.go, pkg/controller/jobs/job/job_webhook.go,
+pkg/controller/jobs/mpijob/mpijob_controller.go, pkg/cache/scheduler/tas_flavor_snapshot.go, tags v0.14.0 to v0.19.2.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ LAYERS = f"{P}slice-required-topology-constraints"
 
 
 class PodSet(NamedTuple):
-    """One podSet that Kueue makes of a workload."""
+    """One podSet that Kueue makes of a workload. `job`: the pods of each Job, if its controller makes Jobs of it."""
 
     count: int  # type: ignore[assignment]  # Kueue's word
     annotations: Mapping[str, Any]
+    job: int | None = None
 
 
 def judge(document: Document, target: Mapping[str, str]) -> list[str]:
@@ -39,20 +41,36 @@ def judge(document: Document, target: Mapping[str, str]) -> list[str]:
     return [*found, *groups(sets), *together(document), *amount(sets, version)]
 
 
+ROLES = {"MPIJob": ("mpiReplicaSpecs", "Launcher", "Worker"), "PyTorchJob": ("pytorchReplicaSpecs", "Master", "Worker")}
+"""Kind -> the field of its pod templates, and their names in the order of Kueue."""
+
+
 def pod_sets(document: Document) -> list[PodSet]:
     """The podSets of the kinds that are written here."""
     spec = document.get("spec") or {}
     if document["kind"] == "JobSet":
         jobs = [(job["template"]["spec"], job.get("replicas", 1)) for job in spec["replicatedJobs"]]
-    elif document["kind"] == "Job":
-        jobs = [(spec, 1)]
-    elif document["kind"] == "Pod":
+        return [PodSet(_count(job) * times, _annotations(job), _count(job)) for job, times in jobs]
+    if document["kind"] == "Job":
+        return [PodSet(_count(spec), _annotations(spec))]
+    if document["kind"] == "Pod":
         own = document["metadata"].get("annotations") or {}
         return [PodSet(int(own.get("kueue.x-k8s.io/pod-group-total-count", 1)), own)]
-    else:
-        return []
-    templates = ((job["template"].get("metadata") or {}, job.get("parallelism", 1) * times) for job, times in jobs)
-    return [PodSet(count, metadata.get("annotations") or {}) for metadata, count in templates]
+    if document["kind"] in ROLES:
+        field, *names = ROLES[document["kind"]]
+        roles = [spec[field][name] for name in names if name in spec[field]]
+        return [PodSet(role.get("replicas", 1), _annotations(role)) for role in roles]
+    return []
+
+
+def _count(job: Document) -> int:
+    count: int = job.get("parallelism", 1)
+    return count
+
+
+def _annotations(above: Document) -> Mapping[str, Any]:
+    metadata = above["template"].get("metadata") or {}
+    return metadata.get("annotations") or {}
 
 
 def request(own: Mapping[str, Any]) -> Iterator[str]:
@@ -89,6 +107,8 @@ def sizes(each: PodSet, version: str) -> Iterator[str]:
             yield "topology constraints must contain between 1 and 3 entries"
         if len({layer["topology"] for layer in layers}) < len(layers):
             yield "a topology constraint twice"
+    if each.job is not None and any(layer["size"] > each.job for layer in layers):
+        yield f"a slice must not be greater than pod set count {each.job}, which each Job has"
     counts = [each.count, *(layer["size"] for layer in layers)]
     if any(not isinstance(size, int) or size < 1 for size in counts):
         yield "a slice size below 1"

@@ -12,7 +12,7 @@ from bayplan.backends import BACKENDS
 from bayplan.cli.schedulers import rows_of_existing
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, TITLES
+from bayplan.model.existing import LED, PLACED, TITLES
 from bayplan.model.target import KNOWN, Target
 from tools.docs import filled
 
@@ -241,8 +241,8 @@ def _versions(row: Support, component: str) -> str:
 
 
 def _existing(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
-    for kind in TITLES:
-        title = TITLES[kind].split(" ", 1)[1]
+    for kind in PLACED:
+        title = PLACED[kind].split(" ", 1)[1]
         yield title, *(_existing_cell(each, f"place-{kind}") for each in backends)
     for cut, (title, kinds) in CUTS.items():
         yield title, *(_kinds_cut(each, cut, kinds) for each in backends)

@@ -27,9 +27,9 @@ from bayplan.kube.owners import OWNERS, Mark
 from bayplan.kube.pod import network_claim_name
 from bayplan.kube.templates import PodTemplate
 from bayplan.manifests.assemble import compute_domain, labelled
-from bayplan.manifests.inject import Injected, SlotMarks, inject
+from bayplan.manifests.inject import Conflict, Injected, SlotMarks, inject
 from bayplan.manifests.order import head, in_apply_order
-from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, TemplateSlot, WorkloadTemplates
+from bayplan.model.augment import Added, Augmented, AugmentRequest, Change, Path, TemplateSlot, WorkloadTemplates
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, Object, PodParts, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
@@ -318,16 +318,27 @@ def _place_of(route: Route, selected: Selected) -> Route:
 
 
 def _contradictions(selected: Selected, whole: Injected, planned: Planned) -> Iterator[Diagnostic]:
-    """A950: fields of the workload that conflict with its placement."""
-    one = whole.object
-    request_route = _request_route(selected)
+    """A950: fields of the workload that conflict with its placement, and an info that lists those that are replaced."""
+    one, by = whole.object, f"the placement by {planned.backend.declared.name}"
+    notes = (Note("the placement is requested here", _request_route(selected)),)
     for path, there, wanted in whole.conflicts:
-        field = ".".join(str(key) for key in path)
-        scheduler = planned.backend.declared.name
-        message = f"{field} is {_shown(there)}, but the placement by {scheduler} needs {_shown(wanted)}"
-        notes = (Note("the placement is requested here", request_route),)
+        needs = "allows none" if wanted is None else f"needs {_shown(wanted)}"
         hint = "remove the field, or set `adopt: true` in a policy rule to replace it"
+        message = f"{_field(path)} is {_shown(there)}, but {by} {needs}"
         yield error("A950", (*one.route, *path), message, hint=hint, notes=notes)
+    if whole.replaced:
+        message = f"bayplan replaces {count(len(whole.replaced), 'field')} of {title(one)} for {by}"
+        changes = tuple(Note(_replacement(each), (*one.route, *each.path)) for each in whole.replaced)
+        yield info("A950", (*one.route, *whole.replaced[0].path), message, notes=changes)
+
+
+def _replacement(change: Conflict) -> str:
+    now = "is removed" if change.wanted is None else f"becomes {_shown(change.wanted)}"
+    return f"{_field(change.path)}: {_shown(change.found)} {now}"
+
+
+def _field(path: Path) -> str:
+    return ".".join(str(key) for key in path)
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from bayplan.core.diagnostics import error
 from bayplan.core.phrases import suggest
 from bayplan.kube.kinds import KINDS
 from bayplan.model.backend import FEATURES, Backend, Feature, Support
-from bayplan.model.existing import LED, TITLES
+from bayplan.model.existing import LED, PLACED, TITLES
 from bayplan.model.target import KNOWN, Target
 from bayplan.model.target import TITLES as COMPONENTS
 from bayplan.report import Batch
@@ -117,7 +117,7 @@ TEMPLATES = "pod templates"
 """The unit in which rows of existing workloads count."""
 
 PLACEMENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "place": ("placed as one gang", tuple(TITLES)),
+    "place": ("placed as one gang", tuple(PLACED)),
     "copies": ("groups that are Jobs of one template", ("jobset", "trainjob")),
     "ranks": ("groups of neighbouring ranks of one template", (*(each for each in TITLES if each != "pod"), LED)),
     "gangs": ("several gangs with one template", ("lws",)),
@@ -152,8 +152,8 @@ def rows_of_existing(backend: Backend, feature: str) -> list[Support]:
 def existing_matrix(backends: Sequence[Backend]) -> Iterator[tuple[str, ...]]:
     """The header, then each kind and each way to divide it with the support of each scheduler."""
     yield ("", *(f"{each.declared.name} {KNOWN[each.declared.component][-1]}" for each in backends))
-    for kind in TITLES:
-        yield (TITLES[kind], *(summed(rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
+    for kind in PLACED:
+        yield (PLACED[kind], *(summed(rows_of_existing(each, f"place-{kind}"), TEMPLATES) for each in backends))
     for placement, (meaning, kinds) in list(PLACEMENTS.items())[1:]:
         yield (meaning, *(_kinds_carried(each, placement, kinds) for each in backends))
 

@@ -30,7 +30,7 @@ class RequiredValue(NamedTuple):
 
 
 class Conflict(NamedTuple):
-    """An existing value that contradicts a required one."""
+    """An existing value that contradicts a required one. `wanted`: None if the field must be absent."""
 
     path: Path
     found: Any
@@ -50,11 +50,12 @@ class SlotMarks(NamedTuple):
 
 
 class Injected(NamedTuple):
-    """An object, its data with all marks, and the contradictions."""
+    """An object, its data with all marks, the contradictions, and those that `adopt` has replaced."""
 
     object: Object
     data: Manifest
     conflicts: tuple[Conflict, ...]
+    replaced: tuple[Conflict, ...] = ()
 
 
 def inject(
@@ -81,10 +82,15 @@ def _cleared(one: Object, removed: Iterable[Mark]) -> Any:
     data: Any = one.data
     for mark in removed:
         if mark.object.route == one.route and get(data, *mark.path) is not None:
-            data = _without(data, mark.path)
-            if mark.path[-2] in FIELDS and not get(data, *mark.path[:-1]):
-                data = _without(data, mark.path[:-1])
+            data = _cut(data, mark.path)
     return data
+
+
+def _cut(data: Any, path: Path) -> Any:
+    """The data without a value, and without labels or annotations that are empty then."""
+    data = _without(data, path)
+    emptied = path[-2:-1] and path[-2] in FIELDS and not get(data, *path[:-1])
+    return _without(data, path[:-1]) if emptied else data
 
 
 def _injected(
@@ -92,14 +98,15 @@ def _injected(
 ) -> Injected:
     data = _cleared(one, removed)
     conflicts: list[Conflict] = []
+    replaced: list[Conflict] = []
     for requirement in requirements:
         current, blocked = _current(data, requirement)
         if blocked:
             conflicts.append(blocked)
         elif isinstance(requirement.value, Absent):
-            wrong = current is not None and current not in requirement.value.but
-            data = _without(data, requirement.path) if wrong and adopt else data
-            conflicts += [Conflict(requirement.path, current, "nothing")] if wrong and not adopt else []
+            if current is not None and current not in requirement.value.but:
+                (replaced if adopt else conflicts).append(Conflict(requirement.path, current, None))
+                data = _cut(data, requirement.path) if adopt else data
         elif current is not None and not requirement.join and requirement.alike(current, requirement.value):
             continue
         elif current is None or requirement.join or adopt:
@@ -108,10 +115,12 @@ def _injected(
                 if requirement.join and current is not None
                 else requirement.value
             )
+            if current is not None and not requirement.join:
+                replaced.append(Conflict(requirement.path, current, value))
             data = data if value == current else put(data, requirement.path, value)
         else:
             conflicts.append(Conflict(requirement.path, current, requirement.value))
-    return Injected(one, data, tuple(conflicts))
+    return Injected(one, data, tuple(conflicts), tuple(replaced))
 
 
 def _current(data: Any, requirement: RequiredValue) -> tuple[Any, Conflict | None]:

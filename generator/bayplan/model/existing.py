@@ -30,6 +30,12 @@ TITLES: Mapping[str, str] = {
 }
 """Kinds of workloads that bayplan reads, and their names in messages."""
 
+SOLE = "sole-deployment"
+"""A Deployment of one pod, which needs no gang."""
+
+PLACED: Mapping[str, str] = {**TITLES, SOLE: "a Deployment of one pod"}
+"""Kind -> what is placed."""
+
 PLAIN = (
     *("job", "jobset", "lws", "statefulset", "deployment", "pytorchjob", "mpijob", "trainjob", "raycluster", "rayjob"),
     "pod",
@@ -43,10 +49,14 @@ UNNUMBERED = "unnumbered"
 """Pods without a number from 0 on: those of a Job that is not Indexed, and workers of a launcher that is their first
 one."""
 
+SPANNING = "several-jobs"
+"""Groups that consist of several Jobs of one replicatedJob, or of parts of them."""
+
 RANKED: Mapping[str, str] = {
     **{kind: f"one pod template of {title}" for kind, title in TITLES.items()},
     LED: "the workers of a LeaderWorkerSet whose leader has another template",
     UNNUMBERED: "pods without a number from 0 on",
+    SPANNING: "several Jobs of a replicatedJob",
 }
 """Kind -> what groups of ranks consist of."""
 
@@ -56,7 +66,7 @@ def _features(word: str, unit: str, meaning: str, objects: Mapping[str, str], co
 
 
 FEATURES: Mapping[str, Feature] = {
-    **_features("place", "pod templates", "the placement of {} that exists already", TITLES, "F740"),
+    **_features("place", "pod templates", "the placement of {} that exists already", PLACED, "F740"),
     **_features("copies", "groups", "groups that are copies of one pod template of {}", TITLES, "F741"),
     **_features("ranks", "groups", "groups of neighbouring ranks of {}", RANKED, "F741"),
     **_features("gangs", "gangs", "several gangs with one pod template of {}", TITLES, "F741"),
@@ -66,7 +76,8 @@ FEATURES: Mapping[str, Feature] = {
 
 def carries(feature: str, *kinds: str, component: str = "", since: str = "") -> tuple[Support, ...]:
     """Rows of `place`, `copies`, `ranks` or `gangs` for the kinds of workloads that the scheduler supports."""
-    return tuple(Support(f"{feature}-{kind}", component=component, since=since) for kind in kinds)
+    more = (SOLE,) if feature == "place" and "deployment" in kinds else ()
+    return tuple(Support(f"{feature}-{kind}", component=component, since=since) for kind in (*kinds, *more))
 
 
 def refuses(
@@ -75,8 +86,8 @@ def refuses(
     """Rows for all other kinds. `but`: kinds that earlier rows cover."""
     return tuple(
         Support(f"{feature}-{kind}", "absent", word=word, reason=reason, hint=hint)
-        for kind in (RANKED if feature == "ranks" else TITLES)
-        if kind not in but
+        for kind in (RANKED if feature == "ranks" else PLACED if feature == "place" else TITLES)
+        if kind not in but and not (kind == SOLE and "deployment" in but)
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 from bayplan.model.augment import TemplateSlot, WorkloadTemplates
 from bayplan.model.backend import Need
-from bayplan.model.existing import LED, UNNUMBERED
+from bayplan.model.existing import LED, SOLE, SPANNING, UNNUMBERED
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_unit, walk
 from bayplan.model.workflow import GANGS, Gang, Group
@@ -95,7 +95,8 @@ def needs(shape: Shape, templates: WorkloadTemplates) -> Iterator[Need]:
     """The features that the workload's own shape needs of a scheduler."""
     gang = shape.workloads[0].gangs[0]
     kind, subject = templates.kind, f'{templates.kind} "{gang.name}"'
-    yield Need(f"place-{kind}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
+    placed = SOLE if kind == "deployment" and templates.slots[0].total == 1 else kind
+    yield Need(f"place-{placed}", len(templates.slots) + templates.left_out, gang.route, subject=subject)
     if templates.gangs > 1:
         yield Need(f"gangs-{kind}", templates.gangs, gang.route, subject=subject)
     for unit in walk(gang.root):
@@ -109,7 +110,10 @@ def _cut(unit: Unit, templates: WorkloadTemplates) -> str:
     """The part of a feature's name that says what groups of ranks consist of."""
     if templates.kind == "lws" and len(templates.slots) > 1:
         return LED
-    return templates.kind if all(slot_of(pods, templates).numbered for pods in all_pods(unit)) else UNNUMBERED
+    parts = [(pods, slot_of(pods, templates)) for pods in all_pods(unit)]
+    if any(slot.copy_label and pods.replicas > slot.replicas for pods, slot in parts):
+        return SPANNING
+    return templates.kind if all(slot.numbered for _, slot in parts) else UNNUMBERED
 
 
 def _is_copy(pods: Pods, templates: WorkloadTemplates) -> bool:

@@ -13,13 +13,13 @@ from bayplan.backends.kueue.lower import QUEUE, TOPOLOGY_ANNOTATIONS, Request, r
 from bayplan.core.diagnostics import Diagnostic, info
 from bayplan.kube.kinds import instances
 from bayplan.model.backend import Support, never, not_yet_upstream
-from bayplan.model.existing import LED, TITLES, UNNUMBERED, Existing, carries, refuses
+from bayplan.model.existing import LED, SOLE, SPANNING, TITLES, UNNUMBERED, Existing, carries, refuses
 from bayplan.model.manifest import Absent, Lowered, Marks, Meta, PodParts, Shape
 from bayplan.model.plan import Plan
 from bayplan.model.target import Target
 
-FEW_TEMPLATES = ("job", "statefulset", "pod", "lws")
-"""Kinds of one or two pod templates."""
+FEW_TEMPLATES = ("job", "statefulset", "pod", "lws", SOLE)
+"""Kinds of one or two pod templates. Kueue admits each pod of a Deployment by itself."""
 
 MANY_TEMPLATES = {"jobset": 0, "pytorchjob": 0, "mpijob": 0, "raycluster": 0, "rayjob": 1, "trainjob": 0}
 """Kinds of any number of pod templates -> the podSets that Kueue adds: the pod that submits a RayJob."""
@@ -61,7 +61,7 @@ SUPPORT: tuple[Support, ...] = (
     *refuses(
         "place",
         "Kueue has no integration that admits the pods of this kind as one gang",
-        "use a JobSet or a Job, or remove the placement",
+        "use a JobSet or a Job, reduce a Deployment to one pod, or remove the placement",
         but=(*FEW_TEMPLATES, *MANY_TEMPLATES),
     ),
     *carries("copies", "jobset", "trainjob"),
@@ -82,12 +82,17 @@ SUPPORT: tuple[Support, ...] = (
         "Kueue would group the wrong pods, because they have no index that counts from 0",
         "set `completionMode: Indexed`, remove `runLauncherAsWorker` of an MPIJob, or remove the size of the groups",
     ),
+    not_yet_upstream(
+        f"ranks-{SPANNING}",
+        "Kueue's webhook refuses Jobs that have fewer pods than a slice, and each group consists of several Jobs",
+        "use groups of one Job or less, or write a Job with all the pods instead of the JobSet",
+    ),
     *refuses(
         "ranks",
         "Kueue cannot find neighbouring ranks, because the pods of this kind have no index",
         "give each group a pod template of its own, such as a worker group, or use a JobSet",
         word="not yet upstream",
-        but=(*SLICED, LED, UNNUMBERED),
+        but=(*SLICED, LED, SPANNING, UNNUMBERED),
     ),
     *carries("gangs", "lws"),
     *refuses(
@@ -132,6 +137,7 @@ BEFORE_0_16, SINCE_0_19 = ("", "0.16"), ("0.19", "")
 
 OFF_BY_DEFAULT = {
     "pod": ("`pod`", BEFORE_0_16),
+    "deployment": ("`pod` and `deployment`", BEFORE_0_16),
     "statefulset": ("`pod` and `statefulset`", BEFORE_0_16),
     "lws": ("`pod` and `leaderworkerset.x-k8s.io/leaderworkerset`", BEFORE_0_16),
     "pytorchjob": ("`kubeflow.org/pytorchjob`", SINCE_0_19),

@@ -486,23 +486,28 @@ def _slices(context: TemplateContext) -> Iterator[Diagnostic]:
         message = f'"{SLICE_SIZE}" needs "{SLICE_LEVEL}"'
         hint = f'set "{SLICE_LEVEL}" to the level that each slice must share'
         yield error("M750", context.at(SLICE_SIZE), message, hint=hint)
-    if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context.template.pods)):
+    if SLICE_SIZE in annotations and (fault := _size_fault(annotations[SLICE_SIZE], context.template)):
         yield error("M750", context.at(SLICE_SIZE), *fault[:1], hint=fault[1])
 
 
-def _size_fault(value: Any, pods: int | None) -> tuple[str, str] | None:
+def _size_fault(value: Any, template: Template) -> tuple[str, str] | None:
     """The message and the hint about a slice size; None if it is valid."""
     if not isinstance(value, str):
         return "the API server refuses the slice size, because it is not a string", f'write "{value}" in quotes'
     if not value.isascii() or not value.removeprefix("-").isdigit() or int(value) < 1:
         return f'the slice size "{value}" is not a positive integer', "write the number of pods of a slice, in quotes"
-    return _division(int(value), pods)
+    return _division(int(value), template)
 
 
-def _division(size: int, pods: int | None) -> tuple[str, str] | None:
+def _division(size: int, template: Template) -> tuple[str, str] | None:
+    """Slices that Kueue refuses: its webhook of Jobs compares them with the pods of each Job (`job_webhook.go`)."""
+    pods, job = template.pods, template.job
     if pods and size > pods:
         message = f"Kueue refuses slices of {size} pods, because the podSet has only {count(pods, 'pod')}"
         return message, f"set {pods} or less"
+    if job and size > job:
+        message = f"Kueue refuses slices of {size} pods, because each Job of the JobSet has only {count(job, 'pod')}"
+        return message, f"set {job} or less, or put the pods of a slice into one Job"
     if pods and pods % size:
         hint = "use a size that divides the pods: Kueue places the remaining pods as if there were no slices"
         return f"slices of {size} pods do not divide the {count(pods, 'pod')} of the podSet", hint
@@ -527,25 +532,27 @@ def _nested_slices(context: TemplateContext) -> Iterator[Diagnostic]:
     if both:
         message = f"Kueue refuses nested slices together with {listing(both, 'and')}"
         yield error("M750", (*context.at(LAYERS), KEY), message, hint="keep only one form")
-    if fault := _layer_fault(value, context.template.pods):
-        hint = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
-        yield error("M750", context.at(LAYERS), fault, hint=hint)
+    if fault := _layer_fault(value, context.template):
+        yield error("M750", context.at(LAYERS), fault[0], hint=fault[1])
 
 
-def _layer_fault(value: str, pods: int | None) -> str:
-    """Why Kueue refuses the JSON; empty if it does not."""
+LAYERS_HINT = 'write \'[{"topology": "example.com/spine", "size": 16}, {"topology": "example.com/rack", "size": 8}]\''
+
+
+def _layer_fault(value: str, template: Template) -> tuple[str, str] | None:
+    """The message and the hint about the JSON; None if it is valid."""
     layers = parse_layers(value)
     if layers is None:
-        return "nested slices must be a JSON list of objects with `topology` and an integer `size`"
+        return "nested slices must be a JSON list of objects with `topology` and an integer `size`", LAYERS_HINT
     if not 1 <= len(layers) <= MOST_LAYERS:
-        return f"nested slices must have 1 to {MOST_LAYERS} layers, but there are {len(layers)}"
+        return f"nested slices must have 1 to {MOST_LAYERS} layers, but there are {len(layers)}", LAYERS_HINT
     sizes = [size for _, size in layers]
     if min(sizes) < 1:
-        return "the size of a slice must be a positive integer"
-    if fault := _division(sizes[0], pods):
-        return fault[0]
+        return "the size of a slice must be a positive integer", LAYERS_HINT
     uneven = next(((outer, inner) for outer, inner in pairwise(sizes) if outer % inner), None)
-    return f"slices of {uneven[1]} pods do not divide slices of {uneven[0]}" if uneven else ""
+    if uneven and not _division(sizes[0], template):
+        return f"slices of {uneven[1]} pods do not divide slices of {uneven[0]}", LAYERS_HINT
+    return _division(sizes[0], template)
 
 
 def parse_layers(value: str) -> list[tuple[str, int]] | None:
@@ -646,11 +653,15 @@ TEMPLATE_PATHS: Mapping[str, tuple[Path, ...]] = {
 
 
 class Template(NamedTuple):
-    """A pod template, its path in the object, and the number of pods of its podSet if the object has it."""
+    """A pod template, its path in the object, and the number of pods of its podSet if the object has it.
+
+    `job`: the number of pods of each Job of a replicatedJob.
+    """
 
     path: Path
     data: Mapping[str, Any]
     pods: int | None = None
+    job: int | None = None
 
     @property
     def annotations(self) -> Mapping[str, Any]:
@@ -667,7 +678,7 @@ def templates(data: Mapping[str, Any]) -> Iterator[Template]:
                 count = amount(data, path)  # each group of a LeaderWorkerSet is a Workload of its own
                 pods = count.replicas if kind == "LeaderWorkerSet" else count.total
                 pods = pods if path else None  # a bare pod may be one of a group, which is one Workload
-                yield Template(path, mapping(data, *path), pods)
+                yield Template(path, mapping(data, *path), pods, count.replicas if kind == "JobSet" else None)
 
 
 def _paths(data: Mapping[str, Any], pattern: Path) -> Iterator[Path]:

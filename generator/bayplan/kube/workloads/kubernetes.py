@@ -35,8 +35,7 @@ def deployment(one: Object, _: Objects) -> Outcome[WorkloadTemplates]:
 
 def _rolling(one: Object) -> Iterator[Diagnostic]:
     """W512: by default a rollout starts new pods beside the old ones, and stops these one by one."""
-    replicas = number_in(one.data, "spec", "replicas")
-    if text(one.data, "spec", "strategy", "type") != "Recreate" and (replicas is None or replicas > 1):
+    if text(one.data, "spec", "strategy", "type") != "Recreate" and (number_in(one.data, "spec", "replicas") or 1) > 1:
         message = f"a rollout of {title(one)} starts new pods beside the old ones, but its gang has only its `replicas`"
         hint = "set `strategy: {type: Recreate}`, or use a LeaderWorkerSet for servers that need several nodes"
         yield error("W512", (*one.route, "spec", "strategy"), message, hint=hint)

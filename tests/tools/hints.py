@@ -120,7 +120,8 @@ def judge_described(file: str) -> dict[str, str]:
     wrong: dict[str, str] = {}
     for case, hints in described(file).items():
         followed = {kind: ways for kind, ways in hints.items() if not isinstance(ways, str)}
-        if not (followed or hints):
+        if case not in cases.NAMES:
+            wrong[case] = "there is no such case"
             continue
         with tempfile.TemporaryDirectory() as home:
             before = Sandbox(case, Path(home)).run()

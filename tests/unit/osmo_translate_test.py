@@ -609,7 +609,8 @@ def test_signals_and_standard_input_reach_the_command(shell: str, number: signal
     assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
     _, *words = with_exit_codes([sys.executable, "-c", ECHO.format(number.name)], [("COMPLETE", "15")])
     with subprocess.Popen([shell, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin and process.stdout
+        assert process.stdin
+        assert process.stdout
         process.stdin.write("ready\n")
         process.stdin.flush()
         assert process.stdout.readline() == "ready\n"

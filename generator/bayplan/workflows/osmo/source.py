@@ -183,7 +183,7 @@ Action = tuple[str, str]
 
 RUN = (
     'for s in HUP INT QUIT TERM USR1 USR2; do trap "kill -$s \\$child 2>/dev/null" $s; done; exec 3<&0; '
-    "env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT \"$@\"; "
+    'env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT "$@"; '
     '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!; '
     "wait $child; code=$?; while kill -0 $child 2>/dev/null; do wait $child; code=$?; done"
 )

@@ -181,16 +181,21 @@ Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
-RUN = (
-    'for s in HUP INT QUIT TERM USR1 USR2; do trap "kill -$s \\$child 2>/dev/null" $s; done; exec 3<&0; '
-    'env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT "$@"; '
-    '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!; '
-    "wait $child; code=$?; while kill -0 $child 2>/dev/null; do wait $child; code=$?; done"
+RUN = "; ".join(
+    (
+        'for s in HUP INT QUIT TERM USR1 USR2; do trap "kill -$s \\$child 2>/dev/null" $s; done',
+        "exec 3<&0",
+        'env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT "$@"',
+        '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!',
+        "wait $child",
+        "code=$?",
+        "while kill -0 $child 2>/dev/null; do wait $child; code=$?; done",
+    )
 )
 """Runs the command with the container's standard input and forwards signals, which a shell does not do by itself.
 
-A shell lets a command in the background ignore SIGINT and SIGQUIT. bash resets them in a subshell, other shells need
-coreutils 8.31 or later.
+A shell starts a command in the background with SIGINT and SIGQUIT ignored. bash resets them in a subshell; other shells
+need coreutils 8.31 or later for it.
 """
 
 FAILURE = "exit $((code ? code : 1))"

@@ -68,7 +68,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ): "unit/schema_test.py::test_a_refusal_without_a_reason_is_still_a_refusal",
     (
         "P515",
-        "`files` have {} bytes; a ConfigMap has at most {}",
+        '"{}" has {} bytes; a ConfigMap has at most {}',
     ): "unit/checks_test.py::test_files_beyond_a_config_map",
 }
 """(Code, template) of a message that only large inputs, full disks, written files, callers of the library or faults of

@@ -326,8 +326,9 @@ def files(**texts: str) -> Workflow:
 
 def test_files_beyond_a_config_map() -> None:
     assert check_workflow(files(__a="x" * 2**20)) == []
-    assert codes(check_workflow(files(__a="x" * 2**20, __b="x"))) == ["P515"]
-    assert codes(check_workflow(files(__a="é" * 2**19, __b="x"))) == ["P515"]
+    assert check_workflow(files(__a="x" * 2**20, __b="x")) == []
+    assert codes(check_workflow(files(__a="x" * (2**20 + 1), __b="x"))) == ["P515"]
+    assert codes(check_workflow(files(__a="é" * 2**19 + "x"))) == ["P515"]
     assert codes(check_workflow(files(__a="\ud800" * 2**20))) == ["P515"]
 
 

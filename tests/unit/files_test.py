@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import support
 from bayplan import schemas
 from bayplan.checks import templates as amounts
+from bayplan.kube.pod import decoded_size
 from bayplan.model.workflow import Binary, Gang, PodSet, Workflow
 from bayplan.workflows import native
 
@@ -60,7 +61,7 @@ def test_hosts_leave_bytes_alone() -> None:
 def test_what_base64_makes_is_taken_and_counted(raw: bytes) -> None:
     text = base64.b64encode(raw).decode()
     assert found(text) == []
-    assert amounts.decoded(text) == len(raw)
+    assert decoded_size(text) == len(raw)
 
 
 @pytest.mark.parametrize("text", ["A", "AAE", "AAECA", "AA-_", "AA=A", "A===", "=", "AAEé", "AA EC"])
@@ -71,7 +72,9 @@ def test_anything_else_is_refused(text: str) -> None:
 def test_the_limit_is_of_the_bytes_that_they_stand_for() -> None:
     half = base64.b64encode(bytes(2**19)).decode()
     assert found(half, half) == []
-    assert found(half, half, "AA==") == ["P515"]
+    assert found(half, half, "AA==") == []  # the third is in a ConfigMap of its own
+    assert found(base64.b64encode(bytes(2**20)).decode()) == []
+    assert found(base64.b64encode(bytes(2**20 + 1)).decode()) == ["P515"]
 
 
 @pytest.mark.parametrize(

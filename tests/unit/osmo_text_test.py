@@ -54,8 +54,8 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
         (NATIVE, "osmo", ["R123", "R123", "R123"]),
         ("tasks: []\n", "osmo", ["R123", "R123"]),
         ('{"workflow": {"a": "{{ b }}"}}\n', "", ["R123"]),
-        ("workflow : {}\n", "", ["R123"]),
-        ("'workflow': {}\n", "", ["R123"]),
+        ("workflow : {}\n", "", ["ok"]),
+        ("'workflow': {}\n", "", ["ok"]),
         ("workflow: {}\nworkflow: {}\n", "", ["R123"]),
     ],
 )

@@ -184,7 +184,7 @@ def test_data_in_one_type_a_field() -> None:
             "lead": False,
             "environment": {"A": "True"},
             "credentials": {"c": {"K": "1"}, "d": "5"},
-            "files": [{"path": "1", "contents": "2.5", "base64": False}],
+            "files": [{"path": "/1", "contents": "2.5", "base64": False}],
             "kpis": [{"index": "1", "path": "p"}],
         }
     ]

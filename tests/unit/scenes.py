@@ -84,6 +84,7 @@ ACCELERATORS = st.builds(
 )
 POD_SETS = st.builds(
     PodSet,
+    launcher=st.sampled_from(["", "mpi"]),
     name=NAME,
     replicas=COUNT,
     min_replicas=MAYBE_COUNT,

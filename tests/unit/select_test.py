@@ -290,9 +290,9 @@ def test_matches(match: Match, found: bool) -> None:
 def test_kinds_without_gangs_are_matched_by_name_alone() -> None:
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}}
     assert codes([deployment, jobset()], Rule(Match(name="*"))) == []
-    assert codes([deployment, jobset()], Rule(Match("Deployment"))) == ["W502", "W512"]
+    assert codes([deployment, jobset()], Rule(Match("Deployment"))) == ["W502"]
     asked = changed(deployment, ("metadata", "annotations"), {f"{OURS}queue": "a"})
-    assert codes([asked]) == ["W502", "W512"]
+    assert codes([asked]) == ["W502"]
     assert codes([{**asked, "kind": "Service", "apiVersion": "v1"}]) == ["W500"]
 
 

@@ -150,8 +150,11 @@ command=$!
 trap 'kill -TERM "$command"' TERM
 wait "$command"
 status=$?
-while kill -0 "$command" 2> "$folder/errors"; do # a signal ended the wait, not the launcher
-  wait "$command"
-  status=$?
+until [ "$status" -lt 128 ]; do # a signal may have ended `wait`: then it has another result now, or the launcher still runs
+  wait "$command" 2> "$folder/errors"
+  now=$?
+  [ "$now" -ne 127 ] || break
+  [ "$now" -ne "$status" ] || kill -0 "$command" 2> "$folder/errors" || break
+  status=$now
 done
 end "$status"

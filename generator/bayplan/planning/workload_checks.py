@@ -109,7 +109,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
 
 
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
-    """W641: a launcher that has no command, or whose ranks are not those of its podSet. F686: what it needs."""
+    """W384: a launcher that has no command, or whose ranks are not those of its podSet. F686: what it needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
         everyone = once(all_pods(gang.root))
@@ -123,14 +123,14 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 each for each in everyone if each.ranks and each.ranks.master == master and each.route != pods.route
             ]
             if not pods.spec.command:
-                yield error("W641", route, f"{named} has a launcher but no `command`", hint="set `command`")
+                yield error("W384", route, f"{named} has a launcher but no `command`", hint="set `command`")
             elif master is None:
                 message = f"{named} has a launcher, but its pods have no ranks"
                 hint = "remove `rendezvous: none`, and give GPUs to all pods that the launcher uses"
-                yield error("W641", route, message, hint=hint)
+                yield error("W384", route, message, hint=hint)
             elif beside:
                 message = f'{named} has a launcher, but shares its ranks with podSet "{beside[0].spec.name}"'
-                yield error("W641", route, message, hint="give each of them a group, and set `rendezvous: group`")
+                yield error("W384", route, message, hint="give each of them a group, and set `rendezvous: group`")
             elif pods.ranks and pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'

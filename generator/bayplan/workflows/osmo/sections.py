@@ -63,8 +63,7 @@ def split(text: str, subject: str) -> Outcome[Sections]:
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
-        hint = "write `workflow:` at the start of a line, without quotes"
-        findings.append(error("R123", (subject, AT, 1, 1), "the file has no section `workflow:`", hint=hint))
+        findings.append(_missing(subject))
     if "version" in by_key:
         findings += _version(by_key["version"], subject)
     if has_errors(findings):
@@ -82,11 +81,12 @@ def _whole(text: str, subject: str) -> Outcome[Sections]:
     section = Section("workflow", text, 1)
     loaded = load_yaml(text, subject, TWICE)
     data = loaded.value[0] if loaded.value else None
-    if not isinstance(data, dict) or "workflow" not in data:
+    if not isinstance(data, dict):
         return Outcome(Sections(section, None), ())  # `load` reports it
     unknown = [str(key) for key in data if key not in KNOWN]
     places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown])
     findings = [_unknown(key, (subject, AT, *place)) for key, place in zip(unknown, places, strict=True)]
+    findings += () if "workflow" in data else (_missing(subject),)
     return Outcome(None if findings else Sections(section, None), tuple(findings))
 
 
@@ -112,6 +112,11 @@ def _keys(sections: list[Section], subject: str) -> Iterable[Diagnostic]:
             message = f'the file has two sections "{each.key}"'
             yield error("R123", place, message, hint="remove one of the two", notes=(note,))
         first.setdefault(each.key, each)
+
+
+def _missing(subject: str) -> Diagnostic:
+    hint = "write `workflow:` at the start of a line, without quotes"
+    return error("R123", (subject, AT, 1, 1), "the file has no section `workflow:`", hint=hint)
 
 
 def _unknown(key: str, place: Route) -> Diagnostic:

@@ -189,7 +189,13 @@ RUN = "; ".join(
         '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!',
         "wait $child",
         "code=$?",
-        "while kill -0 $child 2>/dev/null; do wait $child; code=$?; done",
+        # a signal ends `wait` before the command: then the next `wait` has another result, or the command still runs
+        "until [ $code -lt 128 ]; do wait $child 2>/dev/null",
+        "now=$?",
+        "[ $now -ne 127 ] || break",
+        "[ $now -ne $code ] || kill -0 $child 2>/dev/null || break",
+        "code=$now",
+        "done",
     )
 )
 """Runs the command with the container's standard input and forwards signals, which a shell does not do by itself.

@@ -33,14 +33,15 @@ from bayplan.planning.fidelity import compare, firm, plan_needs, topology_needs
 from bayplan.planning.fit import diagnose
 from bayplan.planning.pools import name_accelerators, with_card_portions
 from bayplan.planning.selection import (
+    Given,
     assumed_versions,
+    complete,
     default_namespace,
     nothing_to_export,
     reattribute,
     select_backend,
     select_gangs,
     select_namespace,
-    select_queue,
     select_target,
 )
 from bayplan.planning.shape import Offer, shape
@@ -66,7 +67,7 @@ class Request(NamedTuple):
     topology: Document
     scheduler: str = ""
     namespace: str = ""
-    queue: str = ""  # of a workflow without one
+    given: Given = Given()
     target: Mapping[str, str] = {}
     gangs: tuple[str, ...] = ()
     cluster_objects: bool = False
@@ -126,18 +127,15 @@ def check_workflow(
     document: Document,
     name: str = "",
     context: Context = Context(),  # noqa: B008
-    queue: str = "",
+    given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
-    """Reads and checks a workflow, in the named format or in the one that recognizes it.
-
-    `queue`: the queue of a workflow without one.
-    """
+    """Reads and checks a workflow, in the named format or in the one that recognizes it."""
     read = formats.workflow(document, name, context)
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
     checked = Outcome(None if has_errors(found) else read.value, found)
-    return _then(checked, lambda value: select_queue(queue, value)), {"workflow": read.origins}
+    return _then(checked, lambda value: complete(given, value)), {"workflow": read.origins}
 
 
 def check_topology(document: Document) -> CheckedTopology:
@@ -166,7 +164,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     """Reads both documents, checks each by itself and both together, and reports all errors in one run."""
     topology, from_topology = request.judged or check_topology(request.topology)
     context = Context(topology.value, request.beside, request.render)
-    workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context, request.queue)
+    workflow, from_workflow = check_workflow(request.workflow, request.workflow_format, context, request.given)
     workflow = _then(workflow, lambda value: select_namespace(request.namespace, value))
     origins = {**from_workflow, **from_topology}
     found = (*workflow.diagnostics, *topology.diagnostics)
@@ -174,7 +172,7 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
         return Outcome(None, found), origins
     named = with_card_portions(name_accelerators(workflow.value, topology.value), topology.value)
     together = (d for each in TOGETHER for d in each(named, topology.value))
-    found += reattribute(request.namespace, request.queue if named.queue == request.queue else "", together)
+    found += reattribute(request.namespace, request.given, named, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)
     target = select_target(request.target, topology.value)
     found += (*backend.diagnostics, *target.diagnostics)

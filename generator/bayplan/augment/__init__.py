@@ -35,7 +35,7 @@ from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
 from bayplan.model.policy import Policy
 from bayplan.model.target import Target
 from bayplan.pipeline import Origins, Planned
-from bayplan.planning.selection import select_backend, select_target, unused_queue
+from bayplan.planning.selection import Given, select_backend, select_target, unused
 from bayplan.workflows import existing
 from bayplan.workflows.existing import Selected
 from bayplan.workflows.torchx.marks import broken_variables
@@ -227,7 +227,7 @@ def augment(request: AugmentRequest) -> tuple[Outcome[Augmented], Origins]:
         tuple(plan for part in parts for plan in part.plans),
         tuple(each.route for each in reversed(unneeded)),
     )
-    findings += unused_queue(request.queue, (plan.workflow for plan in whole.plans), "workload")
+    findings += tuple(unused(Given(request.queue), (plan.workflow for plan in whole.plans), "workload"))
     return Outcome(None if has_errors(findings) else whole, findings), origins
 
 

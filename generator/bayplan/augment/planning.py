@@ -29,7 +29,7 @@ from bayplan.planning.existing import renamed
 from bayplan.planning.fidelity import compare
 from bayplan.planning.node_selection import selection
 from bayplan.planning.pools import name_accelerators, with_card_portions
-from bayplan.planning.selection import reattribute, select_backend, select_queue
+from bayplan.planning.selection import Given, complete, reattribute, select_backend
 from bayplan.workflows.existing import Selected
 
 
@@ -193,7 +193,8 @@ def planned(candidate: Candidate, request: AugmentRequest, cluster: Cluster, pla
         return Outcome(None, backend.diagnostics)
     if not workflow.queue:
         workflow = workflow._replace(queue=own_queue(templates, existing(backend.value.declared.name).queue_label))
-    queued = select_queue(request.queue, workflow)
+    given = Given(request.queue)
+    queued = complete(given, workflow)
     if queued.value is None:
         return Outcome(None, queued.diagnostics)
     workflow = queued.value
@@ -236,7 +237,7 @@ def _planned(
         findings += tuple(each for each in security.check(unbuilt, cluster.topology) if each.code in ADDED)
     if candidate.has_compute_domain:
         findings += tuple(existing_planning.kept_domain(workflow.gangs[0]))
-    findings = reattribute("", request.queue if workflow.queue == request.queue else "", findings)
+    findings = reattribute("", Given(request.queue), workflow, findings)
     if has_errors(findings):
         return Outcome(None, findings)
     own = Request(request.topology, request.topology, accept=request.accept)

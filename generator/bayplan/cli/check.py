@@ -18,7 +18,7 @@ from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
 from bayplan.pipeline import Request
-from bayplan.planning.selection import unused_queue
+from bayplan.planning.selection import unused
 from bayplan.report import Batch
 from bayplan.report.codes import title
 from bayplan.text.document import Document
@@ -36,11 +36,10 @@ def run(args: Arguments) -> int:
         batches = [*read.batches, *of_projects]
         workflows = []
         for document in read.workflows:
-            queue = args.value("queue")
-            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), queue)
+            outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(), inputs.given(args))
             workflows += [outcome.value] if outcome.value else []
             batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
-        batches.append(Batch(unused_queue(args.value("queue"), workflows)))
+        batches.append(Batch(tuple(unused(inputs.given(args), workflows))))
         valid = f"{count(len(read.workflows), 'valid workflow')}; -t FILE also checks the fit"
         return finish(args, batches, to_stdout=True, success=Success(result=valid))
     compiled, batches = compile_all(args, read)

@@ -44,6 +44,10 @@ FAILING = (
 )
 OUTCOME = (*FAILING, *REPORT)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
+GIVEN = (
+    Option(("--priority",), "The PriorityClass of workflows that name none.", "CLASS"),
+    Option(("--workload",), "The kind of gangs that set none: jobset, job, pods or volcano-job.", "KIND"),
+)
 PLANNING = (
     Option(("-n", "--namespace"), "The namespace of all objects.", "NAME"),
     QUEUE,
@@ -60,7 +64,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, *REPORT)
+COMPILING = (*SOURCES, *PLANNING, *GIVEN, *REPORT)
 
 
 def _format(*forms: str) -> Option:
@@ -184,7 +188,7 @@ COMMANDS = (
         "render.import_workflows",
         "Print workflows of any format in the native format.",
         (WORKFLOWS,),
-        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, QUEUE, *OUTCOME),
+        (TOPOLOGY, *OUTPUT_FILE, *SOURCES, QUEUE, *GIVEN, *OUTCOME),
         "bayplan takes from the topology file what the other format lacks.",
     ),
     Command(

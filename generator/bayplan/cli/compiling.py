@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 from bayplan import pipeline
-from bayplan.cli.inputs import Inputs, requests
+from bayplan.cli.inputs import Inputs, given, requests
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Note, error, warning
 from bayplan.manifests.order import head, keys
 from bayplan.model.manifest import Item, Manifest
 from bayplan.model.plan import Plan
 from bayplan.pipeline import CheckedTopology, Compiled
-from bayplan.planning.selection import unused_queue
+from bayplan.planning.selection import unused
 from bayplan.report import Batch
 from bayplan.text.document import Document
 
@@ -55,7 +55,7 @@ def compile_all(
         batches.append(Batch(reported, read.sources(request.workflow), origins))
         if outcome.value is not None:
             compiled.append((request.workflow, outcome.value))
-    batches.append(Batch(unused_queue(args.value("queue"), (plan.workflow for plan in plans(compiled)))))
+    batches.append(Batch(tuple(unused(given(args), (plan.workflow for plan in plans(compiled))))))
     return compiled, batches
 
 

@@ -128,6 +128,8 @@ KEYS = {
     "scheduler": "scheduler",
     "namespace": "namespace",
     "queue": "queue",
+    "priority": "priority",
+    "workload": "workload",
     "target": "target",
     "accept": "accept",
     "gang": "gangs",
@@ -248,7 +250,11 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
         "gang": tuple(entry.get("gangs", ())),
         "set": tuple(f"{name}={value}" for name, value in variables if not isinstance(value, str)),
         "set-string": tuple(f"{name}={value}" for name, value in variables if isinstance(value, str)),
-        **{key: (entry[key],) for key in ("scheduler", "namespace", "queue", "from") if key in entry},
+        **{
+            key: (entry[key],)
+            for key in ("scheduler", "namespace", "queue", "priority", "workload", "from")
+            if key in entry
+        },
     }
     present = {key: values for key, values in options.items() if values and values[0]}
     switches = {"cluster-objects": ("",)} if entry.get("clusterObjects") else {}

@@ -15,6 +15,7 @@ from bayplan.formats import documents
 from bayplan.model.formats import Context, Source
 from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
+from bayplan.planning.selection import Given
 from bayplan.report import Batch
 from bayplan.text.document import Document
 from bayplan.text.source import text_of
@@ -185,7 +186,7 @@ def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
         topology=inputs.topology,
         scheduler=args.value("scheduler"),
         namespace=args.value("namespace"),
-        queue=args.value("queue"),
+        given=given(args),
         target=target.value,
         gangs=args.values("gang"),
         cluster_objects=args.has("cluster-objects"),
@@ -195,6 +196,11 @@ def requests(args: Arguments, inputs: Inputs) -> Outcome[tuple[Request, ...]]:
         render=render,
     )
     return Outcome(tuple(common._replace(workflow=document) for document in inputs.workflows), wrong)
+
+
+def given(args: Arguments) -> Given:
+    """What the options give to workflows that set none."""
+    return Given(args.value("queue"), args.value("priority"), args.value("workload"))
 
 
 def without_topology(args: Arguments) -> bool:

@@ -8,7 +8,7 @@ from bayplan.cli.compiling import compile_all, join, plans
 from bayplan.cli.finish import Success, finish
 from bayplan.cli.options import Arguments
 from bayplan.model.topology import ClusterTopology
-from bayplan.planning.selection import unused_queue
+from bayplan.planning.selection import unused
 from bayplan.report import Batch
 
 
@@ -54,11 +54,11 @@ def import_workflows(args: Arguments) -> int:
         topology = checked.value
         batches.append(Batch(checked.diagnostics, read.sources(), origins))
     workflows = []
-    queue = args.value("queue")
+    given = inputs.given(args)
     for document in read.workflows:
-        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology), queue)
+        outcome, origins = pipeline.check_workflow(document, args.value("from"), read.context(topology), given)
         batches.append(Batch(outcome.diagnostics, read.sources(document), origins))
         workflows += [outcome.value] if outcome.value else []
     documents = [*map(native.write, workflows)]
-    batches.append(Batch(unused_queue(queue, workflows)))
+    batches.append(Batch(tuple(unused(given, workflows))))
     return finish(args, batches, destination.file_writer(args, emit(documents)) if documents else None)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean
+from bayplan.core.values import NamedTuple
 from bayplan.model.backend import Backend
 from bayplan.model.plan import Plan
 from bayplan.model.target import KNOWN, Target, minor, order
@@ -132,24 +133,74 @@ def select_namespace(requested: str, workflow: Workflow) -> Outcome[Workflow]:
 
 
 NAMESPACE: Route = ("argument", "--namespace")
+
+
+class Given(NamedTuple):
+    """What the command line gives to workflows that set none: a queue, a PriorityClass, and a kind for their gangs."""
+
+    queue: str = ""
+    priority: str = ""
+    workload: str = ""
+
+
 QUEUE: Route = ("argument", "--queue")
+PRIORITY: Route = ("argument", "--priority")
+WORKLOAD: Route = ("argument", "--workload")
+
+WORKLOADS = ("jobset", "job", "pods", "volcano-job")
+"""The kinds that bayplan writes."""
 
 
-def select_queue(requested: str, workflow: Workflow) -> Outcome[Workflow]:
-    """The workflow in the queue that the command line names, if the workflow names none."""
-    if not requested or is_label(requested.replace(".", "-")):
-        return Outcome(workflow if workflow.queue else workflow._replace(queue=requested))
+def complete(given: Given, workflow: Workflow) -> Outcome[Workflow]:
+    """The workflow with what the command line gives and the workflow does not set."""
+    wrong = tuple(_invalid(given))
+    if wrong:
+        return Outcome(None, wrong)
+    gangs = workflow.gangs
+    if given.workload:
+        gangs = tuple(g._replace(workload=given.workload) if g.workload == "auto" else g for g in gangs)
+    own = workflow._replace(queue=workflow.queue or given.queue, gangs=gangs)
+    return Outcome(own._replace(priority_class=own.priority_class or given.priority))
+
+
+def _invalid(given: Given) -> Iterator[Diagnostic]:
     hint = "use at most 63 lower-case letters, digits, hyphens and dots, with a letter or digit at both ends"
-    return Outcome(None, (error("A920", QUEUE, f'"{requested}" cannot be the name of a queue', hint=hint),))
+    if given.queue and not is_label(given.queue.replace(".", "-")):
+        yield error("A920", QUEUE, f'"{given.queue}" cannot be the name of a queue', hint=hint)
+    if given.priority and not is_label(given.priority.replace(".", "-")):
+        if given.priority in ("HIGH", "NORMAL", "LOW"):
+            hint = f"use --priority osmo-{given.priority.lower()}, the PriorityClass of OSMO's chart"
+        yield error("A920", PRIORITY, f'"{given.priority}" cannot be the name of a PriorityClass', hint=hint)
+    if given.workload and given.workload not in WORKLOADS:
+        hint = did_you_mean(given.workload, WORKLOADS) or f"use one of: {', '.join(WORKLOADS)}"
+        yield error("A920", WORKLOAD, f'"{given.workload}" is not a workload kind', hint=hint)
 
 
-def unused_queue(requested: str, workflows: Iterable[Workflow], noun: str = "workflow") -> tuple[Diagnostic, ...]:
-    """A931: the queue of the command line has no effect."""
-    named = {each.queue for each in workflows}
-    if not requested or not named or requested in named:
-        return ()
-    message = f'every {noun} names a queue of its own, so --queue "{requested}" has no effect'
-    return (warning("A931", QUEUE, message, hint=f"leave out --queue, or remove the queue of a {noun}"),)
+def unused(given: Given, workflows: Iterable[Workflow], noun: str = "workflow") -> Iterator[Diagnostic]:
+    """A931: the command line gives what every workflow sets itself."""
+    flows = list(workflows)
+    kinds = {gang.workload for each in flows for gang in each.gangs}
+    rows = (
+        (
+            QUEUE,
+            given.queue,
+            {each.queue for each in flows},
+            f"every {noun} names a queue of its own",
+            f"queue of a {noun}",
+        ),
+        (
+            PRIORITY,
+            given.priority,
+            {each.priority_class for each in flows},
+            f"every {noun} has a priority class of its own",
+            f"priority class of a {noun}",
+        ),
+        (WORKLOAD, given.workload, kinds, "every gang sets its `workload`", "`workload` of a gang"),
+    )
+    for route, value, used, why, what in rows:
+        if value and used and value not in used:
+            message = f'{why}, so {route[1]} "{value}" has no effect'
+            yield warning("A931", route, message, hint=f"leave out {route[1]}, or remove the {what}")
 
 
 def is_label(name: str) -> bool:
@@ -159,13 +210,17 @@ def is_label(name: str) -> bool:
     return len(name) <= 63 and plain.isascii() and plain.isalnum() and plain == plain.lower() and "-" not in ends
 
 
-def reattribute(namespace: str, queue: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings about the namespace and the queue, with the command line as their place if it set them."""
+def reattribute(
+    namespace: str, given: Given, workflow: Workflow, diagnostics: Iterable[Diagnostic]
+) -> tuple[Diagnostic, ...]:
+    """Findings about the namespace, the queue and the priority, with the command line as their place if it set them."""
     options: dict[Route, Route] = {}
     if namespace:
         options["workflow", "metadata", "namespace"] = NAMESPACE
-    if queue:
+    if given.queue and given.queue == workflow.queue:
         options["workflow", "spec", "queue"] = QUEUE
+    if given.priority and given.priority == workflow.priority_class:
+        options["workflow", "spec", "priorityClassName"] = PRIORITY
     return tuple(each._replace(route=options.get(each.route, each.route)) for each in diagnostics)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.kube.kinds import NAME_COLUMN, Piece, instances, meta, name_rows, pod_deadline, services
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Meta, Slot, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -18,7 +18,12 @@ INDEX = ""
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
     never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`"),
-    never("lead", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
+    approximate(
+        "lead",
+        "no controller ends the other bare pods when the lead ends, so they keep their nodes until you delete them",
+        "use a JobSet if the scheduler supports it, or delete the pods when the lead has ended",
+        report="warning",
+    ),
     never("restarts", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
     Support("deadline"),
     never("ttl", NO_CONTROLLER, "use a Job or JobSet if the scheduler supports it"),

@@ -100,6 +100,28 @@ def test_what_osmo_takes_renders(file: Path, folder: Path, monkeypatch: pytest.M
     assert again.stdout == result.stdout, again.stderr
 
 
+SERIAL = {
+    "cookbook__tutorials__combination_workflow_simple",
+    "cookbook__tutorials__serial_workflow",
+    "test__workflow__folder_input",
+    "test__workflow__per_group_exec_timeout",
+    "test__workflow__serial_workflow",
+    "test__workflow__serial_workflow_mount",
+}
+"""Files with groups that wait for others. That takes a JobSet, whose pods KAI below 0.15 groups by itself."""
+
+
+@needs_upstream
+@pytest.mark.parametrize("file", [f for f in FILES if f.stem not in REFUSED], ids=lambda file: file.stem)
+def test_the_kai_that_osmo_installs_takes_all_but_serial_groups(
+    file: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sandbox, "run", in_this_process)
+    result = bayplan("render", file.name, *arguments(file), "--target", "kai=0.14", cwd=folder)
+    assert (result.returncode == 0) == (file.stem not in SERIAL), result.stderr
+    assert judge_all(yaml.load_all(result.stdout, yaml.CSafeLoader), {**TARGET, "kai": "0.14"}) == []
+
+
 @needs_upstream
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_osmo_refuses_is_refused_at_its_place(name: str, folder: Path) -> None:

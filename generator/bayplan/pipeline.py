@@ -17,7 +17,8 @@ from bayplan.checks import SCHEDULED, SURVEY_CHECKS, TARGETED, TOGETHER, TOPOLOG
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, has_errors
 from bayplan.core.phrases import single_line
 from bayplan.core.values import NamedTuple
-from bayplan.manifests.assemble import assemble, auxiliary_objects
+from bayplan.kube.kinds import SBATCH
+from bayplan.manifests.assemble import assemble, auxiliary_objects, priority_classes
 from bayplan.manifests.order import collisions, in_apply_order, oversized, workflow_meta
 from bayplan.model.backend import FEATURES, Backend, Need
 from bayplan.model.formats import Context
@@ -43,6 +44,7 @@ from bayplan.planning.selection import (
     select_gangs,
     select_namespace,
     select_target,
+    with_default_priority,
 )
 from bayplan.planning.shape import Offer, shape
 from bayplan.planning.workload_checks import components, elsewhere, fitting, unmet_preferences, unmodelled_constraints
@@ -130,7 +132,7 @@ def check_workflow(
     given: Given = Given(),  # noqa: B008
 ) -> tuple[Outcome[Workflow], Origins]:
     """Reads and checks a workflow, in the named format or in the one that recognizes it."""
-    read = formats.workflow(document, name, context)
+    read = formats.workflow(document, name, context._replace(priority=given.priority))
     found = read.diagnostics
     if read.value is not None:
         found += tuple(d for each in WORKFLOW_CHECKS for d in each(read.value))
@@ -170,7 +172,8 @@ def check(request: Request) -> tuple[Outcome[Checked], Origins]:
     found = (*workflow.diagnostics, *topology.diagnostics)
     if workflow.value is None or topology.value is None:
         return Outcome(None, found), origins
-    named = with_card_portions(name_accelerators(workflow.value, topology.value), topology.value)
+    completed = with_default_priority(workflow.value, topology.value)
+    named = with_card_portions(name_accelerators(completed, topology.value), topology.value)
     together = (d for each in TOGETHER for d in each(named, topology.value))
     found += reattribute(request.namespace, request.given, named, together)
     backend = select_backend(request.scheduler, named, topology.value, BACKENDS)
@@ -262,10 +265,16 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
-    cluster = backend.cluster.objects(ranked.topology, target) if request.cluster_objects else ()
+    cluster = cluster_documents(backend, ranked.topology, target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
+
+
+def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:
+    """The cluster-scoped objects that workflows refer to. Slurm has no PriorityClasses."""
+    own = backend.cluster.objects(topology, target)
+    return own if SBATCH in backend.declared.kinds else (*priority_classes(topology), *own)
 
 
 def _exported(name: str, topology: ClusterTopology, target: Target, found: Found) -> Outcome[Documents]:
@@ -370,7 +379,7 @@ def _objects(topology: ClusterTopology, scheduler: str, versions: Mapping[str, s
         found += _unfit(backend.value, topology, target.value)
     if backend.value is None or target.value is None or has_errors(found):
         return Outcome(None, found)
-    objects = backend.value.cluster.objects(fabrics.offering(topology), target.value)
+    objects = cluster_documents(backend.value, fabrics.offering(topology), target.value)
     if not objects and not any(each.code.startswith("F") for each in found):
         found += (nothing_to_export(backend.value.declared.name),)
     return Outcome(in_apply_order(objects, topology.defaults.get("namespace", "")), found)

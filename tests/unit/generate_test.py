@@ -260,7 +260,7 @@ def options(entry: Mapping[str, Any]) -> list[str]:
     """The command line that an output stands for."""
     made: list[str] = []
     for key, value in entry.items():
-        if key in ("scheduler", "namespace", "queue", "from"):
+        if key in ("scheduler", "namespace", "queue", "priority", "workload", "from"):
             made += [f"--{key}", value]
         elif key == "target":
             made += ["--target", ",".join(f"{name}={version}" for name, version in value.items())]
@@ -282,6 +282,7 @@ def options(entry: Mapping[str, Any]) -> list[str]:
 EXAMPLE: list[tuple[str, dict[str, Any]]] = [
     ("pretrain/workflow.yaml", {}),
     ("pretrain/workflow.yaml", {"clusterObjects": True}),
+    ("pretrain/workflow.yaml", {"priority": "high", "workload": "pods"}),
     ("pretrain/workflow.yaml", {"clusterObjects": False, "target": {"kai": "0.16", "jobset": "0.11"}}),
     ("pretrain/workflow.yaml", {"scheduler": "volcano", "accept": ["F645"], "namespace": "lab"}),
     ("pretrain/workflow.yaml", {"scheduler": "kueue", "accept": ["F626"]}),

@@ -34,6 +34,11 @@ def check_offer(topology: ClusterTopology) -> Iterator[Diagnostic]:
         hint = suggest(queue, topology.queues, "queues")
         message = f'the default queue "{queue}" is not one of the topology\'s `queues`'
         yield error("T421", ("topology", "spec", "defaults", "queue"), message, hint=hint)
+    priority = topology.defaults.get("priorityClassName")
+    if priority and topology.priority_classes and priority not in topology.priority_classes:
+        hint = suggest(priority, topology.priority_classes, "classes")
+        message = f'the default PriorityClass "{priority}" is not one of the topology\'s `priorityClasses`'
+        yield error("T421", ("topology", "spec", "defaults", "priorityClassName"), message, hint=hint)
     name = topology.defaults.get("pool")
     if name and topology.pool(name) is None:
         hint = suggest(name, [pool.name for pool in topology.pools], "pools")

@@ -21,6 +21,14 @@ def check(workflow: Workflow, topology: ClusterTopology) -> Iterator[Diagnostic]
         hint = suggest(workflow.queue, topology.queues, "queues")
         message = f'the topology has no queue "{workflow.queue}"'
         yield error("W322", ("workflow", "spec", "queue"), message, hint=hint)
+    if (
+        workflow.priority_class
+        and topology.priority_classes
+        and workflow.priority_class not in topology.priority_classes
+    ):
+        hint = suggest(workflow.priority_class, topology.priority_classes, "classes")
+        message = f'the topology has no PriorityClass "{workflow.priority_class}"'
+        yield error("W323", ("workflow", "spec", "priorityClassName"), message, hint=hint)
     yield from _pool(workflow.pool, ("workflow", "spec"), topology)
     for owner in owners(workflow):
         yield from _pool(owner.node.pool, owner.route, topology)

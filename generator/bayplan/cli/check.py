@@ -106,8 +106,20 @@ def _workflows_beside(word: str) -> list[str]:
     except (OSError, subprocess.CalledProcessError):
         return []
     names = done.stdout.decode(errors="surrogateescape").split("\0")
-    paths = (os.path.join(folder, name) for name in names if re.fullmatch(WORKFLOW, os.path.basename(name)))
-    return [path for path in paths if os.path.isfile(path)]
+    named = (name for name in names if re.fullmatch(WORKFLOW, os.path.basename(name)) and "/." not in f"/{name}")
+    return [path for name in named if _has_workflow(path := os.path.join(folder, name))]
+
+
+def _has_workflow(path: str) -> bool:
+    """Whether a file looks like a workflow: other programs have workflows too."""
+    from bayplan import workflows
+
+    try:
+        with open(path, "rb") as file:
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return False
+    return "bayplan.dev/" in text or any(each.claims(text) for each in workflows.TEXTS.values())
 
 
 def _without_workflows(word: str) -> Batch:

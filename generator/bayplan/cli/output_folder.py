@@ -162,7 +162,7 @@ def files(documents: Iterable[Item]) -> dict[str, str]:
 def _stem(text: str) -> str:
     """The file name of a document from `emit`, cut to the length that file systems allow."""
     kind, name = (match[1] if (match := pattern.search(text)) else "" for pattern in (_KIND, _NAME))
-    number = ORDER.index(kind) + 1 if kind in ORDER else 99
+    number = ORDER.index(kind) if kind in ORDER else 99
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{number:02}-{kind.lower()}-{name.strip(chr(34))}")[:240]
 
 

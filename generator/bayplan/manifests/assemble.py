@@ -38,6 +38,7 @@ from bayplan.kube.ranks import arithmetic, local_address, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
+from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary
 
 CHANNEL = "compute-domain"
@@ -237,6 +238,17 @@ def config_maps(gang: GangPlan) -> Iterator[Manifest]:
                     binaryData={key: each.base64 for key, each in contents.items() if isinstance(each, Binary)},
                 ),
             }
+
+
+def priority_classes(topology: ClusterTopology) -> Iterator[Manifest]:
+    """The PriorityClasses of the cluster."""
+    for name, value in topology.priority_classes.items():
+        yield {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": name},
+            "value": value,
+        }
 
 
 def _each_template(gang: GangPlan) -> list[Pods]:

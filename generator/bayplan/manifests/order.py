@@ -11,6 +11,7 @@ from bayplan.model.plan import Plan
 from bayplan.model.workflow import GANGS
 
 ORDER = (
+    "PriorityClass",
     "Topology",
     "ClusterNetworkTopology",
     "HyperNode",
@@ -38,6 +39,7 @@ ORDER = (
 """What others refer to comes first: channel claims wait for their ComputeDomain, pods for their PodGroup."""
 
 CLUSTER_SCOPED = (
+    "PriorityClass",
     "Topology",
     "ClusterNetworkTopology",
     "HyperNode",

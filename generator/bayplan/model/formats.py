@@ -98,11 +98,12 @@ class Part(NamedTuple):
 
 
 class Context(NamedTuple):
-    """What a format can use besides its own data: the cluster, other documents by subject, a renderer."""
+    """What a format can use besides its own data: the cluster, other documents by subject, a renderer, a priority."""
 
     topology: ClusterTopology | None = None
     beside: Mapping[str, Document] = {}
     render: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None  # as in `Source`
+    priority: str = ""  # the PriorityClass of the command line
 
 
 class Read(NamedTuple, Generic[T]):

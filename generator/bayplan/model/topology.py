@@ -189,12 +189,13 @@ class ClusterTopology(NamedTuple):
     name: Name
     pools: Annotated[tuple[Pool, ...], Encoded("")]
     versions: Mapping[str, str] = {}
-    defaults: Mapping[str, str] = {}  # scheduler, namespace, queue
+    defaults: Mapping[str, str] = {}  # scheduler, namespace, queue, priorityClassName
     queues: tuple[str, ...] | None = None  # None: not given, any queue is accepted
     schedulers: Mapping[str, Mapping[str, Any]] = {}
     accelerators: Annotated[Mapping[str, AcceleratorKind], Encoded(read=partial(decode_named, AcceleratorKind))] = {}
     fabrics: Annotated[Mapping[str, Fabric], Encoded(read=partial(decode_named, Fabric))] = {}
     namespaces: Annotated[Mapping[str, Namespace], Encoded(read=partial(decode_named, Namespace))] = {}
+    priority_classes: Annotated[Mapping[str, int], Encoded("priorityClasses")] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
     platform: str = "kubernetes"  # `kubernetes` | `openshift`
     read: str = ""  # the day on which its sources were read: 2026-11-22

@@ -167,13 +167,13 @@ def _invalid(given: Given) -> Iterator[Diagnostic]:
     hint = "use at most 63 lower-case letters, digits, hyphens and dots, with a letter or digit at both ends"
     if given.queue and not is_label(given.queue.replace(".", "-")):
         yield error("A920", QUEUE, f'"{given.queue}" cannot be the name of a queue', hint=hint)
-    if given.priority and not is_label(given.priority.replace(".", "-")):
+    if given.priority and not all(map(is_label, given.priority.split("."))):
         if given.priority in ("HIGH", "NORMAL", "LOW"):
             hint = f"use --priority osmo-{given.priority.lower()}, the PriorityClass of OSMO's chart"
         yield error("A920", PRIORITY, f'"{given.priority}" cannot be the name of a PriorityClass', hint=hint)
     if given.workload and given.workload not in WORKLOADS:
         hint = did_you_mean(given.workload, WORKLOADS) or f"use one of: {', '.join(WORKLOADS)}"
-        yield error("A920", WORKLOAD, f'"{given.workload}" is not a workload kind', hint=hint)
+        yield error("A920", WORKLOAD, f'--workload cannot be "{given.workload}"', hint=hint)
 
 
 def unused(given: Given, workflows: Iterable[Workflow], noun: str = "workflow") -> Iterator[Diagnostic]:
@@ -222,6 +222,12 @@ def reattribute(
     if given.priority and given.priority == workflow.priority_class:
         options["workflow", "spec", "priorityClassName"] = PRIORITY
     return tuple(each._replace(route=options.get(each.route, each.route)) for each in diagnostics)
+
+
+def with_default_priority(workflow: Workflow, topology: ClusterTopology) -> Workflow:
+    """The workflow with the topology's PriorityClass, if it names none."""
+    default = topology.defaults.get("priorityClassName", "")
+    return workflow if workflow.priority_class or not default else workflow._replace(priority_class=default)
 
 
 def default_namespace(workflow: Workflow, topology: ClusterTopology) -> str:

@@ -213,6 +213,7 @@ LOSSES: Mapping[str, Loss] = {
     "read": _settings("`read`", read=""),
     "versions": _settings("versions", versions={}),
     "images": _settings("images", images={}),
+    "priorities": _settings("PriorityClasses", priority_classes={}),
     "defaults": _settings("defaults", defaults={}),
     "schedulers": _settings("scheduler settings", schedulers={}),
     "queues": _settings("queues", queues=None),

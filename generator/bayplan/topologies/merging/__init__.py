@@ -175,7 +175,7 @@ def depths_in(pool: Pool, part: Part) -> list[int]:
     return sorted(found)
 
 
-OWN = ("images", "namespaces")
+OWN = ("images", "namespaces", "priority_classes")
 """The parts must agree on these, on `versions` and on `schedulers`. For `defaults` the first part wins."""
 
 

@@ -65,7 +65,7 @@ def split(text: str, subject: str) -> Outcome[Sections]:
     if "workflow" not in by_key:
         findings.append(_missing(subject))
     if "version" in by_key:
-        findings += _version(by_key["version"], subject)
+        findings += _version_of(by_key["version"], subject)
     if has_errors(findings):
         return Outcome(None, tuple(findings))
     return Outcome(Sections(by_key["workflow"], by_key.get("default-values")), tuple(findings))
@@ -87,7 +87,10 @@ def _whole(text: str, subject: str) -> Outcome[Sections]:
     places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown])
     findings = [_unknown(key, (subject, AT, *place)) for key, place in zip(unknown, places, strict=True)]
     findings += () if "workflow" in data else (_missing(subject),)
-    return Outcome(None if findings else Sections(section, None), tuple(findings))
+    if "version" in data and (wrong := _version(data["version"])):
+        place = spans(SourceMap(text, identity), [("version", KEY)])[0]
+        findings.append(warning("R124", (subject, AT, *place), wrong, hint=VERSION_HINT))
+    return Outcome(None if has_errors(findings) else Sections(section, None), tuple(findings))
 
 
 def _sections(text: str) -> Iterable[Section]:
@@ -141,13 +144,21 @@ def _preamble(text: str, subject: str) -> Iterable[Diagnostic]:
             return
 
 
-def _version(section: Section, subject: str) -> Iterable[Diagnostic]:
+VERSION_HINT = f"write `version: {VERSION}`, or remove it"
+
+
+def _version_of(section: Section, subject: str) -> Iterable[Diagnostic]:
     """OSMO does not read this section, so an unknown version is only a warning."""
     loaded = load_yaml(section.padded, subject, TWICE).value
     value = loaded[0].get("version") if loaded and isinstance(loaded[0], dict) else None
-    if isinstance(value, bool) or str(value) not in (str(VERSION), f"{VERSION}.0"):
-        message = f"the version is not {VERSION}; OSMO ignores it, and bayplan reads the file as version {VERSION}"
-        yield warning("R124", key_place(section, subject), message, hint=f"write `version: {VERSION}`, or remove it")
+    if wrong := _version(value):
+        yield warning("R124", key_place(section, subject), wrong, hint=VERSION_HINT)
+
+
+def _version(value: Any) -> str:
+    if not isinstance(value, bool) and str(value) in (str(VERSION), f"{VERSION}.0"):
+        return ""
+    return f"the version is not {VERSION}; OSMO ignores it, and bayplan reads the file as version {VERSION}"
 
 
 # Places in a template, of which Jinja reports only the line, and lines of the rendered text.

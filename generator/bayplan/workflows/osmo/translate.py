@@ -186,9 +186,21 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
     native_data, origins = translated.value
+    ruled += _priority(context)
     if SUBJECT in context.beside:
         ruled = tuple(each for each in ruled if not _set_by_pool(each, native_data))
     return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
+
+
+def _priority(context: Context) -> tuple[Diagnostic, ...]:
+    """W458: OSMO gives PodGroups its PriorityClass. KAI preempts pods below 100 (OSMO 6.4, deployments/charts)."""
+    if context.priority or (context.topology and context.topology.defaults.get("priorityClassName")):
+        return ()
+    message = (
+        "OSMO runs a workflow with the PriorityClass osmo-normal (100); without one KAI uses 50, and may preempt it"
+    )
+    hint = "use `--priority osmo-normal`, or set `defaults.priorityClassName` in the topology"
+    return (info("W458", (*ROOT, "name"), message, hint=hint),)
 
 
 def _set_by_pool(finding: Diagnostic, data: Mapping[str, Any]) -> bool:

@@ -166,7 +166,7 @@ def _resource_options(job: Job, number: int) -> Iterator[str]:
         kind = f"{own['gpuType']}:" if "gpuType" in own else ""
         yield f"--gres=gpu:{kind}{requested.gpus}" if own.get("gres") else f"--gpus-per-node={kind}{requested.gpus}"
     if requested.cpus:
-        yield f"--cpus-per-task={max(1, requested.cpus // ranks)}"
+        yield f"--cpus-per-task={-(-requested.cpus // ranks)}"  # at least what the pod requests
     if requested.memory or section.first.spec.whole_node:
         yield f"--mem={requested.memory or 0}"
     if requested.scratch:

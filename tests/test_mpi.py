@@ -21,7 +21,7 @@ PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + ["root"] * (os.geteuid() != 0)
 
 PROGRAM = """
-echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname), pod $NODE_RANK, $FLAVOR, $PWD"
+echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname), pod $NODE_RANK, $FLAVOR, $rank, $PWD"
 sleep 1
 exit "$STATUS"
 """
@@ -51,7 +51,7 @@ exec env -i {words}
 """
 
 
-def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
+def _run(folder: Path, replicas: int, kind: str, /, **env: str) -> list[str]:
     """What the pods print and `status N` for each of them, in order."""
     documents = _documents(replicas, kind, **env)
     etc = folder / "etc"
@@ -69,7 +69,8 @@ def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
     (folder / "pods").mkdir()
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
     for number, (address, pod) in enumerate(zip(addresses, everyone, strict=True)):
-        variables = {**kept, **pod.env, "MPI_ADDRESS": address, "HOME": str(folder), "PATH": PATH}
+        variables = {**kept, **pod.env, "MPI_ADDRESS": address, "MPI_FOLDER": "/run"}
+        variables |= {"HOME": str(folder), "PATH": PATH}
         words = [*(f"{name}={value}" for name, value in variables.items()), *pod.spec["containers"][0]["command"]]
         text = POD.format(number=number, address=address, folder=folder, words=" ".join(map(quote, words)))
         (folder / "pods" / f"{number}.sh").write_text(text)
@@ -78,7 +79,7 @@ def _run(folder: Path, replicas: int, kind: str, **env: str) -> list[str]:
     return done.stdout.splitlines() + done.stderr.splitlines()
 
 
-def _documents(replicas: int, kind: str = "auto", **env: str) -> list[dict[str, Any]]:
+def _documents(replicas: int, kind: str = "auto", /, **env: str) -> list[dict[str, Any]]:
     command = ["mpirun", "--map-by", "slot", "sh", "-c", PROGRAM]
     pod_set = {"name": "worker", "replicas": replicas, "launcher": "mpi", "command": command, "image": "mpi:1"}
     pod_set["env"] = {"FLAVOR": "bitter sweet", "MPI_SLOTS": 2, **env}
@@ -110,15 +111,34 @@ def _script(folder: Path, *command: str, **env: str) -> subprocess.CompletedProc
     """What the script prints and returns in a pod without sshd."""
     (text,) = next(each["data"] for each in _documents(2) if each["kind"] == "ConfigMap").values()
     (folder / "launch").write_text(text)
-    given = {"PATH": "/usr/bin:/bin", "NODE_RANK": "0", "MPI_SLOTS": "2", "MPI_ADDRESS": "10.0.0.1", **env}
+    given = {"PATH": "/usr/bin:/bin", "NODE_RANK": "0", "MPI_SLOTS": "2", "MPI_ADDRESS": "10.0.0.1"}
+    given |= {"MPI_FOLDER": str(folder), **env}
     words = ["sh", "launch", *command]
-    return subprocess.run(words, cwd=folder, env=given, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        words, cwd=folder, env=given, input="from outside", capture_output=True, text=True, timeout=30, check=False
+    )
 
 
 def test_a_single_pod_has_a_hostfile_and_needs_no_ssh(tmp_path: Path) -> None:
     show = 'cat "$OMPI_MCA_orte_default_hostfile" "$HYDRA_HOST_FILE"; echo "$FLAVOR"; exit 3'
     done = _script(tmp_path, "sh", "-c", show, NNODES="1", MPI_BEFORE="export FLAVOR=sweet")
     assert (done.stdout, done.returncode) == ("10.0.0.1 slots=2\n10.0.0.1:2\nsweet\n", 3)
+
+
+def test_the_command_has_the_standard_input_and_signals_of_the_container(tmp_path: Path) -> None:
+    wait = 'cat; trap "exit 4" INT; kill -INT "$PPID"; while :; do sleep 0.1; done'
+    done = _script(tmp_path, "sh", "-c", wait, NNODES="1")
+    assert (done.stdout, done.returncode) == ("from outside", 4)
+
+
+def test_a_pod_whose_sshd_ends_fails_with_the_reason(tmp_path: Path) -> None:
+    programs = {"sshd": "echo the port is taken >&2; exit 1", "ssh": "exit 255", "ssh-keygen": "echo public"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    done = _script(tmp_path, "mpirun", NNODES="2", NODE_RANK="1", PATH=f"{tmp_path}:/usr/bin:/bin")
+    assert done.stderr.splitlines()[-2:] == ["the port is taken", "mpi: sshd has ended, see its messages"]
+    assert done.returncode == 1
 
 
 def test_an_image_without_ssh_fails_with_the_reason(tmp_path: Path) -> None:
@@ -131,7 +151,7 @@ def test_an_image_without_ssh_fails_with_the_reason(tmp_path: Path) -> None:
 
 def _programs(folder: Path) -> str:
     """A PATH with only what every image has."""
-    for name in ("sh", "mktemp", "mkdir", "rm", "mv", "ls", "sleep"):
+    for name in ("sh", "mkdir", "rm", "mv", "ls", "sleep"):
         (folder / name).symlink_to(str(shutil.which(name)))
     return str(folder)
 
@@ -139,9 +159,12 @@ def _programs(folder: Path) -> str:
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
 @pytest.mark.parametrize(("replicas", "kind", "status"), [(3, "jobset", 0), (2, "pods", 3), (1, "job", 0)])
 def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: str, status: int) -> None:
-    lines = _run(tmp_path, replicas, kind, STATUS=str(status))
+    # names of a shell's usual variables; a tree of daemons in which each one starts the next
+    own = dict.fromkeys(("folder", "rank", "limit", "port", "status"), "own")
+    env = {"STATUS": str(status), "OMPI_MCA_routed_radix": "1", "PRTE_MCA_routed_radix": "1"}
+    lines = _run(tmp_path, replicas, kind, **env, **own)
     ranks = sorted(line for line in lines if " of " in line and " on pod-" in line)
-    places = [f"pod-{rank // 2}, pod {rank // 2}, bitter sweet, {tmp_path}" for rank in range(2 * replicas)]
+    places = [f"pod-{rank // 2}, pod {rank // 2}, bitter sweet, own, {tmp_path}" for rank in range(2 * replicas)]
     assert ranks == [f"{rank} of {2 * replicas} on {place}" for rank, place in enumerate(places)], lines
     assert [line for line in lines if line.startswith("status ")] == [f"status {status}"] * replicas
 

@@ -14,6 +14,8 @@ from bayplan.kube.pod import (
     CONFIG_MAP_LIMIT,
     EXCLUSIVE,
     MERGE_KEYS,
+    MPI_KEYS,
+    MPI_SCRIPT,
     OWN_FIELDS,
     OWN_NAMES,
     container_name,
@@ -477,6 +479,10 @@ def _wrong_path(path: str, pods: PodSet) -> str:
         return f"is longer than {KEY_LIMIT} characters"
     if pods.shm and (path == "/dev/shm" or path.startswith("/dev/shm/")):
         return "is in the shared memory"
+    if pods.launcher and (path == MPI_KEYS or path.startswith(f"{MPI_KEYS}/")):
+        return "is in the folder of the launcher's ssh key"
+    if pods.launcher and file_key(path) == file_key(MPI_SCRIPT):
+        return f'would replace the launcher\'s script "{MPI_SCRIPT}"'
     return ""
 
 

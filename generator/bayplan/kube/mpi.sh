@@ -5,20 +5,21 @@
 #
 #   launch COMMAND...        in every pod; the command runs in the first one
 #   launch --session FOLDER  for each ssh connection, called by sshd
-port=2222 keys=/etc/mpi/ssh limit=${MPI_START_SECONDS:-1800}
+#
+# Variables of the script start with `mpi_`, because sh exports those that the container sets.
 
 if [ "$1" = --session ]; then
-  folder=$2
-  . "$folder/env" # sshd does not pass on the variables of the container
-  cd "$(cat "$folder/start")" || exit 1
+  mpi_folder=$2
+  . "$mpi_folder/env" # sshd does not pass on the variables of the container
+  cd "$(cat "$mpi_folder/start")" || exit 1
   case ${SSH_ORIGINAL_COMMAND:-} in
   "join "*)
     set -- $SSH_ORIGINAL_COMMAND
-    echo "$3" > "$folder/joining.$2" && mv "$folder/joining.$2" "$folder/pods/$2"
+    echo "$3" > "$mpi_folder/joining.$2" && mv "$mpi_folder/joining.$2" "$mpi_folder/pods/$2"
     echo joined
-    until [ -e "$folder/status" ]; do sleep 2; done
-    echo "ended $(cat "$folder/status")"
-    exec rm "$folder/pods/$2"
+    until [ -e "$mpi_folder/status" ]; do sleep 2; done
+    echo "ended $(cat "$mpi_folder/status")"
+    exec rm "$mpi_folder/pods/$2"
     ;;
   *) exec sh -c "${SSH_ORIGINAL_COMMAND:-sh}" ;;
   esac
@@ -26,60 +27,74 @@ fi
 
 eval "${MPI_BEFORE:-}" # what every pod does first; ranks get the variables that it exports
 
-set -u
-folder=$(mktemp -d /tmp/mpi.XXXXXX) || exit 1
-daemon=''
+set +e -u
+mpi_keys=/etc/mpi/ssh mpi_limit=${MPI_START_SECONDS:-1800} mpi_signals='HUP INT QUIT TERM USR1 USR2' mpi_daemon=''
+# The same folder in every pod: launchers start programs as a tree, so ssh of other pods has the settings of the first.
+mpi_folder=${MPI_FOLDER:-/tmp}/mpi
+rm -rf "$mpi_folder" && mkdir -m 700 "$mpi_folder" || exit 1
+
+# Open MPI 4, Open MPI 5 with PRRTE, Intel MPI and MPICH read these. They do not ask Slurm's variables.
+export OMPI_MCA_orte_default_hostfile="$mpi_folder/hostfile" PRTE_MCA_prte_default_hostfile="$mpi_folder/hostfile"
+export OMPI_MCA_plm_rsh_agent=ssh PRTE_MCA_plm_ssh_agent=ssh
+export OMPI_MCA_plm_rsh_args="-F $mpi_folder/ssh_config" PRTE_MCA_plm_ssh_args="-F $mpi_folder/ssh_config"
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export I_MPI_HYDRA_HOST_FILE="$mpi_folder/machinefile" I_MPI_PERHOST="$MPI_SLOTS"
+export I_MPI_HYDRA_BOOTSTRAP=ssh I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS="-F $mpi_folder/ssh_config"
+export HYDRA_HOST_FILE="$mpi_folder/machinefile" HYDRA_LAUNCHER=ssh
+export HYDRA_LAUNCH_EXTRA_ARGS="-F $mpi_folder/ssh_config"
+
 say() { echo "mpi: $*" >&2; }
 
 end() { # the others exit with this status too; they need a moment to read it
-  trap : TERM
-  if [ -d "$folder/pods" ]; then
-    rm -f "$folder/pods/0"
-    echo "$1" > "$folder/ending" && mv "$folder/ending" "$folder/status"
-    left=15
-    while [ "$left" -gt 0 ] && [ -n "$(ls "$folder/pods")" ]; do sleep 1; left=$((left - 1)); done
+  trap : $mpi_signals
+  if [ -d "$mpi_folder/pods" ]; then
+    rm -f "$mpi_folder/pods/0"
+    echo "$1" > "$mpi_folder/ending" && mv "$mpi_folder/ending" "$mpi_folder/status"
+    mpi_left=15
+    while [ "$mpi_left" -gt 0 ] && [ -n "$(ls "$mpi_folder/pods")" ]; do sleep 1; mpi_left=$((mpi_left - 1)); done
     sleep 1
   fi
-  [ -z "$daemon" ] || kill "$daemon"
-  rm -rf "$folder"
+  [ -z "$mpi_daemon" ] || kill "$mpi_daemon" 2> /dev/null
+  rm -rf "$mpi_folder"
   exit "$1"
 }
 
 start_daemon() {
   PATH=$PATH:/usr/sbin:/sbin
-  for program in sshd ssh ssh-keygen; do
-    if ! command -v "$program" > "$folder/$program"; then
-      say "the image has no $program: install openssh-server and openssh-client in it"
+  for mpi_program in sshd ssh ssh-keygen; do
+    if ! command -v "$mpi_program" > "$mpi_folder/$mpi_program"; then
+      say "the image has no $mpi_program: install openssh-server and openssh-client in it"
       end 1
     fi
   done
   # One key pair identifies users and hosts, so that pods accept and trust only each other.
-  (umask 077 && cat "$keys/ssh-privatekey" > "$folder/key")
-  if ! public=$(ssh-keygen -y -f "$folder/key"); then
-    say "$keys has no key: create the Secret of the volume mpi-ssh, with ssh-privatekey and ssh-publickey"
+  (umask 077 && cat "$mpi_keys/ssh-privatekey" > "$mpi_folder/key")
+  if ! mpi_public=$(ssh-keygen -y -f "$mpi_folder/key"); then
+    say "$mpi_keys has no key: create the Secret of the volume mpi-ssh, with ssh-privatekey and ssh-publickey"
     end 1
   fi
-  echo "$public" > "$folder/authorized"
-  echo "* $public" > "$folder/known"
-  export -p > "$folder/env"
-  pwd > "$folder/start"
-  cat > "$folder/sshd_config" <<END
-Port $port
-HostKey $folder/key
-AuthorizedKeysFile $folder/authorized
+  echo "$mpi_public" > "$mpi_folder/authorized"
+  echo "* $mpi_public" > "$mpi_folder/known"
+  export -p > "$mpi_folder/env"
+  pwd > "$mpi_folder/start"
+  cat > "$mpi_folder/sshd_config" <<END
+Port 2222
+HostKey $mpi_folder/key
+AuthorizedKeysFile $mpi_folder/authorized
 PasswordAuthentication no
 KbdInteractiveAuthentication no
 StrictModes no
 MaxStartups 4096
 PidFile none
 LogLevel ERROR
-ForceCommand sh $0 --session $folder
+ForceCommand sh $0 --session $mpi_folder
 END
-  cat > "$folder/ssh_config" <<END
-Port $port
-IdentityFile $folder/key
+  cat > "$mpi_folder/ssh_config" <<END
+Port 2222
+IdentityFile $mpi_folder/key
 IdentitiesOnly yes
-UserKnownHostsFile $folder/known
+UserKnownHostsFile $mpi_folder/known
 GlobalKnownHostsFile none
 StrictHostKeyChecking yes
 BatchMode yes
@@ -89,72 +104,79 @@ ServerAliveCountMax 8
 LogLevel ERROR
 END
   [ "$(id -u)" != 0 ] || mkdir -p /run/sshd # sshd of root needs it, and images without an init lack it
-  "$(cat "$folder/sshd")" -D -e -f "$folder/sshd_config" &
-  daemon=$!
+  "$(cat "$mpi_folder/sshd")" -D -e -f "$mpi_folder/sshd_config" &
+  mpi_daemon=$!
+  mpi_until=$(($(date +%s) + mpi_limit))
+  # With `hostNetwork`, the sshd of another pod on the node may answer, and that of this pod ends.
+  while :; do
+    mpi_said=$(ssh -n -F "$mpi_folder/ssh_config" "$MPI_ADDRESS" 'echo $NODE_RANK' 2> "$mpi_folder/errors")
+    [ "$mpi_said" != "$NODE_RANK" ] || break
+    go_on "cannot reach its own sshd: $(cat "$mpi_folder/errors")"
+    sleep 1
+  done
+}
+
+go_on() { # ends with a reason if sshd has ended or the time is over
+  if ! kill -0 "$mpi_daemon" 2> /dev/null; then
+    say "sshd has ended, see its messages"
+    end 1
+  elif [ "$(date +%s)" -ge "$mpi_until" ]; then
+    say "$1"
+    end 1
+  fi
 }
 
 if [ "$NODE_RANK" != 0 ]; then
-  trap : TERM # the launcher passes signals on to its ranks, so this pod stays until the launcher ends
+  trap : $mpi_signals # the launcher passes signals on to its ranks, so this pod stays until the launcher ends
   start_daemon
-  until=$(($(date +%s) + limit))
   while :; do
-    said=$(ssh -F "$folder/ssh_config" "$MASTER_ADDR" "join $NODE_RANK $MPI_ADDRESS" 2> "$folder/errors")
-    case $said in
-    *ended*) end "${said##*ended }" ;;
+    mpi_said=$(ssh -n -F "$mpi_folder/ssh_config" "$MASTER_ADDR" "join $NODE_RANK $MPI_ADDRESS" 2> "$mpi_folder/errors")
+    case $mpi_said in
+    *ended*) end "${mpi_said##*ended }" ;;
     *joined*)
       say "lost the connection to the first pod, $MASTER_ADDR"
       end 1
       ;;
     esac
-    if [ "$(date +%s)" -ge "$until" ]; then
-      say "cannot reach the first pod, $MASTER_ADDR, for $limit seconds: $(cat "$folder/errors")"
-      end 1
-    fi
+    go_on "cannot reach the first pod, $MASTER_ADDR, for $mpi_limit seconds: $(cat "$mpi_folder/errors")"
     sleep 2
   done
 fi
 
-mkdir "$folder/pods"
-echo "${MPI_ADDRESS:-localhost}" > "$folder/pods/0"
+mkdir "$mpi_folder/pods"
+echo "${MPI_ADDRESS:-localhost}" > "$mpi_folder/pods/0"
 if [ "$NNODES" -gt 1 ]; then
   start_daemon
-  until=$(($(date +%s) + limit))
-  until [ "$(ls "$folder/pods" | wc -l)" -ge "$NNODES" ]; do
-    if ! kill -0 "$daemon" || [ "$(date +%s)" -ge "$until" ]; then
-      say "of $NNODES pods, those with these ranks joined within $limit seconds: $(ls "$folder/pods" | sort -n | xargs)"
-      end 1
-    fi
+  until [ "$(ls "$mpi_folder/pods" | wc -l)" -ge "$NNODES" ]; do
+    mpi_joined=$(ls "$mpi_folder/pods" | sort -n | xargs)
+    go_on "of $NNODES pods, those with these ranks joined within $mpi_limit seconds: $mpi_joined"
     sleep 1
   done
 fi
-rank=0
-while [ "$rank" -lt "$NNODES" ]; do
-  read -r address < "$folder/pods/$rank"
-  echo "$address slots=$MPI_SLOTS" >> "$folder/hostfile"
-  echo "$address:$MPI_SLOTS" >> "$folder/machinefile"
-  rank=$((rank + 1))
+mpi_rank=0
+while [ "$mpi_rank" -lt "$NNODES" ]; do
+  read -r mpi_address < "$mpi_folder/pods/$mpi_rank"
+  echo "$mpi_address slots=$MPI_SLOTS" >> "$mpi_folder/hostfile"
+  echo "$mpi_address:$MPI_SLOTS" >> "$mpi_folder/machinefile"
+  mpi_rank=$((mpi_rank + 1))
 done
 
-# Open MPI 4, Open MPI 5 with PRRTE, Intel MPI and MPICH read these. They do not ask Slurm's variables.
-export OMPI_MCA_orte_default_hostfile="$folder/hostfile" PRTE_MCA_prte_default_hostfile="$folder/hostfile"
-export OMPI_MCA_plm_rsh_agent=ssh PRTE_MCA_plm_ssh_agent=ssh
-export OMPI_MCA_plm_rsh_args="-F $folder/ssh_config" PRTE_MCA_plm_ssh_args="-F $folder/ssh_config"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export I_MPI_HYDRA_HOST_FILE="$folder/machinefile" I_MPI_PERHOST="$MPI_SLOTS"
-export I_MPI_HYDRA_BOOTSTRAP=ssh I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS="-F $folder/ssh_config"
-export HYDRA_HOST_FILE="$folder/machinefile" HYDRA_LAUNCHER=ssh HYDRA_LAUNCH_EXTRA_ARGS="-F $folder/ssh_config"
-
-"$@" &
-command=$!
-trap 'kill -TERM "$command"' TERM
-wait "$command"
-status=$?
-until [ "$status" -lt 128 ]; do # a signal may have ended `wait`: then it has another result now, or the launcher still runs
-  wait "$command" 2> "$folder/errors"
-  now=$?
-  [ "$now" -ne 127 ] || break
-  [ "$now" -ne "$status" ] || kill -0 "$command" 2> "$folder/errors" || break
-  status=$now
+# A command in the background would have no standard input, and would ignore SIGINT and SIGQUIT: bash resets them in a
+# subshell, other shells need coreutils 8.31 for it.
+for mpi_signal in $mpi_signals; do
+  trap "kill -$mpi_signal \$mpi_command 2> /dev/null" "$mpi_signal"
 done
-end "$status"
+exec 3<&0
+env --default-signal=INT,QUIT true 2> /dev/null && set -- env --default-signal=INT,QUIT "$@"
+(trap - INT QUIT; exec "$@" <&3 3<&-) &
+mpi_command=$!
+wait "$mpi_command"
+mpi_status=$?
+until [ "$mpi_status" -lt 128 ]; do # a signal may have ended `wait`: then it has another result now, or the launcher still runs
+  wait "$mpi_command" 2> "$mpi_folder/errors"
+  mpi_now=$?
+  [ "$mpi_now" -ne 127 ] || break
+  [ "$mpi_now" -ne "$mpi_status" ] || kill -0 "$mpi_command" 2> "$mpi_folder/errors" || break
+  mpi_status=$mpi_now
+done
+end "$mpi_status"

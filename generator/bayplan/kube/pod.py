@@ -304,6 +304,13 @@ def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{pods.template}-nic"
 
 
+MPI_SCRIPT = "/etc/mpi/launch"
+"""Where pods with `launcher: mpi` have the script `mpi.sh`."""
+
+MPI_KEYS = "/etc/mpi/ssh"
+"""Where they have the Secret with their ssh key."""
+
+
 def mpi_slots(spec: PodSet) -> int:
     """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
     own = spec.env.get("MPI_SLOTS", "")

@@ -22,6 +22,7 @@ from bayplan.kube.kinds import (
 )
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
+    MPI_KEYS,
     COMPUTE_DOMAIN_API,
     claim_template_name,
     combine,
@@ -152,7 +153,7 @@ def _launcher(plan: Plan, pods: Pods) -> PodParts:
     return PodParts(
         env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
         volumes=({"name": "mpi-ssh", "secret": secret},),
-        mounts=({"name": "mpi-ssh", "mountPath": "/etc/mpi/ssh", "readOnly": True},),
+        mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
     )
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from bayplan.core.package_data import table
 from bayplan.kube.kinds import SBATCH
-from bayplan.kube.pod import mpi_slots
+from bayplan.kube.pod import MPI_SCRIPT, mpi_slots
 from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, edit_unit
 from bayplan.model.workflow import PodSet
 
-SCRIPT = "/etc/mpi/launch"
-
 
 def expand(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
-    """Both with the script among the files of these podSets and before their commands."""
+    """The plan and the shape with the script among the files of these podSets and before their commands."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     workloads = (
         each if each.kind == SBATCH else each._replace(gangs=tuple(map(_gang, each.gangs))) for each in shape.workloads
@@ -33,7 +31,7 @@ def _pods(pods: Pods) -> Pods:
 def _with_script(spec: PodSet) -> PodSet:
     """The podSet with the script before its command."""
     return spec._replace(
-        command=("sh", SCRIPT, *spec.command),
-        files={**spec.files, SCRIPT: table("kube", "mpi.sh")},
+        command=("sh", MPI_SCRIPT, *spec.command),
+        files={**spec.files, MPI_SCRIPT: table("kube", "mpi.sh")},
         env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
     )

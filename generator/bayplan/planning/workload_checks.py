@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
-from bayplan.core.phrases import count, listing
+from bayplan.core.phrases import count, listing, shorten
 from bayplan.kube.kinds import KINDS, SBATCH, instances
 from bayplan.kube.objects import text
 from bayplan.kube.pod import main_patches, mpi_secret_name
@@ -109,33 +109,39 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
 
 
 def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
-    """W384: a launcher that has no command, or whose ranks are not those of its podSet. F686: what it needs."""
+    """W384: a launcher without a command, a number of slots, or all pods and ranks of its podSet. F686: its needs."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
     for gang in (each for each in plan.gangs if each.copy == 0):
         everyone = once(all_pods(gang.root))
         for pods in (each for each in everyone if each.spec.launcher):
-            route, named, master = (
-                (*pods.route, "launcher"),
-                f'podSet "{pods.spec.name}"',
-                pods.ranks and pods.ranks.master,
-            )
+            route = (*pods.route, "launcher")
+            named = f'podSet "{pods.spec.name}"'
+            master = pods.ranks and pods.ranks.master
             beside = [
                 each for each in everyone if each.ranks and each.ranks.master == master and each.route != pods.route
             ]
             if not pods.spec.command:
                 yield error("W384", route, f"{named} has a launcher but no `command`", hint="set `command`")
-            elif master is None:
+            elif pods.ranks is None:
                 message = f"{named} has a launcher, but its pods have no ranks"
                 hint = "remove `rendezvous: none`, and give GPUs to all pods that the launcher uses"
                 yield error("W384", route, message, hint=hint)
             elif beside:
                 message = f'{named} has a launcher, but shares its ranks with podSet "{beside[0].spec.name}"'
                 yield error("W384", route, message, hint="give each of them a group, and set `rendezvous: group`")
-            elif pods.ranks and pods.ranks.nodes > 1 and gang.name not in outside:
+            elif pods.elastic or minimum(gang.root, partial(_same, pods)) < pods.ranks.nodes:
+                message = f"{named} has a launcher, but may start without some of its pods"
+                hint = "remove `minReplicas`: the launcher waits for all pods"
+                yield error("W384", (*pods.route, "minReplicas") if pods.elastic else route, message, hint=hint)
+            elif not re.fullmatch("[1-9][0-9]*", slots := pods.spec.env.get("MPI_SLOTS", "1")):
+                message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
+                yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
+            elif pods.ranks.nodes > 1 and gang.name not in outside:
                 secret = mpi_secret_name(plan)
                 message = f'{named} needs an image with MPI, sshd and ssh, and the Secret "{secret}" with an ssh key'
                 hint = f"create it: ssh-keygen -q -t ed25519 -N '' -f mpi-key && kubectl create secret generic {secret}"
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
+                hint += " && rm mpi-key mpi-key.pub"
                 yield info("F686", route, message, hint=hint)
 
 
@@ -161,15 +167,23 @@ def _claims(domain: str, pods: Pods) -> bool:
 def _small_starts(plan: Plan) -> Iterator[Diagnostic]:
     """P522: the scheduler may start a part of a rendezvous, and the program does not know."""
     for gang in (each for each in plan.gangs if each.copy == 0):
-        meeting = [pods for pods in all_pods(gang.root) if pods.ranks]
+        meeting = [pods for pods in all_pods(gang.root) if _may_meet(pods)]
         ranked = sum(pods.replicas for pods in meeting)
-        least = minimum(gang.root, lambda pods: pods.ranks is not None)
+        least = minimum(gang.root, _may_meet)
         if least < ranked and not all(elastic(pods.spec, least) for pods in meeting):
             message = f'gang "{gang.gang.name}" may start with {least} of {ranked} pods, but its program expects all:'
             message += f" NNODES is {ranked}, rank 0 may be a pod that waits, and success needs all pods"
             command = f"torchrun --nnodes={least}:{ranked} --rdzv-backend=c10d"
             hint = f"let the program find its peers by itself ({command}), or remove `minReplicas`"
             yield warning("P522", (*gang.route, "name"), message, hint=hint)
+
+
+def _same(pods: Pods, each: Pods) -> bool:
+    return each.route == pods.route
+
+
+def _may_meet(pods: Pods) -> bool:
+    return pods.ranks is not None and not pods.spec.launcher  # a launcher needs all pods (W384)
 
 
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:

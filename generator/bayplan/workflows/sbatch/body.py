@@ -313,7 +313,7 @@ class _Interpreter(Control):
         elif name in SETUP:
             self.setup.setdefault(" ".join(word.raw for word in words)[:60], self.spot(each))
         elif name in LAUNCHERS:
-            message = f'"{name}" starts programs on other nodes, which pods cannot do'
+            message = f'"{name}" starts programs on other nodes, but pods have no login on each other'
             self.findings.error("W611", self.spot(each), message, "start the program with srun or mpirun")
         else:
             self.first_node((each,), words, own)

@@ -22,8 +22,8 @@ from bayplan.kube.kinds import (
 )
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
-    MPI_KEYS,
     COMPUTE_DOMAIN_API,
+    MPI_KEYS,
     claim_template_name,
     combine,
     config_map_name,

@@ -172,7 +172,8 @@ env --default-signal=INT,QUIT true 2> /dev/null && set -- env --default-signal=I
 mpi_command=$!
 wait "$mpi_command"
 mpi_status=$?
-until [ "$mpi_status" -lt 128 ]; do # a signal may have ended `wait`: then it has another result now, or the launcher still runs
+# A signal may have ended `wait`: then it has another result now, or the launcher still runs.
+until [ "$mpi_status" -lt 128 ]; do
   wait "$mpi_command" 2> "$mpi_folder/errors"
   mpi_now=$?
   [ "$mpi_now" -ne 127 ] || break

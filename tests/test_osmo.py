@@ -205,4 +205,4 @@ def test_files_that_are_too_large_for_one_config_map_get_several(tmp_path: Path)
     assert [(mount["mountPath"], mount["subPath"]) for mount in mounts] == [
         (f"/opt/data-{number}", f"opt.data-{number}") for number in range(3)
     ]
-    assert list(judge_all(documents, TARGET)) == []
+    assert not FILES or judge_all(documents, TARGET) == []

@@ -107,6 +107,17 @@ def test_lint_accepts_launchers(scheduler: str) -> None:
     assert [each for each in outcome.diagnostics if each.severity != "info"] == []
 
 
+def test_slurm_requests_at_least_the_cpus_of_a_pod() -> None:
+    worker = {**WORKER, "replicas": 2, "launcher": "mpi", "command": ["mpirun", "train"], "resources": {"cpu": "10"}}
+    del worker["image"]
+    gang = {"name": "main", "backends": {"slurm": {"container": "none"}}, "podSets": [worker]}
+    made = run(workflow(gang), scheduler="slurm").compiled
+    assert made
+    text = "".join(emit(made.documents))
+    assert "--ntasks-per-node=4\n" in text
+    assert "--cpus-per-task=3\n" in text
+
+
 def _script(folder: Path, *command: str, **env: str) -> subprocess.CompletedProcess[str]:
     """What the script prints and returns in a pod without sshd."""
     (text,) = next(each["data"] for each in _documents(2) if each["kind"] == "ConfigMap").values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 
 import pytest
@@ -165,3 +166,14 @@ def test_documents_with_escapes_are_left_to_the_parser_soon() -> None:
     understood, asked = calls("".join(f'---\nkind: Pod\nname: "p\\t{n}"\n' for n in range(1000)))
     assert not understood
     assert asked < 15
+
+
+@pytest.mark.parametrize("start", ["", "a:", "a: ", "a: [", "- ", "a: b"])
+@pytest.mark.parametrize("run", [" ", "- ", "[ ", " ]", " #", "x ", "a", "'", '"', ":", "{"])
+def test_long_runs_do_not_hang(start: str, run: str) -> None:
+    """A line of one repeated word took the cube of its length. The alarm ends a test that hangs."""
+    signal.setitimer(signal.ITIMER_REAL, 10)
+    try:
+        calls(f"a:\n{start}{run * 20_000}!x\n")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -17,10 +17,10 @@ from bayplan.text.source import InvalidScalar
 
 _PLAIN = r"(?:[A-Za-z0-9_./$(+=~^]|-(?=[^\s-]))[^\s:#]*+(?:(?::+(?=[^\s:])|\#| +(?=[^#\s]))[^\s:#]*+)*+"
 _LINE = re.compile(
-    r"( *)((?:-(?: +|$))*)"  # indentation, dashes
+    r"( *+)((?:-(?: ++|$))*+)"  # indentation, dashes
     r"(?:([A-Za-z0-9_./$(][^\s:#,\[\]{}\"']*|\"[^\"\\]*\"|'[^']*'):(?= |$))?"  # a key
-    rf" *({_PLAIN}|\"[^\"\\]*\"|'[^']*'|\|-?|[\[{{][^#]*[\]}}])?"  # a value
-    r"(?: +\#.*| *)$"
+    rf"(?: *+({_PLAIN}|\"[^\"\\]*\"|'[^']*'|\|-?|[\[{{][^#]*[\]}}]))?"  # a value
+    r"(?: ++\#.*| *+)$"
 ).match
 _QUICK = re.compile(r"( *)((?:- )?)([A-Za-z][A-Za-z0-9_./-]*):(?: ([A-Za-z0-9][A-Za-z0-9_./-]*))?$").match
 _MARKER = re.compile(r"\n(?=---(?: |\n))")

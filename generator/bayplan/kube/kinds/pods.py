@@ -25,7 +25,12 @@ SUPPORT = (
         report="warning",
     ),
     never("restarts", NO_CONTROLLER, "remove `maxRestarts`, or use a JobSet if the scheduler supports it"),
-    Support("deadline"),
+    approximate(
+        "deadline",
+        "the deadline of a bare pod begins when it starts on a node, so nothing limits how long the gang waits",
+        "use a Job or JobSet if the scheduler supports it, or delete pods that wait too long",
+        report="info",
+    ),
     never(
         "ttl",
         NO_CONTROLLER,

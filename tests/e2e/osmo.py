@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Source
-from bayplan.model.plan import all_pods
+from bayplan.model.plan import Plan, all_pods
 from bayplan.planning.fit.problem import ONE, accelerator, demand
 from bayplan.workflows.osmo import text
 from e2e.compare import Verdict, compare
@@ -40,6 +40,9 @@ RELEASES = tuple(Release(KAI._replace(accepted=UNFIT), version) for version in (
 OLD = RELEASES[0]
 MAIN = "main"
 """The pool of tasks without a platform."""
+
+LARGE = {"accelerator": "gpu", "count": 64, "cpu": "999", "memory": "9999Gi"}
+"""A node with room for every pod of the files."""
 
 
 class Spec(NamedTuple):
@@ -88,7 +91,7 @@ def _read(path: Path) -> Mapping[str, Any]:
 
 
 def _beside(folder: Path) -> Callable[[str], Outcome[bytes]]:
-    """The files that `localpath` names, or a stub where only the workflows are at hand."""
+    """The files that `localpath` names, or a stub if there is only the workflow."""
 
     def read(name: str) -> Outcome[bytes]:
         path = folder / name
@@ -166,7 +169,7 @@ class Sized(NamedTuple):
     layout: Layout
     nodes: Mapping[str, Object]
     counts: Counts
-    steps: tuple[tuple[str, ...], ...]  # what is rendered together: (): all; with KAI 0.14, dependent gangs are alone
+    steps: tuple[tuple[str, ...], ...]  # the gangs of each rendering; (): all. With KAI 0.14, one by one if some wait
 
     def cases(self, counts: Counts) -> list[Case]:
         """What is rendered, on a cluster with these nodes."""
@@ -176,7 +179,7 @@ class Sized(NamedTuple):
 
 def sized(spec: Spec, layout: Layout, release: Release) -> Sized:
     """The smallest cluster for a file."""
-    large = {name: {"accelerator": "gpu", "count": 64, "cpu": "999", "memory": "9999Gi"} for name in _platforms(spec)}
+    large = dict.fromkeys(_platforms(spec), LARGE)
     plan = scene(case(spec, layout, large, dict.fromkeys(large, 1)), RELEASES[-1]).plan
     pods = [each for gang in plan.gangs for each in all_pods(gang.root)]
     used = {
@@ -185,13 +188,16 @@ def sized(spec: Spec, layout: Layout, release: Release) -> Sized:
     }
     nodes = {name: _node(used.get(name, [])) for name in large}
     counts = {name: len(used.get(name, ())) for name in large}
-    serial = any(gang.after for gang in plan.gangs)
-    steps = tuple((gang.gang.name,) for gang in plan.gangs) if serial and release == OLD else ((),)
-    found = Sized(spec, layout, nodes, counts, steps)
+    found = Sized(spec, layout, nodes, counts, _steps(plan, release))
     for name in used:
         while (fewer := found.counts[name] - 1) >= 0 and fits(found, {**found.counts, name: fewer}, release):
             found = found._replace(counts={**found.counts, name: fewer})
     return found
+
+
+def _steps(plan: Plan, release: Release) -> tuple[tuple[str, ...], ...]:
+    serial = any(gang.after for gang in plan.gangs)
+    return tuple((gang.gang.name,) for gang in plan.gangs) if serial and release == OLD else ((),)
 
 
 def _platforms(spec: Spec) -> list[str]:
@@ -220,17 +226,15 @@ def outcomes(found: Sized, counts: Counts, release: Release, spoil: Change | Non
 
 def together(release: Release) -> Mapping[str, list[Verdict]]:
     """All files in one cluster that has room for them, in one session of the scheduler. Names end in a number each."""
-    node = {"accelerator": "gpu", "count": 64, "cpu": "999", "memory": "9999Gi"}
     pools = sorted({name for spec in specs() for name in _platforms(spec)})
-    topology = cluster([_pool(name, node, (4, 4)) for name in pools])
+    topology = cluster([_pool(name, LARGE, (4, 4)) for name in pools])
     made = {}
     for number, spec in enumerate(specs()):
         flow = spec.data["workflow"]
         data = {**spec.data, "workflow": {**flow, "name": f"{flow['name']}-{number}"}}
         plan = scene(Case(spec.name, data, topology), RELEASES[-1]).plan
-        serial = release == OLD and any(gang.after for gang in plan.gangs)
-        steps = [(gang.gang.name,) for gang in plan.gangs] if serial else [()]
-        made[spec.name] = [scene(Case(spec.name, data, topology, gangs), release) for gangs in steps]
+        cases = [Case(spec.name, data, topology, gangs) for gangs in _steps(plan, release)]
+        made[spec.name] = [scene(each, release) for each in cases]
     worlds = [
         (name, each, stage, world(each, stage, each.documents, release))
         for name, scenes in made.items()

@@ -177,7 +177,7 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
             best, least = candidate, gaps
     if candidates[0] is not possible[0]:
         notes = _why_not(candidates[0][0], offer, target)
-        least = tuple(gap._replace(notes=notes) if gap.severity == "error" else gap for gap in least)
+        least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 

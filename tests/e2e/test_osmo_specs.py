@@ -9,6 +9,7 @@ import pytest
 from e2e import osmo
 from e2e.kai import GROUP
 from e2e.osmo import LAYOUTS, RELEASES, Layout
+from e2e.releases import require
 from e2e.scheduler import Release, edited, removed
 from tools.effort import sample
 
@@ -25,8 +26,7 @@ pytestmark = pytest.mark.skipif(not NAMES, reason=f"no OSMO workflows at {osmo.E
 
 @pytest.fixture(autouse=True)
 def _built(release: Release) -> None:
-    if missing := release.missing():
-        pytest.skip(missing)
+    require(release)
 
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda release: release.name)

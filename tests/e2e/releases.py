@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
+import pytest
+
 from e2e.kai import KAI
 from e2e.koordinator import KOORDINATOR
 from e2e.kueue import KUEUE
@@ -26,3 +31,16 @@ BUILT = ("kai 0.17.0", "volcano 1.15.1", "kueue 0.19.2", "native 1.37.0")
 
 NEWEST = (*BUILT, "koordinator 1.8.0", "slurm 25.11")
 """The newest of each scheduler."""
+
+ALL = os.environ.get("BAYPLAN_E2E") == "all"
+"""Whether a program that is missing is a failure, whichever it is."""
+
+
+def require(release: Release) -> None:
+    """Skip the test if the release's program is missing, or fail it where the program must be there."""
+    missing = release.missing()
+    needed = os.environ.get("CI") == "true" and shutil.which("go") and release.name in BUILT and release.has_source()
+    if missing and (ALL or needed):
+        pytest.fail(missing)
+    if missing:
+        pytest.skip(missing)

@@ -63,9 +63,8 @@ def scene(case: Case, release: Release, planner: Planner = answers) -> Scene:
     flow = document.Document("workflow.yaml", "", 0, fitted.workflow)
     topology = document.Document("topology.yaml", "", 0, _unplanned(fitted.topology, scheduler.name))
     target = scheduler.versions(release)
-    request = pipeline.Request(
-        flow, topology, target=target, cluster_objects=True, accept=scheduler.accepted - scheduler.firm(release)
-    )
+    accept = scheduler.accepted - scheduler.firm(release)
+    request = pipeline.Request(flow, topology, target=target, gangs=fitted.gangs, cluster_objects=True, accept=accept)
     outcome, _ = pipeline.compile(request)
     if outcome.value is None:
         raise RefusedError("; ".join(f"{each.code} {each.message}" for each in outcome.diagnostics if _is_error(each)))

@@ -37,11 +37,12 @@ GONE = object()
 
 
 class Case(NamedTuple):
-    """A workflow and a topology, as data."""
+    """A workflow and a topology, as data. `gangs`: those that are rendered, as with `--gang`; without any, all."""
 
     name: str
     workflow: Mapping[str, Any]
     topology: Mapping[str, Any]
+    gangs: tuple[str, ...] = ()
 
 
 class World(NamedTuple):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,7 +16,7 @@ from e2e.compare import Verdict
 from e2e.degenerate import Degenerate
 from e2e.mutations import noticed
 from e2e.random_cases import case
-from e2e.releases import BUILT, BY_NAME, NEWEST, RELEASES
+from e2e.releases import BY_NAME, NEWEST, RELEASES, require
 from e2e.run import judge
 from e2e.scene import RefusedError
 from e2e.scheduler import Case, Mutation, Release
@@ -26,9 +24,6 @@ from tools.effort import sample
 
 SEEDS = random_cases.seeds(0, 120)
 """The random cases of a full run of the tests. `python -m e2e` runs more."""
-
-ALL = os.environ.get("BAYPLAN_E2E") == "all"
-"""Whether a program that is missing is a failure, whichever it is."""
 
 
 def replayed(items: Sequence[Any], names: Sequence[str], every: int = 1) -> pytest.MarkDecorator:
@@ -40,12 +35,7 @@ def replayed(items: Sequence[Any], names: Sequence[str], every: int = 1) -> pyte
 
 @pytest.fixture(autouse=True)
 def _built(release: Release) -> None:
-    missing = release.missing()
-    needed = os.environ.get("CI") == "true" and shutil.which("go") and release.name in BUILT and release.has_source()
-    if missing and (ALL or needed):
-        pytest.fail(missing)
-    if missing:
-        pytest.skip(missing)
+    require(release)
 
 
 @replayed(examples(), [each.name for each in examples()], every=6)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import KINDS, Kind, instances
 from bayplan.model.backend import FEATURES, Feature, Need, Support
@@ -126,6 +126,8 @@ class Offer(NamedTuple):
 def shape(plan: Plan, offer: Offer, target: Target) -> Outcome[Shape]:
     """One workload for each family of gangs, of the kind that the user set or the backend's first kind that fits.
 
+    If no kind fits, it is one that the scheduler supports, so that the errors name what the workflow can do without.
+
     Copies of a gang are all of one kind. There is a shape even if there are gaps, because the user may accept a gap.
     """
     alike: dict[tuple[Route, ...], list[Family]] = {}
@@ -167,20 +169,33 @@ def _workloads(plan: Plan, copies: list[Family], offer: Offer, target: Target) -
         )
         for kind in tuple(requested) or offer.kinds
     ]
-    best, least = candidates[0], tuple(_gaps(candidates[0], plan, offer, target))
-    for candidate in candidates[1:] if least else ():
+    possible = [each for each in candidates if _supported(each[0], offer, target)] or candidates
+    best, least = possible[0], tuple(_gaps(possible[0], plan, offer, target))
+    for candidate in possible[1:] if least else ():
         gaps = tuple(_gaps(candidate, plan, offer, target))
         if _gravity(gaps) < _gravity(least):
             best, least = candidate, gaps
+    if candidates[0] is not possible[0]:
+        notes = _why_not(candidates[0][0], offer, target)
+        least = tuple(gap if gap.severity == "info" else gap._replace(notes=notes) for gap in least)
     return Outcome(best if _known(best[0], offer, target) else None, least)
 
 
 def _known(workload: Workload, offer: Offer, target: Target) -> bool:
     """Whether the kind exists and the scheduler supports it at least in part. Otherwise nobody can accept the gap."""
-    if workload.kind not in KINDS:
-        return False
+    return workload.kind in KINDS and (workload.kind in offer.kinds or _supported(workload, offer, target))
+
+
+def _supported(workload: Workload, offer: Offer, target: Target) -> bool:
+    """Whether the scheduler supports the kind at least in part."""
     row = find_row(_kind_need(workload), offer.rows, target)
-    return workload.kind in offer.kinds or (row is not None and row.fidelity != "absent")
+    return row is not None and row.fidelity != "absent"
+
+
+def _why_not(workload: Workload, offer: Offer, target: Target) -> tuple[Note, ...]:
+    """The reason why the scheduler does not support the kind that bayplan prefers."""
+    row = find_row(_kind_need(workload), offer.rows, target)
+    return (Note(f"a {KINDS[workload.kind].TITLE} is not possible: {row.reason}"),) if row and row.reason else ()
 
 
 def _gravity(gaps: Sequence[Diagnostic]) -> tuple[int, int]:

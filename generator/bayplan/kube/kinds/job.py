@@ -15,13 +15,17 @@ SERVICE = True
 INDEX = INDEX_FIELD
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
-    never("depends-on", SEPARATE, "use `workload: jobset`"),
+    never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
     never("lead", SEPARATE, "use `workload: jobset`"),
-    never("restarts", "a Job restarts single pods, not the gang", "use `workload: jobset`"),
+    never("restarts", "a Job restarts single pods, not the gang", "use `workload: jobset`, or remove `maxRestarts`"),
     Support("deadline"),
     Support("ttl"),
     ENDS,
-    never("adopt", "a Job is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
+    never(
+        "adopt",
+        "a Job is only a part of its gang, so it cannot own the gang's objects",
+        "remove `cleanup: adopt`, or use a JobSet",
+    ),
     *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname has at most 63 characters"),
 )
 

@@ -17,18 +17,31 @@ SERVICE = True
 INDEX = ""
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
-    never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`"),
+    never("depends-on", NO_CONTROLLER, "render the gangs separately with `--gang NAME`, and start one after the other"),
     approximate(
         "lead",
         "no controller ends the other bare pods when the lead ends, so they keep their nodes until you delete them",
         "use a JobSet if the scheduler supports it, or delete the pods when the lead has ended",
         report="warning",
     ),
-    never("restarts", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
-    Support("deadline"),
-    never("ttl", NO_CONTROLLER, "use a Job or JobSet if the scheduler supports it"),
+    never("restarts", NO_CONTROLLER, "remove `maxRestarts`, or use a JobSet if the scheduler supports it"),
+    approximate(
+        "deadline",
+        "the deadline of a bare pod begins when it starts on a node, so nothing limits how long the gang waits",
+        "use a Job or JobSet if the scheduler supports it, or delete pods that wait too long",
+        report="info",
+    ),
+    never(
+        "ttl",
+        NO_CONTROLLER,
+        "remove `ttlSecondsAfterFinished`, or use a Job or JobSet if the scheduler supports it",
+    ),
     Support("always-restart"),
-    never("adopt", "a pod is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
+    never(
+        "adopt",
+        "a pod is only a part of its gang, so it cannot own the gang's objects",
+        "remove `cleanup: adopt`, or use a JobSet",
+    ),
     *name_rows("the pod's name is also its hostname, which has at most 63 characters"),
 )
 

@@ -264,6 +264,7 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     for feature, key, amount in (
         ("lead", "lead", 1 if spec.lead else None),
+        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False else None),
         ("restarts", "maxRestarts", spec.max_restarts or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
@@ -273,3 +274,6 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
+        if pods.spec.retry_on_exit_codes:
+            at, amount = (*pods.route, "retryOnExitCodes"), 2 if spec.max_restarts else 1
+            yield Need("retries", amount, at, subject=f'podSet "{pods.spec.name}"')

@@ -18,7 +18,7 @@ from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
 from bayplan.model.target import Target
-from bayplan.model.workflow import Binary
+from bayplan.model.workflow import Binary, hides_failures
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -309,7 +309,8 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         else []
     )
     cpus = [f"--cpus-per-task={requested.cpus}"] if requested.cpus else []
-    yield " ".join(["srun", *group, *node_range, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
+    ended = ["--kill-on-bad-exit=0", "--wait=0"] if _ignored(job, step) else ["--kill-on-bad-exit=1"]
+    yield " ".join(["srun", *group, *node_range, *ended, "--distribution=block", *cpus])
     own = job.gang.gang.backends.get("slurm", {})
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:
@@ -329,15 +330,23 @@ def enroot(image: str) -> str:
     return image
 
 
+def _ignored(job: Job, step: Step) -> bool:
+    """Whether the gang goes on when tasks of the step fail."""
+    return any(hides_failures(job.gang.gang, leaf.pods.spec) for leaf in step.leaves)
+
+
 def _wait(job: Job) -> Iterator[str]:
-    """The gang ends with its lead, or with its last step; the first failure ends it. Slurm stops what still runs."""
+    """The gang ends with its lead, or with its last step; the first failure that counts ends it. Slurm stops what still
+    runs."""
     if len(job.steps) < 2:
         return
     led = [number for number, step in enumerate(job.steps) if step.lead]
     yield f"left={len(led) or len(job.steps)}"
     yield 'while [ "$left" -gt 0 ]; do'
     yield "  read -r step status <&3"
-    yield f'  [ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
+    ends = f'[ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
+    ignored = [number for number, step in enumerate(job.steps) if _ignored(job, step)]
+    yield f'  case " {" ".join(map(str, ignored))} " in *" $step "*) ;; *) {ends} ;; esac' if ignored else f"  {ends}"
     if led:
         yield f'  case " {" ".join(map(str, led))} " in *" $step "*) left=$((left - 1)) ;; esac'
     else:

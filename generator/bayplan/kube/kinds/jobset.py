@@ -30,9 +30,11 @@ SUPPORT = (
         APART,
     ),
     Support("lead"),
+    Support("nonlead-failures"),
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
+    Support("retries"),
     ENDS,
     Support("adopt"),
     *name_rows(
@@ -137,6 +139,6 @@ def _replicated_job(
         **({"dependsOn": before} if before else {}),
         "template": {
             **({"metadata": metadata} if metadata else {}),
-            "spec": job_spec(gang, pods.replicas, piece.template),
+            "spec": job_spec(gang, pods, pods.replicas, piece.template),
         },
     }

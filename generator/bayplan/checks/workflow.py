@@ -233,10 +233,15 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
 
 def _retries(workflow: Workflow) -> Iterator[Diagnostic]:
     for pods, route, _ in pod_sets(workflow):
-        if pods.retry_on_exit_codes and pods.restart_policy != "Never":
-            message = f'podSet "{pods.name}" has `retryOnExitCodes` and `restartPolicy: {pods.restart_policy}`'
+        both = sorted(set(pods.retry_on_exit_codes) & set(pods.restart_gang_on_exit_codes))
+        if both:
+            message = f'exit code {both[0]} is in `retryOnExitCodes` and in `restartGangOnExitCodes`'
+            yield error("W337", (*route, "restartGangOnExitCodes"), message, hint="remove it from one of them")
+        key = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
+        if (pods.retry_on_exit_codes or pods.restart_gang_on_exit_codes) and pods.restart_policy != "Never":
+            message = f'podSet "{pods.name}" has `{key}` and `restartPolicy: {pods.restart_policy}`'
             hint = "remove `restartPolicy`: Kubernetes accepts rules for exit codes only with Never"
-            yield error("W337", (*route, "retryOnExitCodes"), message, hint=hint)
+            yield error("W337", (*route, key), message, hint=hint)
 
 
 # `hosts`: the pod must exist, and the placeholder must occur.

@@ -25,7 +25,8 @@ def _gang(gang: GangPlan, kind: str) -> GangPlan:
     def pods(own: Pods) -> Pods:
         spec = _with_script(own.spec) if own.spec.launcher else own.spec
         if hides_failures(gang.gang, spec) and kind not in UNWRAPPED:
-            spec = spec._replace(command=ignoring(spec.command, spec.retry_on_exit_codes))
+            passed = (*spec.retry_on_exit_codes, *spec.restart_gang_on_exit_codes)
+            spec = spec._replace(command=ignoring(spec.command, passed))
         return own._replace(spec=spec)
 
     return gang._replace(root=edit_unit(gang.root, pods=pods))

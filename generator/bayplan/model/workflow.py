@@ -92,6 +92,7 @@ class PodSet(NamedTuple):
     files: Mapping[str, str | Binary] = {}
     restart_policy: str = "Never"
     retry_on_exit_codes: tuple[int, ...] = ()
+    restart_gang_on_exit_codes: tuple[int, ...] = ()
     template: Mapping[str, Any] = {}
 
 

@@ -289,7 +289,12 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
         yield "{"
     yield f"{options[0]} \\"
     yield from (f"  {line} \\" for line in options[1:])
-    if several:
+    if _ignored(job, step):
+        yield f'  {last} || echo "Step {number} failed with status $?. The job ignores this." >&2'
+        yield f'echo "{number} 0" >&3'
+        yield "} &"
+        yield ""
+    elif several:
         yield f"  {last} && status=0 || status=$?"
         yield f'echo "{number} $status" >&3'
         yield "} &"
@@ -336,17 +341,14 @@ def _ignored(job: Job, step: Step) -> bool:
 
 
 def _wait(job: Job) -> Iterator[str]:
-    """The gang ends with its lead, or with its last step; the first failure that counts ends it. Slurm stops what still
-    runs."""
+    """The gang ends with its lead, or with its last step; the first failure ends it. Slurm stops what still runs."""
     if len(job.steps) < 2:
         return
     led = [number for number, step in enumerate(job.steps) if step.lead]
     yield f"left={len(led) or len(job.steps)}"
     yield 'while [ "$left" -gt 0 ]; do'
     yield "  read -r step status <&3"
-    ends = f'[ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
-    ignored = [number for number, step in enumerate(job.steps) if _ignored(job, step)]
-    yield f'  case " {" ".join(map(str, ignored))} " in *" $step "*) ;; *) {ends} ;; esac' if ignored else f"  {ends}"
+    yield f'  [ "$status" = 0 ] || {"again" if job.gang.gang.max_restarts else "exit"} "$status"'
     if led:
         yield f'  case " {" ".join(map(str, led))} " in *" $step "*) left=$((left - 1)) ;; esac'
     else:

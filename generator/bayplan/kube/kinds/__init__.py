@@ -69,11 +69,19 @@ def meta(name: str, *metas: Meta) -> dict[str, Any]:
 def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> dict[str, Any]:
     """An Indexed Job that fails with its first pod: the Job does not decide whether the gang restarts.
 
-    It makes pods again that end with a code of `retryOnExitCodes`, and does not count them (batch/v1, Kubernetes 1.31).
+    It makes pods again that end with a code of `retryOnExitCodes`, and does not count them. After a code of
+    `restartGangOnExitCodes` it fails with the reason PodFailurePolicy, by which a JobSet knows that it restarts (batch/v1,
+    Kubernetes 1.31).
     """
-    codes = sorted(pods.spec.retry_on_exit_codes)
-    ends = {"containerName": container_name(pods.spec), "operator": "In", "values": codes}
-    retry = {"rules": [{"action": "Ignore", "onExitCodes": ends}]}
+    spec = pods.spec
+    rules = [
+        {"action": action, "onExitCodes": {"containerName": container_name(spec), "operator": "In", "values": codes}}
+        for action, codes in (
+            ("Ignore", sorted(spec.retry_on_exit_codes)),
+            ("FailJob", sorted(spec.restart_gang_on_exit_codes)),
+        )
+        if codes
+    ]
     deadline = gang.gang.active_deadline_seconds
     whole = template["spec"].get("restartPolicy") != "OnFailure"  # with it, each container restart would count
     return {
@@ -81,7 +89,7 @@ def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> d
         "completions": replicas,
         "completionMode": "Indexed",
         **({"backoffLimit": 0} if whole else {}),
-        **({"podFailurePolicy": retry} if codes else {}),
+        **({"podFailurePolicy": {"rules": rules}} if rules else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
         "template": template,
     }

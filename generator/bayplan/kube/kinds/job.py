@@ -27,6 +27,12 @@ SUPPORT = (
     Support("deadline"),
     Support("ttl"),
     Support("retries"),
+    approximate(
+        "gang-retries",
+        "nothing restarts several Jobs together, so the Job fails with these exit codes",
+        "use `workload: jobset`",
+        report="warning",
+    ),
     ENDS,
     never("adopt", "a Job is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
     *name_rows("a pod is called <job>-<index>-<5 letters>, and its hostname has at most 63 characters"),

@@ -39,6 +39,12 @@ SUPPORT = (
         "use a JobSet if the scheduler supports it, or retry inside the command",
         report="warning",
     ),
+    approximate(
+        "gang-retries",
+        "no controller restarts bare pods, so the pod fails with these exit codes",
+        "use a JobSet if the scheduler supports it",
+        report="warning",
+    ),
     Support("always-restart"),
     never("adopt", "a pod is only a part of its gang, so it cannot own the gang's objects", "use a JobSet"),
     *name_rows("the pod's name is also its hostname, which has at most 63 characters"),

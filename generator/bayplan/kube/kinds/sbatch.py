@@ -19,6 +19,12 @@ SUPPORT = (
     Support("lead"),
     Support("nonlead-failures"),
     Support("restarts"),
+    approximate(
+        "gang-retries",
+        "srun does not tell which task ended with which exit code, so the gang fails with all of them",
+        "set `maxRestarts` to restart the gang after any failure",
+        report="warning",
+    ),
     Support("deadline"),
     Support("ttl"),
     approximate(

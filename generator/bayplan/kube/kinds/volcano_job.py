@@ -46,6 +46,13 @@ SUPPORT = (
         component="volcano",
         since="1.15",
     ),
+    Support("gang-retries", up_to=1),
+    approximate(
+        "gang-retries",
+        "Volcano counts restarts after these exit codes like the others (`maxRestarts`)",
+        "remove `maxRestarts`, or use `workload: jobset`",
+        report="warning",
+    ),
     not_yet_here(
         "retries",
         "bayplan writes retries of single pods for Volcano 1.15 and later",
@@ -113,7 +120,7 @@ def _policies(gang: GangPlan, tasks: list[tuple[Pods, Piece]]) -> dict[str, Any]
     """
     restarts = gang.gang.max_restarts
     action = "RestartJob" if restarts else "TerminateJob"
-    retried = any(pods.spec.retry_on_exit_codes for pods, _ in tasks)
+    retried = any(pods.spec.retry_on_exit_codes or pods.spec.restart_gang_on_exit_codes for pods, _ in tasks)
     most = restarts + 1 if restarts else UNLIMITED if retried else None
     retries = {} if most is None else {"maxRetry": most}
     return {**retries, "policies": [{"events": ["PodFailed", "PodEvicted"], "action": action}]}
@@ -121,11 +128,14 @@ def _policies(gang: GangPlan, tasks: list[tuple[Pods, Piece]]) -> dict[str, Any]
 
 def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
     spec = piece.template["spec"]
-    codes = sorted(pods.spec.retry_on_exit_codes)  # policies of a task come before those of its Job
+    policies = [  # they come before those of the Job
+        *({"exitCode": code, "action": "RestartPod"} for code in sorted(pods.spec.retry_on_exit_codes)),
+        *({"exitCode": code, "action": "RestartJob"} for code in sorted(pods.spec.restart_gang_on_exit_codes)),
+    ]
     return {
         "name": pods.name,
         "replicas": pods.total,
-        **non_empty(policies=[{"exitCode": code, "action": "RestartPod"} for code in codes]),
+        **non_empty(policies=policies),
         **piece.job.spec,
         "template": {**piece.template, "spec": {**spec, **pod_deadline(gang, spec)}},
     }

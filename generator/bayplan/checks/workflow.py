@@ -235,7 +235,7 @@ def _retries(workflow: Workflow) -> Iterator[Diagnostic]:
     for pods, route, _ in pod_sets(workflow):
         both = sorted(set(pods.retry_on_exit_codes) & set(pods.restart_gang_on_exit_codes))
         if both:
-            message = f'exit code {both[0]} is in `retryOnExitCodes` and in `restartGangOnExitCodes`'
+            message = f"exit code {both[0]} is in `retryOnExitCodes` and in `restartGangOnExitCodes`"
             yield error("W337", (*route, "restartGangOnExitCodes"), message, hint="remove it from one of them")
         key = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
         if (pods.retry_on_exit_codes or pods.restart_gang_on_exit_codes) and pods.restart_policy != "Never":

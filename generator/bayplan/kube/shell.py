@@ -43,7 +43,7 @@ sets before the command starts are unusual, since sh exports those that the cont
 def ignoring(command: Iterable[str], passed: Iterable[int]) -> tuple[str, ...]:
     """The command in a shell that reports its failure and exits with 0.
 
-    The shell passes on the exit codes `passed`, and the end of a command that was told to stop: it did not fail.
+    The shell passes on the exit codes `passed`, and any exit code after SIGTERM: then Kubernetes ends the pod.
     """
     kept = "|".join(map(str, (0, *passed)))
     ends = (

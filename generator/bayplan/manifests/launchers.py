@@ -10,6 +10,7 @@ from bayplan.model.manifest import Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, edit_unit
 from bayplan.model.workflow import UNWRAPPED, PodSet, hides_failures
 
+
 def expand(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
     """The plan and the shape with `launcher` and `ignoreNonleadFailures` in the commands. sbatch has its own forms."""
     kinds = {gang.name: each.kind for each in shape.workloads for gang in each.gangs}

@@ -135,6 +135,7 @@ FEATURES: Mapping[str, Feature] = {
     "nonlead-failures": Feature("any failure as the end of the gang (`ignoreNonleadFailures: false`)", code="F649"),
     "retries": Feature("pods that start again after an exit code (`retryOnExitCodes`)", code="F656"),
     "gang-retries": Feature("gangs that restart after an exit code (`restartGangOnExitCodes`)", code="F656"),
+    "counted-retries": Feature("starts after exit codes that `maxRestarts` does not count", code="F656"),
     "restarts": Feature("restarts of the whole gang (`maxRestarts`)", code="F608"),
     "deadline": Feature("a deadline (`activeDeadlineSeconds`)", code="F609"),
     "ttl": Feature("removal after the end (`ttlSecondsAfterFinished`)", code="F610"),

@@ -274,10 +274,9 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
-        counted = 2 if spec.max_restarts else 1  # 2: there is a count of restarts beside the retries
         for feature, key, codes in (
             ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),
             ("gang-retries", "restartGangOnExitCodes", pods.spec.restart_gang_on_exit_codes),
         ):
-            if codes:
-                yield Need(feature, counted, (*pods.route, key), subject=f'podSet "{pods.spec.name}"')
+            for each in (feature, *(("counted-retries",) if spec.max_restarts else ())) if codes else ():
+                yield Need(each, 1, (*pods.route, key), subject=f'podSet "{pods.spec.name}"')

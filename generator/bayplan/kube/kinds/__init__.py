@@ -70,7 +70,7 @@ def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> d
     """An Indexed Job that fails with its first pod: the Job does not decide whether the gang restarts.
 
     It makes pods again that end with a code of `retryOnExitCodes`, and does not count them. After a code of
-    `restartGangOnExitCodes` it fails with the reason PodFailurePolicy, by which a JobSet knows that it restarts (batch/v1,
+    `restartGangOnExitCodes` it fails with the reason PodFailurePolicy, for which JobSets have a rule (batch/v1,
     Kubernetes 1.31).
     """
     spec = pods.spec

@@ -24,6 +24,7 @@ SUPPORT = (
         report="warning",
     ),
     never("restarts", "a Job restarts single pods, not the gang", "use `workload: jobset`"),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
     Support("retries"),

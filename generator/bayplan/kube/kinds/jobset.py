@@ -32,6 +32,7 @@ SUPPORT = (
     Support("lead"),
     Support("nonlead-failures"),
     Support("restarts"),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
     Support("retries"),

@@ -31,6 +31,7 @@ SUPPORT = (
         report="warning",
     ),
     never("restarts", NO_CONTROLLER, "use a JobSet if the scheduler supports it"),
+    Support("counted-retries"),
     Support("deadline"),
     never("ttl", NO_CONTROLLER, "use a Job or JobSet if the scheduler supports it"),
     approximate(

@@ -21,10 +21,11 @@ SUPPORT = (
     Support("restarts"),
     approximate(
         "gang-retries",
-        "srun does not tell which task ended with which exit code, so the gang fails with all of them",
+        "srun reports only the highest exit code of its tasks, so the gang fails with these exit codes",
         "set `maxRestarts` to restart the gang after any failure",
         report="warning",
     ),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
     approximate(

@@ -197,13 +197,18 @@ Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
+
 def with_exit_codes(command: Iterable[str], actions: Sequence[Action]) -> list[str]:
     """The command, in a shell if its exit codes must change."""
     ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
     if all((_action(code, ordered) == "COMPLETE") == (code == 0) for code in range(256 if ordered else 0)):
         return list(command)
     again = retried(actions)
-    for_success = {"COMPLETE": 0, "FAIL": min({*range(1, 256)} - {*again}, default=1), "RESCHEDULE": min(again, default=1)}
+    for_success = {
+        "COMPLETE": 0,
+        "FAIL": min({*range(1, 256)} - {*again}, default=1),
+        "RESCHEDULE": min(again, default=1),
+    }
     turns = (
         f"if {_test(codes)}; then exit {'0' if name == 'COMPLETE' else f'$((code ? code : {for_success[name]}))'}"
         for name, codes in ordered

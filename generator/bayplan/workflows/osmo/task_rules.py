@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -374,16 +374,23 @@ def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W450: codes after which no container starts again: those of OSMO's service, and success."""
+    """W450 of every task."""
+    owners = ((task.data.get("exitActions", {}), (*task.route, "exitActions")) for task in workflow.tasks)
+    yield from reschedule_findings(owners)
+
+
+def reschedule_findings(owners: Iterable[tuple[Mapping[str, str], Route]]) -> Iterator[Diagnostic]:
+    """W450: codes after which no container starts again: those of OSMO's service, and success. `owners`: exit actions,
+    each with their place."""
     service: list[Route] = []
     success: list[Route] = []
-    for task in workflow.tasks:
-        for action, text in task.data.get("exitActions", {}).items():
+    for actions, route in owners:
+        for action, text in actions.items():
             codes = (exit_codes(text) or ()) if action.upper() == "RESCHEDULE" else ()
             if any(last > LARGEST_CODE for _, last in codes):
-                service.append((*task.route, "exitActions", action))
+                service.append((*route, action))
             if codes and all(last == 0 for _, last in codes):
-                success.append((*task.route, "exitActions", action))
+                success.append((*route, action))
     message = "the task does not start again after codes above 255, which OSMO sets when it evicts or preempts a task"
     yield from gathered(warning, "W450", service, message, "remove these codes, or keep them for OSMO")
     message = "the task fails with exit code 0; OSMO would reschedule it"

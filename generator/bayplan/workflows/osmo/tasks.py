@@ -177,8 +177,10 @@ class NativeData(NamedTuple):
 
 
 def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None, *, alone: bool) -> NativeData:
-    """The podSet without its name. `workflow` is the value of `{{workflow_id}}`. `alone`: if OSMO starts the task again,
-    the other tasks of its group go on."""
+    """The podSet without its name. `workflow` is the value of `{{workflow_id}}`.
+
+    `alone`: if OSMO starts the task again, the other tasks of its group go on.
+    """
     spec = _resolved(task, workflow)
     gpus = allocation.accelerators
     data = {

@@ -331,7 +331,9 @@ def _lead_findings(gangs: tuple[Gang, ...], awaited: Collection[str]) -> Iterato
             hint = "let the other tasks exit by themselves after the lead"
             yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
             if gang.group.ignores_failures:
-                message = f'a failed task ends group "{gang.group.name}", for which other groups wait; in OSMO the group'
+                message = (
+                    f'a failed task ends group "{gang.group.name}", for which other groups wait; in OSMO the group'
+                )
                 hint = "end commands that may fail with `|| true`, and set `ignoreNonleadStatus: false`"
                 yield warning("W449", gang.group.status_route, f"{message} continues unless its lead fails", hint=hint)
 
@@ -347,9 +349,12 @@ def _retry_findings(gangs: tuple[Gang, ...], waits: Waits, pieces: Mapping[str, 
             if key:
                 places.append(piece.origins[(key,)])
             if key == "restartGangOnExitCodes" and shared:
-                message = f'with task "{task.name}", all groups that wait for each other start again; OSMO restarts only'
+                message = (
+                    f'with task "{task.name}", all groups that wait for each other start again; OSMO restarts only'
+                )
                 hint = "let the command skip what is done, or submit the groups one after the other"
                 yield warning("W450", places[-1], f'{message} group "{gang.group.name}"', hint=hint)
-    message = "nothing limits how often Kubernetes starts the task again; OSMO has `max_retry_per_task`, which is 0 by default"
+    message = "nothing limits how often Kubernetes starts the task again"
+    message += "; OSMO has `max_retry_per_task`, which is 0 by default"
     hint = "end the command with another exit code if starting again would not help"
     yield from gathered(info, "W450", places, message, hint)

@@ -302,7 +302,7 @@ def container(
             hint = "push it to a registry, and set it with --set image=IMAGE"
             findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
-            hint = "import the script, and set `imagePullSecrets`, or set it in the topology's namespace"
+            hint = "import the script, and set `imagePullSecrets`"
             message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
             findings.warning("W604", option.spot, message, hint)
     elif not fallback:

@@ -356,5 +356,5 @@ def _retry_findings(gangs: tuple[Gang, ...], waits: Waits, pieces: Mapping[str, 
                 yield warning("W450", places[-1], f'{message} group "{gang.group.name}"', hint=hint)
     message = "nothing limits how often Kubernetes starts the task again"
     message += "; OSMO has `max_retry_per_task`, which is 0 by default"
-    hint = "end the command with another exit code if starting again would not help"
+    hint = "to limit it, retry inside the command, and remove RESCHEDULE"
     yield from gathered(info, "W450", places, message, hint)

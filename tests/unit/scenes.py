@@ -232,6 +232,8 @@ def topologies(draw: st.DrawFn) -> ClusterTopology:
                 [{}, {"east": Fabric("east", "macvlan", rails=(Rail("ml/east", hca="mlx5_0", gpu=0),), env={"A": "1"})}]
             )
         ),
-        namespaces=draw(st.sampled_from([{}, {"ml": Namespace("ml", "baseline", "eth0", "", "trainer", ("registry",))}])),
+        namespaces=draw(
+            st.sampled_from([{}, {"ml": Namespace("ml", "baseline", "eth0", "", "trainer", ("registry",))}])
+        ),
         images=draw(st.sampled_from([{}, {"kubectl": "example.com/kubectl:1"}])),
     )

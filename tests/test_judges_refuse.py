@@ -23,6 +23,12 @@ def case(base: str, path: str, value: Any, complaint: str, **target: str) -> Any
     return pytest.param(base, (path, value), complaint, target, id=f"{base}-{complaint[:40]}")
 
 
+def failing(container: str, *codes: int) -> dict[str, Any]:
+    """A podFailurePolicy for these exit codes."""
+    ends = {"containerName": container, "operator": "In", "values": [*codes]}
+    return {"rules": [{"action": "Ignore", "onExitCodes": ends}]}
+
+
 POD_CONTAINER = "spec.containers.0."
 BAD = [
     # the envelope, names, labels
@@ -72,6 +78,9 @@ BAD = [
     case("job", "spec.template.spec.restartPolicy", "Always", "need restartPolicy Never or OnFailure"),
     case("job", "spec.completions", REMOVE, "completionMode Indexed needs completions"),
     case("job", "metadata.name", "a" * 62, "pod host name"),
+    case("job", "spec.podFailurePolicy", failing("other", 3), "unknown container 'other'"),
+    case("job", "spec.podFailurePolicy", failing("worker", 3, 2), "sorted, different codes"),
+    case("job", "spec.podFailurePolicy", failing("worker", 0), "sorted, different codes"),
     # CRDs
     case("podgroup", "spec.minmember", 1, "'minmember' was unexpected"),
     case("podgroup", "spec.minMember", "2", "'2' is not of type 'integer'"),

@@ -159,6 +159,15 @@ def test_the_end_of_the_lead_is_the_end_of_the_gang() -> None:
     assert (result.status, len(result.tasks)) == (0, 1)
 
 
+@pytest.mark.parametrize(("ignored", "status"), [(True, 0), (False, 7)])
+def test_a_failure_beside_the_lead_ends_the_gang_unless_it_is_ignored(ignored: bool, status: int) -> None:
+    pods = [{**FOLLOW, "command": ["sh", "-c", "exit 7"]}, {**LEAD, "command": ["sleep", "1"]}]
+    own = {"name": "train", "lead": "chief", "ignoreNonleadFailures": ignored, "podSets": pods}
+    result = ran(support.workflow(own), set())
+    assert result.status == status
+    assert ("Step 0 failed with status 7. The job ignores this." in result.stderr) == ignored
+
+
 def test_gangs_wait_for_each_other() -> None:
     first, second = gang(name="first"), {**gang(name="second"), "dependsOn": ["first"]}
     (file,) = compiled(support.workflow(first, second)).documents

@@ -131,8 +131,20 @@ def job_spec(spec: Mapping[str, Any], policies: set[str | None]) -> Iterator[str
         yield "completionMode Indexed needs completions"
     if spec.get("podFailurePolicy") and template.get("restartPolicy") != "Never":
         yield "podFailurePolicy needs restartPolicy Never"
+    yield from failure_rules((spec.get("podFailurePolicy") or {}).get("rules") or (), template)
     if spec.get("successPolicy") and spec.get("completionMode") != "Indexed":
         yield "successPolicy needs completionMode Indexed"
+
+
+def failure_rules(rules: Iterable[Spec], template: Spec) -> Iterator[str]:
+    """The exit codes of a podFailurePolicy (Kubernetes, pkg/apis/batch/validation, validatePodFailurePolicyRule)."""
+    names = [each.get("name") for key in CONTAINER_LISTS for each in template.get(key) or ()]
+    for codes in (rule["onExitCodes"] for rule in rules if "onExitCodes" in rule):
+        values = codes["values"]
+        if codes.get("containerName", names[0]) not in names:
+            yield f"onExitCodes names the unknown container {codes['containerName']!r}"
+        if not values or values != sorted(set(values)) or (codes["operator"] == "In" and 0 in values):
+            yield f"onExitCodes needs sorted, different codes, and In none that is 0: {values!r}"
 
 
 def job_name(document: Mapping[str, Any]) -> Iterator[str]:

@@ -57,6 +57,7 @@ def job(document: Document) -> Iterator[str]:
 def one_task(owner: str, task: Mapping[str, Any]) -> Iterator[str]:
     """One task: its name, its minimum, its partitions, its NUMA policy."""
     replicas, least, policy = task.get("replicas", 0), task.get("minAvailable"), task.get("partitionPolicy")
+    yield from policies(task.get("policies") or [])
     if not is_label(task.get("name")):
         yield "its name is no DNS label"
     if not is_label(f"{owner}-{task.get('name')}-{max(replicas - 1, 0)}"):
@@ -80,13 +81,16 @@ def one_task(owner: str, task: Mapping[str, Any]) -> Iterator[str]:
 
 
 def policies(listed: list[Mapping[str, Any]]) -> Iterator[str]:
-    """validatePolicies: known events, each once, and known actions."""
-    seen: set[str] = set()
+    """validatePolicies: known events or an exit code, each once, and known actions."""
+    seen: set[Any] = set()
     for policy in listed:
         events = {*policy.get("events", ()), *([policy["event"]] if "event" in policy else [])}
-        if events - EVENTS or policy.get("action") not in ACTIONS or events & seen:
+        codes = {policy["exitCode"]} if "exitCode" in policy else set()
+        if events - EVENTS or policy.get("action") not in ACTIONS or (events | codes) & seen:
             yield f"invalid policy {dict(policy)!r}"
-        seen |= events
+        if bool(events) == bool(codes) or 0 in codes:
+            yield f"a policy needs either events or an exit code other than 0: {dict(policy)!r}"
+        seen |= events | codes
 
 
 def topology(what: str, owner: Mapping[str, Any]) -> Iterator[str]:

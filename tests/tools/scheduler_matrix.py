@@ -75,7 +75,11 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "lifecycle": {
         "depends-on": "`dependsOn`",
         "lead": "`lead`",
+        "nonlead-failures": "`ignoreNonleadFailures: false`",
         "restarts": "restart of the whole gang",
+        "retries": "`retryOnExitCodes`",
+        "gang-retries": "`restartGangOnExitCodes`",
+        "counted-retries": "exit codes of both beside `maxRestarts`",
         "deadline": "`activeDeadlineSeconds`",
         "ttl": "`ttlSecondsAfterFinished`",
         "always-restart": "`restartPolicy: Always`",

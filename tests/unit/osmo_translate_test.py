@@ -27,6 +27,7 @@ from bayplan.workflows.osmo.source import (
     Task,
     exclude_nodes,
     label,
+    retried,
     shorten_name,
     stem,
     with_exit_codes,
@@ -572,6 +573,8 @@ def run(command: list[str], code: int) -> int:
         pytest.param([("FAIL", "5"), ("COMPLETE", "1-10")], 5, 5, id="the-first-counts"),
         pytest.param([("RESCHEDULE", "1-5"), ("COMPLETE", "0-10")], 3, 3, id="what-is-started-again-has-failed"),
         pytest.param([("FAIL", "5"), ("COMPLETE", "5")], 5, 5, id="own-before-the-pool's"),
+        pytest.param([("RESCHEDULE", "0,4-6")], 0, 4, id="success-starts-again"),
+        pytest.param([("RESCHEDULE", "1"), ("FAIL", "0")], 0, 2, id="success-fails-for-good"),
     ],
 )
 def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: int, expected: int) -> None:
@@ -582,7 +585,11 @@ def test_exit_codes_as_a_shell_turns_them(actions: list[tuple[str, str]], code: 
 @given(st.lists(st.tuples(st.sampled_from(ACTIONS), RANGES), min_size=1, max_size=4), st.integers(0, 26))
 def test_any_exit_actions(drawn: list[tuple[str, list[tuple[int, int]]]], code: int) -> None:
     actions = [(name, ",".join(f"{first}-{first + more}" for first, more in ranges)) for name, ranges in drawn]
-    assert bool(run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code)) == bool(turned(code, actions))
+    ended = run(with_exit_codes(["sh", "-c", 'exit "$0"'], actions), code)
+    assert bool(ended) == bool(turned(code, actions))
+    first = next((name for name, ranges in drawn for each, more in ranges if each <= code <= each + more), "")
+    if again := retried(actions):
+        assert (ended in again) == (first == "RESCHEDULE")
 
 
 def test_the_pools_actions_are_asked_last() -> None:

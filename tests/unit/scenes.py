@@ -82,6 +82,8 @@ ACCELERATORS = st.builds(
     qos=st.sampled_from(["", "fixed-share"]),
     portion=st.just(1000),
 )
+SECRETS = st.lists(st.sampled_from(["registry", "a.b-c"]), unique=True).map(tuple)
+CODES = st.lists(st.integers(1, 255), unique=True, max_size=3).map(tuple)
 POD_SETS = st.builds(
     PodSet,
     launcher=st.sampled_from(["", "mpi"]),
@@ -103,7 +105,10 @@ POD_SETS = st.builds(
     files=st.dictionaries(
         st.sampled_from(["/a", "/b/c.sh"]), st.text(max_size=5) | st.sampled_from([Binary(""), Binary("H4sIAA==")])
     ),
+    image_pull_secrets=SECRETS,
     restart_policy=st.sampled_from(["Never", "OnFailure", "Always"]),
+    retry_on_exit_codes=CODES,
+    restart_gang_on_exit_codes=CODES,
     template=TEMPLATE,
 )
 HELD = st.lists(POD_SETS, min_size=1, max_size=2).map(tuple)
@@ -141,6 +146,7 @@ GANGS = st.builds(
     rendezvous=st.sampled_from(["gang", "group", "none"]),
     lead=OPTIONAL,
     hosts=st.dictionaries(st.sampled_from(["${HOST}", "the lead", "\u00e9\n"]), st.sampled_from(["a", "a-0-b/12"])),
+    ignore_nonlead_failures=st.one_of(st.none(), st.booleans()),
     max_restarts=st.integers(0, 5),
     active_deadline_seconds=MAYBE_COUNT,
     ttl_seconds_after_finished=st.one_of(st.none(), st.integers(0, 5)),
@@ -157,6 +163,7 @@ WORKFLOWS = st.builds(
     scheduler=st.sampled_from(["", "kai", "slurm"]),
     queue=OPTIONAL,
     priority_class=OPTIONAL,
+    image_pull_secrets=SECRETS,
     pool=OPTIONAL,
     cleanup=st.sampled_from(["none", "adopt"]),
     gangs=st.lists(GANGS, min_size=1, max_size=2).map(tuple),
@@ -225,6 +232,8 @@ def topologies(draw: st.DrawFn) -> ClusterTopology:
                 [{}, {"east": Fabric("east", "macvlan", rails=(Rail("ml/east", hca="mlx5_0", gpu=0),), env={"A": "1"})}]
             )
         ),
-        namespaces=draw(st.sampled_from([{}, {"ml": Namespace("ml", "baseline", "eth0", "", "trainer")}])),
+        namespaces=draw(
+            st.sampled_from([{}, {"ml": Namespace("ml", "baseline", "eth0", "", "trainer", ("registry",))}])
+        ),
         images=draw(st.sampled_from([{}, {"kubectl": "example.com/kubectl:1"}])),
     )

@@ -183,7 +183,7 @@ def _below(node: Gang | Group, route: Route, name: str) -> Iterator[tuple[str, R
 
 
 def check_dependencies(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W305 and W306."""
+    """W305, W306, W336 and W337."""
     names = {gang.name: gang.depends_on for gang in workflow.gangs}
     for index, gang in enumerate(workflow.gangs):
         route: Route = (*GANGS, index, "dependsOn")
@@ -214,6 +214,7 @@ def _cycle(start: str, names: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W305, W336 and W337."""
     below: dict[Route, list[str]] = {}
     for place in pod_sets(workflow):
         below.setdefault(place.owner.route[:4], []).append(place.pods.name)
@@ -223,6 +224,24 @@ def _leads(workflow: Workflow) -> Iterator[Diagnostic]:
             message = f'`lead` of gang "{gang.name}" names an unknown podSet: "{gang.lead}"'
             hint = suggest(gang.lead, names, "podSets") or "remove it"
             yield error("W305", (*GANGS, index, "lead"), message, hint=hint)
+        if not gang.lead and gang.ignore_nonlead_failures is not None:
+            message = f'gang "{gang.name}" has `ignoreNonleadFailures` but no `lead`'
+            hint = "set `lead` to the podSet whose end is the end of the gang"
+            yield error("W336", (*GANGS, index, "ignoreNonleadFailures"), message, hint=hint)
+    yield from _retries(workflow)
+
+
+def _retries(workflow: Workflow) -> Iterator[Diagnostic]:
+    for pods, route, _ in pod_sets(workflow):
+        both = sorted(set(pods.retry_on_exit_codes) & set(pods.restart_gang_on_exit_codes))
+        if both:
+            message = f"exit code {both[0]} is in `retryOnExitCodes` and in `restartGangOnExitCodes`"
+            yield error("W337", (*route, "restartGangOnExitCodes"), message, hint="remove it from one of them")
+        key = "retryOnExitCodes" if pods.retry_on_exit_codes else "restartGangOnExitCodes"
+        if (pods.retry_on_exit_codes or pods.restart_gang_on_exit_codes) and pods.restart_policy != "Never":
+            message = f'podSet "{pods.name}" has `{key}` and `restartPolicy: {pods.restart_policy}`'
+            hint = "remove `restartPolicy`: Kubernetes accepts rules for exit codes only with Never"
+            yield error("W337", (*route, key), message, hint=hint)
 
 
 # `hosts`: the pod must exist, and the placeholder must occur.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan import fabrics
 from bayplan.accelerators import DRA, PARTS, claim_template
@@ -83,7 +84,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         raise AssertionError(f"unbound pool {pods.pool!r}")
     ranked, command = _ranks(context, pods)
     parts = combine(
-        PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang)),
+        PodParts(labels=_labels(plan, gang, pods), spec=_spec(context, gang, pods)),
         own_parts(pods.spec, pool, config_map_name(gang, pods)),
         _accelerator(plan, gang, pods),
         _fabric(plan, gang, pods),
@@ -104,12 +105,16 @@ def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:
     return {**plan.workflow.labels, **gang_labels(plan, gang), **group, POD_SET_LABEL: pods.spec.name}
 
 
-def _spec(context: WorkloadContext, gang: GangPlan) -> dict[str, str]:
+def _spec(context: WorkloadContext, gang: GangPlan, pods: Pods) -> dict[str, Any]:
     plan = context.plan
     priority, service = plan.workflow.priority_class, service_name(gang) if context.kind.SERVICE else ""
     namespace = plan.topology.namespaces.get(plan.namespace)
-    account = namespace.service_account if namespace else ""
-    return non_empty(subdomain=service, priorityClassName=priority, serviceAccountName=account)
+    account, secrets = (namespace.service_account, namespace.image_pull_secrets) if namespace else ("", ())
+    secrets = (*secrets, *plan.workflow.image_pull_secrets, *pods.spec.image_pull_secrets)
+    return {
+        **non_empty(subdomain=service, priorityClassName=priority, serviceAccountName=account),
+        **non_empty(imagePullSecrets=[{"name": name} for name in dict.fromkeys(secrets)]),
+    }
 
 
 def _accelerator(plan: Plan, gang: GangPlan, pods: Pods) -> PodParts:

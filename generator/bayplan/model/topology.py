@@ -181,6 +181,7 @@ class Namespace(NamedTuple):
     primary_interface: str = ""
     scc: str = ""
     service_account: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
 
 
 class ClusterTopology(NamedTuple):

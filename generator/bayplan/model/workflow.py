@@ -82,6 +82,7 @@ class PodSet(NamedTuple):
     numa: str = ""  # best-effort | restricted | single-numa-node
     fabric: Attachment | None = None
     image: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     launcher: str = ""  # mpi
@@ -90,6 +91,8 @@ class PodSet(NamedTuple):
     shm: str = ""
     files: Mapping[str, str | Binary] = {}
     restart_policy: str = "Never"
+    retry_on_exit_codes: tuple[int, ...] = ()
+    restart_gang_on_exit_codes: tuple[int, ...] = ()
     template: Mapping[str, Any] = {}
 
 
@@ -124,6 +127,7 @@ class Gang(NamedTuple):
     replicas: int = 1
     rendezvous: str = "gang"  # gang | group | none
     lead: str = ""
+    ignore_nonlead_failures: bool | None = None
     hosts: Mapping[str, str] = {}  # text -> "<podSet instance>" or "<podSet instance>/<number>"
     max_restarts: int = 0
     active_deadline_seconds: int | None = None
@@ -134,6 +138,15 @@ class Gang(NamedTuple):
     backends: Mapping[str, Mapping[str, Any]] = {}
     groups: tuple[Group, ...] = ()
     pod_sets: tuple[PodSet, ...] = ()
+
+
+UNWRAPPED = ("pods", "sbatch")
+"""Workload kinds in which a pod that fails ends no other pod by itself, so that its command needs no shell."""
+
+
+def hides_failures(gang: Gang, pods: PodSet) -> bool:
+    """Whether the gang goes on when such a pod fails. One that the kubelet starts again does not fail."""
+    return gang.ignore_nonlead_failures is True and pods.name != gang.lead and pods.restart_policy == "Never"
 
 
 class Workflow(NamedTuple):
@@ -147,6 +160,7 @@ class Workflow(NamedTuple):
     queue: str = ""
     priority_class: Annotated[str, Encoded("priorityClassName")] = ""
     pool: str = ""
+    image_pull_secrets: tuple[str, ...] = ()
     cleanup: str = "none"  # none | adopt
     gangs: tuple[Gang, ...] = ()
 

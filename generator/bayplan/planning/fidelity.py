@@ -264,6 +264,7 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
         yield Need("adopt", 1, ("workflow", "spec", "cleanup"), subject=subject)
     for feature, key, amount in (
         ("lead", "lead", 1 if spec.lead else None),
+        ("nonlead-failures", "ignoreNonleadFailures", 1 if spec.ignore_nonlead_failures is False else None),
         ("restarts", "maxRestarts", spec.max_restarts or None),
         ("deadline", "activeDeadlineSeconds", spec.active_deadline_seconds),
         ("ttl", "ttlSecondsAfterFinished", spec.ttl_seconds_after_finished),
@@ -273,3 +274,9 @@ def kind_needs(gang: GangPlan, gangs: Mapping[str, GangPlan], cleanup: str) -> I
     for pods in once(all_pods(gang.root)):
         if pods.spec.restart_policy == "Always":
             yield Need("always-restart", 1, (*pods.route, "restartPolicy"), subject=f'podSet "{pods.spec.name}"')
+        for feature, key, codes in (
+            ("retries", "retryOnExitCodes", pods.spec.retry_on_exit_codes),
+            ("gang-retries", "restartGangOnExitCodes", pods.spec.restart_gang_on_exit_codes),
+        ):
+            for each in (feature, *(("counted-retries",) if spec.max_restarts else ())) if codes else ():
+                yield Need(each, 1, (*pods.route, key), subject=f'podSet "{pods.spec.name}"')

@@ -18,7 +18,7 @@ from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import PodSet
+from bayplan.model.workflow import UNWRAPPED, PodSet, hides_failures
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -92,6 +92,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     """Findings about a plan together with its shape."""
     for workload in shape.workloads:
         yield from _commands(workload, plan.topology)
+        yield from _hidden_failures(workload, plan.topology)
         yield from _shared(workload)
         yield from _left_running(workload)
     yield from _small_starts(plan)
@@ -186,6 +187,25 @@ def _may_meet(pods: Pods) -> bool:
     return pods.ranks is not None and not pods.spec.launcher  # a launcher needs all pods (W384)
 
 
+def _hidden_failures(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
+    """P511: a failure that the gang ignores needs a command to wrap."""
+    wrapped = workload.gangs if workload.kind not in UNWRAPPED else ()
+    for gang in wrapped:
+        for pods in once(all_pods(gang.root)):
+            if hides_failures(gang.gang, pods.spec) and (why := _no_command(pods, topology)):
+                message = f'podSet "{pods.spec.name}" needs a shell around its command to hide its failure, but {why}'
+                hint = "set `command` on the podSet, or remove `ignoreNonleadFailures`"
+                yield error("P511", pods.route, message, hint=hint)
+
+
+def _no_command(pods: Pods, topology: ClusterTopology) -> str:
+    """Why no shell can run the command of these pods; empty if one can."""
+    pool = topology.pool(pods.pool)
+    if pool and any("command" in patch for patch in main_patches(pods.spec, pool)):
+        return "its command is in `template`"
+    return "" if pods.spec.command else "it has no `command`"
+
+
 def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """P511: a rank that needs arithmetic needs a command to wrap."""
     everyone = {pods.route: pods for _, pods in reversed(list(instances(workload)))}
@@ -199,12 +219,11 @@ def _commands(workload: Workload, topology: ClusterTopology) -> Iterator[Diagnos
         if name := next((name for name in names if any(f"$({name})" in text for text in texts)), ""):
             why = f"Kubernetes cannot expand $({name}), which only this shell sets"
             yield _error(pods, why, f"let a shell expand it: `sh -c` with ${name}")
-        pool = topology.pool(pods.pool)
-        if pool and any("command" in patch for patch in main_patches(pods.spec, pool)):
-            yield _error(pods, "its command is in `template`", "set `command` on the podSet itself")
-        elif not pods.spec.command:
-            hint = "set `command`, or set `rendezvous: none` and let torchrun find its peers with c10d"
-            yield _error(pods, "it has no `command`", hint)
+        if why := _no_command(pods, topology):
+            hint = "set `command` on the podSet itself"
+            if "template" not in why:
+                hint = "set `command`, or set `rendezvous: none` and let torchrun find its peers with c10d"
+            yield _error(pods, why, hint)
 
 
 def _error(pods: Pods, why: str, hint: str) -> Diagnostic:

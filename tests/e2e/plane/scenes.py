@@ -312,14 +312,58 @@ def depends(bench: Bench) -> Report:
     return Report(f"{', then '.join(counts)} pods run", faults + bench.undo(made))
 
 
+def failing(bench: Bench) -> Report:
+    """A pod ends with a code of `retryOnExitCodes`, and one with a code of `restartGangOnExitCodes`; then a gang with
+    `maxRestarts: 0` ends with a failure."""
+    made = bench.made(example("server-and-clients"))
+    faults = bench.apply(made)
+    (stage,) = made.stages
+    bench.settle(stage, _asked(stage))
+    first = _uids(bench, stage)
+    _fail(bench, next(each for each in bench.pods(_names(stage)) if _instance(_labels(each)) == "client"), 75)
+    bench.plane.until(lambda: bench.running(stage) == _asked(stage) and _uids(bench, stage) != first, SECONDS)
+    second = _uids(bench, stage)
+    kept = len(first & second)
+    faults += [] if kept == _asked(stage) - 1 else [f"{kept} of {_asked(stage)} pods go on beside a retry"]
+    _fail(bench, next(each for each in bench.pods(_names(stage)) if _instance(_labels(each)) == "server"), 3)
+    bench.plane.until(lambda: bench.running(stage) == _asked(stage) and not _uids(bench, stage) & second, SECONDS)
+    faults += [] if not _uids(bench, stage) & second else ["the gang does not restart"]
+    faults += bench.judged(made, stage)
+    _fail(bench, bench.pods(_names(stage))[0], 1)
+    ended = bench.plane.until(lambda: _states(bench) == {"Failed"}, SECONDS)
+    faults += [] if ended else ["the JobSet does not fail"]
+    return Report("a pod, then the gang starts again; then it fails", faults + bench.undo(made))
+
+
+def _names(stage: Stage) -> list[str]:
+    """The gangs of a stage."""
+    return [gang.name for gang in stage.gangs]
+
+
+def _fail(bench: Bench, pod: Object, code: int) -> None:
+    """End a pod with an exit code."""
+    ends = {"metadata": {"annotations": {"bench/fails": str(code)}}}
+    must(bench.plane.client.send("PATCH", bench.plane.path(_typed("v1", "Pod", pod)), ends, MERGE))
+
+
+def _uids(bench: Bench, stage: Stage) -> set[str]:
+    """The running pods."""
+    pods = bench.pods(_names(stage))
+    return {each["metadata"]["uid"] for each in pods if each["status"].get("phase") == "Running"}
+
+
+def _states(bench: Bench) -> set[str]:
+    """How the JobSets ended."""
+    found = bench.plane.inside("jobset.x-k8s.io/v1alpha2/jobsets")
+    return {each.get("status", {}).get("terminalState", "") for each in found}
+
+
 def _typed(version: str, kind: str, document: Object) -> Object:
     return {"apiVersion": version, "kind": kind, **document}
 
 
 def _completed(bench: Bench) -> bool:
-    found = bench.plane.inside("jobset.x-k8s.io/v1alpha2/jobsets")
-    states = [each.get("status", {}).get("terminalState") for each in found]
-    return bool(states) and all(each == "Completed" for each in states)
+    return _states(bench) == {"Completed"}
 
 
 def elastic(bench: Bench) -> Report:
@@ -530,6 +574,7 @@ KAI_SCENES: dict[str, Callable[[Bench], Report]] = {
     "pretrain": pretrain,
     "nested groups": nested,
     "dependsOn": depends,
+    "exit codes": failing,
     "elastic": elastic,
     "cleanup": adopted,
     "claims": claimed,

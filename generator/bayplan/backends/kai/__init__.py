@@ -35,6 +35,7 @@ FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "timings": Feature("`preemptionDelay` and `stalenessGracePeriod`", code="F634"),
     "optional-groups-together": Feature("a required level around a group with `minReplicas`", code="F604"),
+    "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F656"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
 }
@@ -78,6 +79,16 @@ SUPPORT = (
         since="0.15",
     ),
     Support("optional-groups-together"),
+    approximate(
+        "retries-together",
+        "KAI since 0.15 ignores the running pods of other podSets when it chooses a domain for a pod that starts again,"
+        " so it may place it in another domain",
+        "use `restartGangOnExitCodes`, or require a level only around this podSet",
+        report="warning",
+        component="kai",
+        since="0.15",
+    ),
+    Support("retries-together"),
     not_yet_upstream(
         "separate",
         "KAI packs sibling groups and cannot keep them apart",

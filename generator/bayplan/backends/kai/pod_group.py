@@ -42,7 +42,7 @@ def needs(plan: Plan) -> tuple[Need, ...]:
         if gang.copy == 0 and key in gang.gang.backends.get("kai", {})
     )
     longest = Need("unit-name-length", len(name), route, subject=f'the subgroup name "{name}"')
-    return (longest, *timings, *_together(plan), *_uncounted(plan), *_parentless(plan))
+    return (longest, *timings, *_together(plan), *_retries(plan), *_uncounted(plan), *_parentless(plan))
 
 
 def _together(plan: Plan) -> Iterator[Need]:
@@ -54,6 +54,22 @@ def _together(plan: Plan) -> Iterator[Need]:
                 if units.optional:
                     route, subject = (*units.route, "minReplicas"), f'group "{units.name}" in one {around.required}'
                     found[route] = Need("optional-groups-together", 1, route, subject=subject)
+    yield from found.values()
+
+
+def _retries(plan: Plan) -> Iterator[Need]:
+    """PodSets whose pods start again inside a level that other podSets require too."""
+    found: dict[Route, Need] = {}
+    for gang in plan.gangs:
+        for around in walk(gang.root) if gang.copy == 0 else ():
+            inside = list(all_pods(around)) if around.required else []
+            for pods in inside if len(inside) > 1 else ():
+                if pods.spec.retry_on_exit_codes:
+                    route, subject = (
+                        (*pods.route, "retryOnExitCodes"),
+                        f'podSet "{pods.spec.name}" in one {around.required}',
+                    )
+                    found[route] = Need("retries-together", 1, route, subject=subject)
     yield from found.values()
 
 

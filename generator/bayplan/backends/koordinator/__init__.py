@@ -19,6 +19,7 @@ from bayplan.backends.koordinator.pod_group import (
     interleaved_level,
     is_interleaved,
     lower,
+    match_policy,
     optional_pods,
     placed_groups,
     units_with_all_pods,
@@ -55,6 +56,7 @@ FEATURES = {
     "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
     "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
     "koordinator-unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
+    "koordinator-retries": Feature("`retryOnExitCodes` in a gang with a required level", code="F656"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
 }
 """Features that concern only Koordinator."""
@@ -94,6 +96,13 @@ SUPPORT = (
         " room is scarce, it may not place them although they fit",
         "write a separate gang for the largest pods, and apply it first",
         report="info",
+    ),
+    approximate(
+        "koordinator-retries",
+        "Koordinator places the pods of a gang with a required level only together, so a pod that starts again waits"
+        " until the gang restarts",
+        "use `restartGangOnExitCodes`",
+        report="warning",
     ),
     approximate(
         "concurrent-gangs",
@@ -215,6 +224,10 @@ def needs(plan: Plan) -> Iterator[Need]:
         yield from _group_needs(gang)
         yield from _pod_needs(plan, gang)
         yield from _scarce_room(plan, gang)
+        for pods in once(all_pods(gang.root)) if match_policy(plan, gang) == "only-waiting" else ():
+            if pods.spec.retry_on_exit_codes:
+                at = (*pods.route, "retryOnExitCodes")
+                yield Need("koordinator-retries", 1, at, subject=f'podSet "{pods.spec.name}"')
     if last := starving(plan):  # core.go BeforePreFilter: one gang after the other
         yield Need("concurrent-gangs", 1, (*last.route, "name"), subject=title(last, last.root))
     if any(_has_level(walk(gang.root)) for gang in firsts):

@@ -44,6 +44,7 @@ FEATURES: Mapping[str, Feature] = {
     "pod-template": Feature("`template`: fields of a pod template", code="F712"),
     "idle-timeout": Feature("`switchesTimeout` without `--switches`", code="F632"),
     "object-fields": Feature("labels, annotations and removal of Kubernetes objects", code="F712"),
+    "pull-secrets": Feature("Secrets to pull images (`imagePullSecrets`)", code="F712"),
     "no-command": Feature("a podSet without `command`", code="F713", firm=True),
     "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
@@ -225,6 +226,12 @@ PODS = (
         "Slurm has no Kubernetes objects, so this field has no effect",
         "remove it, or keep it for other schedulers",
         report="info",
+    ),
+    approximate(
+        "pull-secrets",
+        "Slurm has no Secrets; enroot pulls images with the credentials of the user on the nodes",
+        "write them into $ENROOT_CONFIG_PATH/.credentials, and remove the field",
+        report="warning",
     ),
     approximate(
         "task-restart",

@@ -55,6 +55,8 @@ def _object_needs(plan: Plan) -> Iterator[Need]:
     for key, values in (("labels", plan.workflow.labels), ("annotations", plan.workflow.annotations)):
         if values:
             yield Need("object-fields", 1, (*metadata, key), subject=f"`{key}`")
+    if plan.workflow.image_pull_secrets:
+        yield Need("pull-secrets", 1, ("workflow", "spec", "imagePullSecrets"), subject="`imagePullSecrets`")
     for gang in (each for each in plan.gangs if each.copy == 0):
         if gang.gang.ttl_seconds_after_finished is not None:
             at = (*gang.route, "ttlSecondsAfterFinished")
@@ -151,6 +153,8 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
     own = gang.gang.backends.get("slurm", {})
     if spec.template and spec.template != OWN_ADDRESS:
         yield Need("pod-template", 1, (*pods.route, "template"), subject=subject)
+    if spec.image_pull_secrets:
+        yield Need("pull-secrets", 1, (*pods.route, "imagePullSecrets"), subject=f"{subject}, `imagePullSecrets`")
     if spec.restart_policy == "OnFailure":
         yield Need("task-restart", 1, (*pods.route, "restartPolicy"), subject=subject)
     if not spec.command:

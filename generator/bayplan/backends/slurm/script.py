@@ -18,7 +18,7 @@ from bayplan.kube.shell import quote
 from bayplan.model.manifest import File, Lowered, Marks, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_plan
 from bayplan.model.target import Target
-from bayplan.model.workflow import Binary
+from bayplan.model.workflow import Binary, hides_failures
 from bayplan.topologies.slurm.layout import settings
 
 
@@ -289,7 +289,12 @@ def _step(job: Job, step: Step, number: int) -> Iterator[str]:
         yield "{"
     yield f"{options[0]} \\"
     yield from (f"  {line} \\" for line in options[1:])
-    if several:
+    if _ignored(job, step):
+        yield f'  {last} || echo "Step {number} failed with status $?. The job ignores this." >&2'
+        yield f'echo "{number} 0" >&3'
+        yield "} &"
+        yield ""
+    elif several:
         yield f"  {last} && status=0 || status=$?"
         yield f'echo "{number} $status" >&3'
         yield "} &"
@@ -309,7 +314,8 @@ def _srun(job: Job, step: Step) -> Iterator[str]:
         else []
     )
     cpus = [f"--cpus-per-task={requested.cpus}"] if requested.cpus else []
-    yield " ".join(["srun", *group, *node_range, "--kill-on-bad-exit=1", "--distribution=block", *cpus])
+    ended = ["--kill-on-bad-exit=0", "--wait=0"] if _ignored(job, step) else ["--kill-on-bad-exit=1"]
+    yield " ".join(["srun", *group, *node_range, *ended, "--distribution=block", *cpus])
     own = job.gang.gang.backends.get("slurm", {})
     spec = section.first.spec
     if section.per_node > 1 and spec.accelerator:
@@ -327,6 +333,11 @@ def enroot(image: str) -> str:
     if slash and ("." in registry or ":" in registry or registry == "localhost"):
         return f"{registry}#{rest}"
     return image
+
+
+def _ignored(job: Job, step: Step) -> bool:
+    """Whether the gang goes on when tasks of the step fail."""
+    return any(hides_failures(job.gang.gang, leaf.pods.spec) for leaf in step.leaves)
 
 
 def _wait(job: Job) -> Iterator[str]:

@@ -37,7 +37,7 @@ FEATURES: Mapping[str, Feature] = {
 
 SLURM = "use `-s slurm`, where one job has the whole gang"
 ENDED = "slurm-bridge ignores pods of a `scheduling.x-k8s.io` PodGroup that has run or failed, so they wait forever"
-NEWER = "use Kubernetes 1.36 with its own PodGroups, slurm-bridge 1.2 and JobSet 0.12, or remove `maxRestarts`"
+NEWER = "use Kubernetes 1.36 with its own PodGroups, slurm-bridge 1.2 and JobSet 0.12, or remove the field"
 CLAIMS = "slurm-bridge refuses pods with resource claims"
 ONE_NODE_EACH = "slurm-bridge requests one node for each pod of a Slurm job"
 NO_LEVELS = "slurm-bridge passes no level to Slurm; topology/block packs the nodes of a job by itself"

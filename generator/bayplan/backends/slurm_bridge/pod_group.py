@@ -209,11 +209,14 @@ def _gang_needs(plan: Plan, gang: GangPlan, jobs: tuple[SlurmJob, ...]) -> Itera
     for job in one_per_group(jobs):
         if (pools := len({pods.pool for pods in job.pods})) > 1:
             yield Need("one-pool", pools, job.unit.route, subject=f"{title(gang, job.unit)} uses {pools} pools")
+    gates = plan.topology.gates("slurm-bridge")
+    grade = 1 if gates.get("GenericWorkload", True) else 2
     if gang.gang.max_restarts:
-        gates = plan.topology.gates("slurm-bridge")
-        grade = 1 if gates.get("GenericWorkload", True) else 2
         yield Need("restarted-pods", grade, (*gang.route, "maxRestarts"), subject=subject)
     for pods in once(all_pods(gang.root)):
+        if codes := pods.spec.retry_on_exit_codes or pods.spec.restart_gang_on_exit_codes:
+            key = "retryOnExitCodes" if codes is pods.spec.retry_on_exit_codes else "restartGangOnExitCodes"
+            yield Need("restarted-pods", grade, (*pods.route, key), subject=f'podSet "{pods.spec.name}"')
         at, subject = (*pods.route, "template", "spec"), f'podSet "{pods.spec.name}"'
         for field in ignored_placement_fields(plan.topology, pods):
             yield Need("template-placement", 1, (*at, field), subject=f"{subject}, `{field}`")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bayplan.core.values import Modules, NamedTuple
+from bayplan.kube.pod import container_name
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
@@ -65,8 +66,22 @@ def meta(name: str, *metas: Meta) -> dict[str, Any]:
     return head | ({"labels": labels} if labels else {}) | ({"annotations": annotations} if annotations else {})
 
 
-def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any]:
-    """An Indexed Job that fails with its first pod: the Job does not decide whether the gang restarts."""
+def job_spec(gang: GangPlan, pods: Pods, replicas: int, template: Manifest) -> dict[str, Any]:
+    """An Indexed Job that fails with its first pod: the Job does not decide whether the gang restarts.
+
+    It makes pods again that end with a code of `retryOnExitCodes`, and does not count them. After a code of
+    `restartGangOnExitCodes` it fails with the reason PodFailurePolicy, for which JobSets have a rule (batch/v1,
+    Kubernetes 1.31).
+    """
+    spec = pods.spec
+    rules = [
+        {"action": action, "onExitCodes": {"containerName": container_name(spec), "operator": "In", "values": codes}}
+        for action, codes in (
+            ("Ignore", sorted(spec.retry_on_exit_codes)),
+            ("FailJob", sorted(spec.restart_gang_on_exit_codes)),
+        )
+        if codes
+    ]
     deadline = gang.gang.active_deadline_seconds
     whole = template["spec"].get("restartPolicy") != "OnFailure"  # with it, each container restart would count
     return {
@@ -74,6 +89,7 @@ def job_spec(gang: GangPlan, replicas: int, template: Manifest) -> dict[str, Any
         "completions": replicas,
         "completionMode": "Indexed",
         **({"backoffLimit": 0} if whole else {}),
+        **({"podFailurePolicy": {"rules": rules}} if rules else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
         "template": template,
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import ENDS, INDEX_FIELD, INDEX_VARIABLE, Piece, instances, job_spec, meta, name_rows, services
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -17,9 +17,23 @@ SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
     never("lead", SEPARATE, "use `workload: jobset`"),
+    approximate(
+        "nonlead-failures",
+        "nothing ends the other Jobs when a pod fails",
+        "use `workload: jobset`",
+        report="warning",
+    ),
     never("restarts", "a Job restarts single pods, not the gang", "use `workload: jobset`, or remove `maxRestarts`"),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
+    Support("retries"),
+    approximate(
+        "gang-retries",
+        "nothing restarts several Jobs together, so the Job fails with these exit codes",
+        "use `workload: jobset`",
+        report="warning",
+    ),
     ENDS,
     never(
         "adopt",
@@ -63,6 +77,6 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             "spec": {
                 **piece.owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
-                **job_spec(gang, pods.total, piece.template),
+                **job_spec(gang, pods, pods.total, piece.template),
             },
         }

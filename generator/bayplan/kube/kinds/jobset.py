@@ -30,9 +30,13 @@ SUPPORT = (
         APART,
     ),
     Support("lead"),
+    Support("nonlead-failures"),
     Support("restarts"),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
+    Support("retries"),
+    Support("gang-retries"),
     ENDS,
     Support("adopt"),
     *name_rows(
@@ -73,7 +77,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
     """One JobSet."""
     gangs = ordered(workload.gangs)
     spec = gangs[-1].gang
-    ttl, restarts = spec.ttl_seconds_after_finished, spec.max_restarts
+    ttl, failures = spec.ttl_seconds_after_finished, _failure_policy(workload)
     parts = [(gang, pods) for gang in gangs for pods in all_pods(gang.root)]
     yield {
         "apiVersion": API_VERSION,
@@ -84,7 +88,7 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
             **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
             **_success_policy(workload),
-            **({"failurePolicy": _failure_policy(workload)} if restarts else {}),
+            **({"failurePolicy": failures} if failures else {}),
             "replicatedJobs": [_replicated_job(workload, gang, pods, pieces) for gang, pods in parts],
         },
     }
@@ -101,10 +105,21 @@ def ordered(gangs: tuple[GangPlan, ...]) -> list[GangPlan]:
 
 
 def _failure_policy(workload: Workload) -> dict[str, Any]:
-    """A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go)."""
-    late = {"name": "deadline", "action": "FailJobSet", "onJobFailureReasons": ["DeadlineExceeded"]}
+    """Restarts. A gang that exceeds its deadline ends; by default it would restart (JobSet 0.12, failure_policy.go)."""
+    again = any(pods.spec.restart_gang_on_exit_codes for _, pods in instances(workload))
+    restarts = workload.gangs[0].gang.max_restarts
+    if not (restarts or again):
+        return {}
     limited = any(gang.gang.active_deadline_seconds is not None for gang in workload.gangs)
-    return {"maxRestarts": workload.gangs[0].gang.max_restarts, **({"rules": [late]} if limited else {})}
+    rules = [
+        *([_rule("deadline", "FailJobSet", "DeadlineExceeded")] if limited else []),
+        *([_rule("exitCode", "RestartJobSetAndIgnoreMaxRestarts", "PodFailurePolicy")] if again else []),
+    ]
+    return {"maxRestarts": restarts, **({"rules": rules} if rules else {})}
+
+
+def _rule(name: str, action: str, reason: str) -> dict[str, Any]:
+    return {"name": name, "action": action, "onJobFailureReasons": [reason]}
 
 
 def _success_policy(workload: Workload) -> dict[str, Any]:
@@ -137,6 +152,6 @@ def _replicated_job(
         **({"dependsOn": before} if before else {}),
         "template": {
             **({"metadata": metadata} if metadata else {}),
-            "spec": job_spec(gang, pods.replicas, piece.template),
+            "spec": job_spec(gang, pods, pods.replicas, piece.template),
         },
     }

@@ -24,7 +24,14 @@ SUPPORT = (
         "use a JobSet if the scheduler supports it, or delete the pods when the lead has ended",
         report="warning",
     ),
+    approximate(
+        "nonlead-failures",
+        "no controller ends the other bare pods when a pod fails, so the gang goes on without it",
+        "use a JobSet if the scheduler supports it",
+        report="warning",
+    ),
     never("restarts", NO_CONTROLLER, "remove `maxRestarts`, or use a JobSet if the scheduler supports it"),
+    Support("counted-retries"),
     approximate(
         "deadline",
         "the deadline of a bare pod begins when it starts on a node, so nothing limits how long the gang waits",
@@ -35,6 +42,18 @@ SUPPORT = (
         "ttl",
         NO_CONTROLLER,
         "remove `ttlSecondsAfterFinished`, or use a Job or JobSet if the scheduler supports it",
+    ),
+    approximate(
+        "retries",
+        "no controller makes a bare pod again, so the pod fails with these exit codes",
+        "use a JobSet if the scheduler supports it, or retry inside the command",
+        report="warning",
+    ),
+    approximate(
+        "gang-retries",
+        "no controller restarts bare pods, so the pod fails with these exit codes",
+        "use a JobSet if the scheduler supports it",
+        report="warning",
     ),
     Support("always-restart"),
     never(

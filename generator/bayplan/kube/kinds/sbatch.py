@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import Piece
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -17,9 +17,23 @@ INDEX = ""
 SUPPORT = (
     Support("depends-on"),
     Support("lead"),
+    Support("nonlead-failures"),
     Support("restarts"),
+    approximate(
+        "gang-retries",
+        "srun reports only the highest exit code of its tasks, so the gang fails with these exit codes",
+        "set `maxRestarts` to restart the gang after any failure",
+        report="warning",
+    ),
+    Support("counted-retries"),
     Support("deadline"),
     Support("ttl"),
+    approximate(
+        "retries",
+        "Slurm starts no task again, so the task fails with these exit codes",
+        "set `maxRestarts` to restart the gang, or retry inside the command",
+        report="warning",
+    ),
     never("always-restart", "a Slurm job must be able to end", "set restartPolicy Never and `maxRestarts`"),
     never("adopt", "a Slurm job leaves no objects behind, so there is nothing to own", "remove `cleanup`"),
     Support("pod-name-length"),

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
+from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.backend import Support, not_yet_here
+from bayplan.model.backend import Support, approximate, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -32,9 +33,23 @@ SUPPORT = (
         "the end of a task can end the Job, but not before each task of the lead has ended",
         "use `workload: jobset`",
     ),
+    Support("nonlead-failures"),
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),
+    Support("retries", component="volcano", since="1.15"),
+    not_yet_here(
+        "retries",
+        "bayplan writes retries of single pods for Volcano 1.15 and later",
+        "use `workload: jobset`, or retry inside the command",
+    ),
+    Support("gang-retries"),
+    approximate(
+        "counted-retries",
+        "Volcano counts each start after these exit codes as a restart of the gang (`maxRestarts`)",
+        "remove `maxRestarts`, or use `workload: jobset`",
+        report="warning",
+    ),
     Support("always-restart"),
     not_yet_here(
         "adopt",
@@ -79,29 +94,40 @@ def write(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Iterat
                 **owner.spec,
                 **({} if ttl is None else {"ttlSecondsAfterFinished": ttl}),
                 "plugins": {name: words for name, words in PLUGINS.items() if name != "svc" or service_name(gang)},
-                **_policies(gang),
+                **_policies(gang, tasks),
                 "tasks": [_task(gang, pods, piece) for pods, piece in tasks],
             },
         }
 
 
-def _policies(gang: GangPlan) -> dict[str, Any]:
+UNLIMITED = 2**31 - 1
+"""The largest `maxRetry`."""
+
+
+def _policies(gang: GangPlan, tasks: list[tuple[Pods, Piece]]) -> dict[str, Any]:
     """The gang ends or restarts with its first pod that fails.
 
     Volcano compares the count before a restart, so n restarts need a maxRetry of n + 1. It would change 0 to 3 (Volcano
-    1.15, job/state/restarting.go and webhooks/admission/jobs/mutate).
+    1.15, job/state/restarting.go and webhooks/admission/jobs/mutate). Restarts of single pods count too.
     """
     restarts = gang.gang.max_restarts
     action = "RestartJob" if restarts else "TerminateJob"
-    retries = {"maxRetry": restarts + 1} if restarts else {}
+    retried = any(pods.spec.retry_on_exit_codes or pods.spec.restart_gang_on_exit_codes for pods, _ in tasks)
+    most = restarts + 1 if restarts else UNLIMITED if retried else None
+    retries = {} if most is None else {"maxRetry": most}
     return {**retries, "policies": [{"events": ["PodFailed", "PodEvicted"], "action": action}]}
 
 
 def _task(gang: GangPlan, pods: Pods, piece: Piece) -> dict[str, Any]:
     spec = piece.template["spec"]
+    policies = [  # they come before those of the Job
+        *({"exitCode": code, "action": "RestartPod"} for code in sorted(pods.spec.retry_on_exit_codes)),
+        *({"exitCode": code, "action": "RestartJob"} for code in sorted(pods.spec.restart_gang_on_exit_codes)),
+    ]
     return {
         "name": pods.name,
         "replicas": pods.total,
+        **non_empty(policies=policies),
         **piece.job.spec,
         "template": {**piece.template, "spec": {**spec, **pod_deadline(gang, spec)}},
     }

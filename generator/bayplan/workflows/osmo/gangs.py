@@ -315,6 +315,7 @@ def origins(gang: Gang) -> dict[Route, Route]:
     routes[("name",)] = (*group.route, "name")
     if group.lead:
         routes[("lead",)] = (*group.lead.route, "lead")
+        routes[("ignoreNonleadFailures",)] = group.status_route
     return routes
 
 

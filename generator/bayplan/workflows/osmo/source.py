@@ -10,6 +10,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, mapping, put
 from bayplan.kube.pod import REQUIRED
+from bayplan.kube.shell import RUN
 from bayplan.workflows.osmo.units import exit_codes, quantity
 
 ROOT: Route = ("workflow", "workflow")
@@ -49,6 +50,20 @@ class TaskGroup(NamedTuple):
     def lead(self) -> Task | None:
         """The task whose end is the end of the group; None if the group has only one task."""
         return next((task for task in self.tasks if task.data.get("lead")), None) if len(self.tasks) > 1 else None
+
+    @property
+    def ignores_failures(self) -> bool:
+        """Whether the group goes on when a task other than the lead fails (OSMO 6.4, jobs.py and task.py)."""
+        return bool(self.data.get("ignoreNonleadStatus", True))
+
+    @property
+    def status_route(self) -> Route:
+        """Where the group says whether it does."""
+        return (*self.route, "ignoreNonleadStatus" if "ignoreNonleadStatus" in self.data else "name")
+
+    def restarts_alone(self, task: Task) -> bool:
+        """Whether the other tasks go on when OSMO starts the task again (OSMO 6.4, jobs.py, `_update_all_tasks`)."""
+        return len(self.tasks) == 1 or (self.ignores_failures and task is not self.lead)
 
 
 class Workflow(NamedTuple):
@@ -171,7 +186,8 @@ def stem(names: tuple[str, ...]) -> str:
     return re.sub(r"[-_]*[0-9]*$", "", first[:same]).rstrip("-_")
 
 
-# OSMO's exit actions -> a line of shell around the command, if Kubernetes interprets an exit code differently.
+# OSMO's exit actions -> codes after which pods start again, and a line of shell around the command, if Kubernetes
+# interprets another exit code differently.
 #
 # `COMPLETE` turns codes into success, `FAIL` and `RESCHEDULE` turn success into a failure. Kubernetes has no field for
 # either: a Job's podFailurePolicy can only ignore or count failures. If a code has several actions, OSMO applies the
@@ -181,48 +197,36 @@ Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
 
-RUN = "; ".join(
-    (
-        'for s in HUP INT QUIT TERM USR1 USR2; do trap "kill -$s \\$child 2>/dev/null" $s; done',
-        "exec 3<&0",
-        'env --default-signal=INT,QUIT true 2>/dev/null && set -- env --default-signal=INT,QUIT "$@"',
-        '(trap - INT QUIT; exec "$@" <&3 3<&-) & child=$!',
-        "wait $child",
-        "code=$?",
-        # a signal ends `wait` before the command: then the next `wait` has another result, or the command still runs
-        "until [ $code -lt 128 ]; do wait $child 2>/dev/null",
-        "now=$?",
-        "[ $now -ne 127 ] || break",
-        "[ $now -ne $code ] || kill -0 $child 2>/dev/null || break",
-        "code=$now",
-        "done",
-    )
-)
-"""Runs the command with the container's standard input and forwards signals, which a shell does not do by itself.
 
-A shell starts a command in the background with SIGINT and SIGQUIT ignored. bash resets them in a subshell; other shells
-need coreutils 8.31 or later for it.
-"""
-
-FAILURE = "exit $((code ? code : 1))"
-
-
-def with_exit_codes(command: Iterable[str], actions: Iterable[Action]) -> list[str]:
+def with_exit_codes(command: Iterable[str], actions: Sequence[Action]) -> list[str]:
     """The command, in a shell if its exit codes must change."""
     ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
-    if all(bool(_outcome(code, ordered)) == bool(code) for code in range(256 if ordered else 0)):
+    if all((_action(code, ordered) == "COMPLETE") == (code == 0) for code in range(256 if ordered else 0)):
         return list(command)
+    again = retried(actions)
+    for_success = {
+        "COMPLETE": 0,
+        "FAIL": min({*range(1, 256)} - {*again}, default=1),
+        "RESCHEDULE": min(again, default=1),
+    }
     turns = (
-        f"if {_test(codes)}; then {'exit 0' if name == 'COMPLETE' else FAILURE}" for name, codes in ordered if codes
+        f"if {_test(codes)}; then exit {'0' if name == 'COMPLETE' else f'$((code ? code : {for_success[name]}))'}"
+        for name, codes in ordered
+        if codes
     )
     return ["sh", "-c", f"{RUN}; {'; el'.join(turns)}; fi; exit $code", "sh", *command]
 
 
-def _outcome(code: int, actions: Iterable[tuple[str, Ranges]]) -> int:
-    for action, ranges in actions:
-        if any(first <= code <= last for first, last in ranges):
-            return 0 if action == "COMPLETE" else code or 1
-    return code
+def retried(actions: Iterable[Action]) -> tuple[int, ...]:
+    """The exit codes of a command after which OSMO starts the task again."""
+    ordered = tuple((action, exit_codes(codes) or ()) for action, codes in actions)
+    return tuple(code for code in range(1, 256 if ordered else 1) if _action(code, ordered) == "RESCHEDULE")
+
+
+def _action(code: int, actions: Iterable[tuple[str, Ranges]]) -> str:
+    """The action of a code: without any, 0 is success."""
+    listed = (action for action, ranges in actions if any(first <= code <= last for first, last in ranges))
+    return next(listed, "FAIL" if code else "COMPLETE")
 
 
 def _test(ranges: Ranges) -> str:

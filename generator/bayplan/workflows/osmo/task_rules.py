@@ -8,7 +8,7 @@ from __future__ import annotations
 import binascii
 import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -255,6 +255,7 @@ def _mounted(task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], R
 # Exit actions (OSMO 6.4, src/utils/job/task.py and jobs.py).
 
 ACTIONS = ("COMPLETE", "FAIL", "RESCHEDULE")
+LARGEST_CODE = 255
 
 
 def check_exit_actions(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -372,28 +373,28 @@ def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from gathered(info, "W448", places, message, hint)
 
 
-def check_failures(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W449: a group that continues when a task fails, which is OSMO's default."""
-    places: list[Route] = []
-    for group in workflow.groups:
-        if len(group.tasks) > 1 and group.data.get("ignoreNonleadStatus", True):
-            key = "ignoreNonleadStatus" if "ignoreNonleadStatus" in group.data else "name"
-            places.append((*group.route, key))
-    message = "a failed task ends its gang; in OSMO this group continues unless the lead fails"
-    hint = "end commands that may fail with `|| true`, and set `ignoreNonleadStatus: false`"
-    yield from gathered(warning, "W449", places, message, hint)
-
-
 def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W450: tasks that OSMO would restart."""
-    places = [
-        (*task.route, "exitActions", action)
-        for task in workflow.tasks
-        for action in task.data.get("exitActions", {})
-        if action.upper() == "RESCHEDULE"
-    ]
-    message = "the task fails with these exit codes; OSMO would reschedule it"
-    yield from gathered(warning, "W450", places, message, "retry inside the command, and remove RESCHEDULE")
+    """W450 of every task."""
+    owners = ((task.data.get("exitActions", {}), (*task.route, "exitActions")) for task in workflow.tasks)
+    yield from reschedule_findings(owners)
+
+
+def reschedule_findings(owners: Iterable[tuple[Mapping[str, str], Route]]) -> Iterator[Diagnostic]:
+    """W450: codes after which no container starts again: those of OSMO's service, and success. `owners`: exit actions,
+    each with their place."""
+    service: list[Route] = []
+    success: list[Route] = []
+    for actions, route in owners:
+        for action, text in actions.items():
+            codes = (exit_codes(text) or ()) if action.upper() == "RESCHEDULE" else ()
+            if any(last > LARGEST_CODE for _, last in codes):
+                service.append((*route, action))
+            if codes and all(last == 0 for _, last in codes):
+                success.append((*route, action))
+    message = "the task does not start again after codes above 255, which OSMO sets when it evicts or preempts a task"
+    yield from gathered(warning, "W450", service, message, "remove these codes, or keep them for OSMO")
+    message = "the task fails with exit code 0; OSMO would reschedule it"
+    yield from gathered(warning, "W450", success, message, "end the command with another code, and reschedule that")
 
 
 def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:

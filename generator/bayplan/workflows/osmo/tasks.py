@@ -9,7 +9,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
+from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, retried, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
 from bayplan.workflows.osmo.tokens import Token
 from bayplan.workflows.osmo.units import k8s_name
@@ -121,11 +121,15 @@ def origins(task: Task, allocation: Allocation, template: Any) -> dict[Route, Ro
     files: dict[Route, Route] = {
         ("files", file["path"]): (*task.route, "files", i) for i, file in enumerate(task.data.get("files", ()))
     }
+    word = next((each for each in task.data.get("exitActions", {}) if each.upper() == "RESCHEDULE"), "")
+    reschedule: Route = (*task.route, "exitActions", word) if word else task.route  # without it, it is the pool's
     return {
         (): task.route,
         ("pool",): allocation.origins.get(("pool",), (*task.resource_route, "platform")),
         **dict(_amount_origins(task, allocation)),
         ("env",): (*task.route, "environment"),
+        ("retryOnExitCodes",): reschedule,
+        ("restartGangOnExitCodes",): reschedule,
         **files,
         **dict(_template(template, ("template",), ("template",), task.route, allocation.origins)),
     }
@@ -172,8 +176,11 @@ class NativeData(NamedTuple):
     origins: Mapping[Route, Route]
 
 
-def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None) -> NativeData:
-    """The podSet without its name. `workflow` is the value of `{{workflow_id}}`."""
+def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None, *, alone: bool) -> NativeData:
+    """The podSet without its name. `workflow` is the value of `{{workflow_id}}`.
+
+    `alone`: if OSMO starts the task again, the other tasks of its group go on.
+    """
     spec = _resolved(task, workflow)
     gpus = allocation.accelerators
     data = {
@@ -185,6 +192,7 @@ def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | N
         "args": spec.get("args"),
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
+        "retryOnExitCodes" if alone else "restartGangOnExitCodes": list(retried(allocation.exit_actions)),
         "template": template(task._replace(data=spec), allocation, deadline),
     }
     return NativeData({key: value for key, value in data.items() if value}, origins(task, allocation, data["template"]))

@@ -18,6 +18,7 @@ from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.site import allocations, limits, site
 from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
 from bayplan.workflows.osmo.source import read as read_source
+from bayplan.workflows.osmo.task_rules import gathered
 from bayplan.workflows.osmo.tasks import NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
 
@@ -225,14 +226,18 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     if levels.value is None or portions.value is None or timeouts is None or not whole:
         return Outcome(None, findings)
     name = label(spec["name"])
-    tasks = [task for group in groups for task in group.tasks]
-    pieces = {task.name: pod_set(task, portions.value[task.name], name, timeouts.execution) for task in tasks}
+    pieces = {
+        task.name: pod_set(task, portions.value[task.name], name, timeouts.execution, alone=group.restarts_alone(task))
+        for group in groups
+        for task in group.tasks
+    }
     if many := tuple(_too_many(groups, pieces)):
         return Outcome(None, (*findings, *many))
     short, gangs = fit_names(name, tuple(lowering.gang(group, levels.value, pieces) for group in groups))
     waits = _waits(gangs)
     findings += tuple(d for group in groups for d in lowering.findings(group, levels.value))
     findings += (*renaming_findings(spec["name"], short, gangs), *_lead_findings(gangs, _awaited(waits)))
+    findings += tuple(_retry_findings(gangs, waits, pieces))
     partial: set[str] = set()
     for gang in gangs:
         if task := shares_nodes(gang, portions.value, here.value.topology):
@@ -285,7 +290,8 @@ def _document(
                 "name": body.pop("name"),
                 **non_empty(dependsOn=list(awaited)),
                 "rendezvous": "none",
-                **non_empty(lead=lead and lowering.pod_set_of(gang.node, lead)),
+                **({"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}),
+                **({"ignoreNonleadFailures": gang.group.ignores_failures} if lead else {}),
                 **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
                 **non_empty(hosts=hosts(gang)),
                 **body,
@@ -324,3 +330,31 @@ def _lead_findings(gangs: tuple[Gang, ...], awaited: Collection[str]) -> Iterato
             )
             hint = "let the other tasks exit by themselves after the lead"
             yield warning("W469", (*gang.group.lead.route, "lead"), message, hint=hint)
+            if gang.group.ignores_failures:
+                message = (
+                    f'a failed task ends group "{gang.group.name}", for which other groups wait; in OSMO the group'
+                )
+                hint = "end commands that may fail with `|| true`, and set `ignoreNonleadStatus: false`"
+                yield warning("W449", gang.group.status_route, f"{message} continues unless its lead fails", hint=hint)
+
+
+def _retry_findings(gangs: tuple[Gang, ...], waits: Waits, pieces: Mapping[str, NativeData]) -> Iterator[Diagnostic]:
+    """W450: groups in one JobSet restart together, and nothing counts the retries of a task."""
+    places: list[Route] = []
+    for gang in gangs:
+        shared = bool(waits[gang.node.name]) or gang.node.name in _awaited(waits)
+        for task in gang.group.tasks:
+            piece = pieces[task.name]
+            key = next((key for key in ("retryOnExitCodes", "restartGangOnExitCodes") if key in piece.data), "")
+            if key:
+                places.append(piece.origins[(key,)])
+            if key == "restartGangOnExitCodes" and shared:
+                message = (
+                    f'with task "{task.name}", all groups that wait for each other start again; OSMO restarts only'
+                )
+                hint = "let the command skip what is done, or submit the groups one after the other"
+                yield warning("W450", places[-1], f'{message} group "{gang.group.name}"', hint=hint)
+    message = "nothing limits how often Kubernetes starts the task again"
+    message += "; OSMO has `max_retry_per_task`, which is 0 by default"
+    hint = "to limit it, retry inside the command, and remove RESCHEDULE"
+    yield from gathered(info, "W450", places, message, hint)

@@ -158,6 +158,7 @@ def _gang(
     }
     if script.remarks and script.remarks.lead is not None and script.remarks.lead < len(members):
         data["lead"] = members[script.remarks.lead].names[0][0]
+        data |= {"ignoreNonleadFailures": True} if script.remarks.ignores_failures else {}
     same = f'becomes "{script.name}", which is the same in every run'
     if texts.job:
         hint = "if runs must differ, give each run its own value: --set SLURM_JOB_ID=VALUE"

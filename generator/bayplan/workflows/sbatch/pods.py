@@ -82,6 +82,7 @@ _SECTION = re.compile(r"^# (?:section ([0-9]+): )?(.+?) in pool ([a-z0-9-]+)(?:,
 _PODS = re.compile(r"([0-9]+) ([a-z0-9][-a-z0-9]*)")
 _AGAIN = re.compile(r'SLURM_RESTART_COUNT:-0\}" -lt ([0-9]{1,9}) \]')
 _LED = re.compile(r'case " ([0-9 ]+) " in')
+_IGNORED = re.compile(r'^echo "[0-9]+ 0" >&3$', re.MULTILINE)
 
 
 class PodSetBranch(NamedTuple):
@@ -101,6 +102,7 @@ class ScriptComments(NamedTuple):
     pools: Mapping[int, str] = {}
     restarts: int = 0
     lead: int | None = None  # the step
+    ignores_failures: bool = False  # of other steps
 
 
 def remarks(comments: str, text: str) -> ScriptComments:
@@ -112,7 +114,8 @@ def remarks(comments: str, text: str) -> ScriptComments:
         for step in re.split(r", (?=[0-9])", re.sub(r", [0-9]+ on a node$", "", match[2])):
             pods.append(tuple((name, int(number)) for number, name in _PODS.findall(step.rpartition("(")[2])))
     again, lead = _AGAIN.search(text), _LED.search(text)
-    return ScriptComments(tuple(pods), pools, int(again[1]) if again else 0, int(lead[1].split()[0]) if lead else None)
+    restarts, led = int(again[1]) if again else 0, int(lead[1].split()[0]) if lead else None
+    return ScriptComments(tuple(pods), pools, restarts, led, bool(_IGNORED.search(text)))
 
 
 def branches(text: str, names: tuple[tuple[str, int], ...]) -> tuple[PodSetBranch, ...] | None:
@@ -299,7 +302,7 @@ def container(
             hint = "push it to a registry, and set it with --set image=IMAGE"
             findings.error("W615", option.spot, f'a kubelet cannot pull "{option.value}": {parsed.why}', hint)
         elif parsed.user:
-            hint = "import the script, and set a Secret in `imagePullSecrets` of `template`"
+            hint = "import the script, and set `imagePullSecrets`"
             message = f'bayplan drops the registry user "{parsed.user}": kubelets pull with Secrets'
             findings.warning("W604", option.spot, message, hint)
     elif not fallback:

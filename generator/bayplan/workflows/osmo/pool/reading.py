@@ -186,7 +186,7 @@ def _exit_actions(part: Part) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
     actions = {action: str(codes) for action, codes in (part.data.get("default_exit_actions") or {}).items()}
     route: Route = (*part.route, "default_exit_actions")
     findings = tuple(task_rules.exit_action_findings(actions, route))
-    return {} if has_errors(findings) else actions, findings
+    return {} if has_errors(findings) else actions, (*findings, *task_rules.reschedule_findings([(actions, route)]))
 
 
 def _owners(part: Part, sections: Sections) -> dict[str, tuple[Any, Route, bool]]:

@@ -304,6 +304,9 @@ def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     return f"{gang.name}-{pods.template}-nic"
 
 
+BARRIER_SCRIPT = "/etc/barrier/wait"
+"""Where pods that wait for each other have the script `barrier.sh`."""
+
 MPI_SCRIPT = "/etc/mpi/launch"
 """Where pods with `launcher: mpi` have the script `mpi.sh`."""
 

@@ -1,37 +1,58 @@
-"""Replace `launcher: mpi` of podSets with a script that starts the command in the first pod, and sshd in all pods."""
+"""Put scripts before the commands of podSets: `launcher: mpi` starts the command in the first pod and sshd in all pods,
+`barrier` starts it when all pods run."""
 
 from __future__ import annotations
 
 from bayplan.core.package_data import table
-from bayplan.kube.kinds import SBATCH
-from bayplan.kube.pod import MPI_SCRIPT, mpi_slots
+from bayplan.kube.kinds import KINDS, SBATCH, barriers
+from bayplan.kube.pod import BARRIER_SCRIPT, MPI_SCRIPT, mpi_slots
 from bayplan.model.manifest import Shape
-from bayplan.model.plan import GangPlan, Plan, Pods, edit_unit
+from bayplan.model.plan import GangPlan, Plan, Pods, all_pods, edit_unit, minimum
 from bayplan.model.workflow import PodSet
 
 
 def expand(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
-    """The plan and the shape with the script among the files of these podSets and before their commands."""
-    outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
-    workloads = (
-        each if each.kind == SBATCH else each._replace(gangs=tuple(map(_gang, each.gangs))) for each in shape.workloads
-    )
-    gangs = (gang if gang.name in outside else _gang(gang) for gang in plan.gangs)
-    return plan._replace(gangs=tuple(gangs)), shape._replace(workloads=tuple(workloads))
+    """The plan and the shape with the scripts among the files of these podSets and before their commands."""
+    kinds = {gang.name: each.kind for each in shape.workloads for gang in each.gangs}
+    lost = {gang.name for each in shape.workloads for gang in each.gangs if _lost(gang, each.kind)}
+    least = {gang.name: minimum(gang.root) for gang in plan.gangs}
+
+    def expanded(gang: GangPlan) -> GangPlan:
+        if gang.name in lost:
+            gang = gang._replace(gang=gang.gang._replace(barrier="none"))
+        kind = kinds[gang.name]
+        return gang if kind == SBATCH else _gang(gang, frozenset(barriers(gang, kind, least[gang.name])))
+
+    workloads = (each._replace(gangs=tuple(map(expanded, each.gangs))) for each in shape.workloads)
+    return plan._replace(gangs=tuple(map(expanded, plan.gangs))), shape._replace(workloads=tuple(workloads))
 
 
-def _gang(gang: GangPlan) -> GangPlan:
-    return gang._replace(root=edit_unit(gang.root, pods=_pods))
+def _lost(gang: GangPlan, kind: str) -> bool:
+    """Whether the user accepted that groups have no barrier, because no label says which pods are in which group."""
+    folded = any(pods.copies > 1 for pods in all_pods(gang.root))
+    return gang.gang.barrier == "group" and folded and not KINDS[kind].COPY_LABEL
 
 
-def _pods(pods: Pods) -> Pods:
-    return pods._replace(spec=_with_script(pods.spec)) if pods.spec.launcher else pods
+def _gang(gang: GangPlan, waiting: frozenset[str]) -> GangPlan:
+    def with_scripts(pods: Pods) -> Pods:
+        spec = _launched(pods.spec) if pods.spec.launcher else pods.spec
+        return pods._replace(spec=_waiting(spec) if pods.name in waiting else spec)
+
+    return gang._replace(root=edit_unit(gang.root, pods=with_scripts))
 
 
-def _with_script(spec: PodSet) -> PodSet:
-    """The podSet with the script before its command."""
+def _launched(spec: PodSet) -> PodSet:
+    """The podSet with the launcher before its command."""
     return spec._replace(
         command=("sh", MPI_SCRIPT, *spec.command),
         files={**spec.files, MPI_SCRIPT: table("kube", "mpi.sh")},
         env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
+    )
+
+
+def _waiting(spec: PodSet) -> PodSet:
+    """The podSet with the barrier before its command. `assemble` adds what the script reads from the environment."""
+    return spec._replace(
+        command=("sh", BARRIER_SCRIPT, *spec.command),
+        files={**spec.files, BARRIER_SCRIPT: table("kube", "barrier.sh")},
     )

@@ -132,6 +132,8 @@ FEATURES: Mapping[str, Feature] = {
     "preemptible": Feature("preemptibility (`preemptible`)", code="F684"),
     "depends-on": Feature("gangs that wait for others (`dependsOn`)", "predecessors", "F606", True),
     "lead": Feature("a podSet that ends the gang (`lead`)", code="F607"),
+    "barrier": Feature("pods that wait for each other (`barrier`)", code="F688"),
+    "barrier-of-copies": Feature("a barrier in each of several groups (`barrier: group`)", code="F688"),
     "restarts": Feature("restarts of the whole gang (`maxRestarts`)", code="F608"),
     "deadline": Feature("a deadline (`activeDeadlineSeconds`)", code="F609"),
     "ttl": Feature("removal after the end (`ttlSecondsAfterFinished`)", code="F610"),

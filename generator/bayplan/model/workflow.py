@@ -123,6 +123,7 @@ class Gang(NamedTuple):
     workload: str = "auto"
     replicas: int = 1
     rendezvous: str = "gang"  # gang | group | none
+    barrier: str = "none"  # none | gang | group
     lead: str = ""
     hosts: Mapping[str, str] = {}  # text -> "<podSet instance>" or "<podSet instance>/<number>"
     max_restarts: int = 0

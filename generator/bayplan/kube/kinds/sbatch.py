@@ -7,16 +7,24 @@ from collections.abc import Iterator, Mapping
 
 from bayplan.kube.kinds import Piece
 from bayplan.kube.ranks import Numbers
-from bayplan.model.backend import Support, never
+from bayplan.model.backend import Support, approximate, never
 from bayplan.model.manifest import Manifest, Many, Workload
 from bayplan.model.plan import GangPlan, Pods
 
 TITLE = "sbatch script"
 SERVICE = False
+COPY_LABEL = ""
 INDEX = ""
 SUPPORT = (
     Support("depends-on"),
     Support("lead"),
+    approximate(
+        "barrier",
+        "srun starts the tasks of a step on all nodes at once, but a task does not wait for the images of other nodes",
+        "let the program retry connections, and set `barrier: none`",
+        report="warning",
+    ),
+    Support("barrier-of-copies"),
     Support("restarts"),
     Support("deadline"),
     Support("ttl"),

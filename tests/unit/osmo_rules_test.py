@@ -247,13 +247,6 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
         ("timeout", "queue_timeout"),
         "waiting time",
     ),
-    "barrier": (
-        grouped(team(task(), task("b"), barrier="no", ignoreNonleadStatus=False)),
-        "info",
-        "W448",
-        (*G, "barrier"),
-        "all of its tasks or none",
-    ),
     "failures": (grouped(team(task(), task("b"))), "warning", "W449", (*G, "name"), "ends its gang"),
     "failures-said": (
         grouped(team(task(), task("b"), ignoreNonleadStatus=1)),

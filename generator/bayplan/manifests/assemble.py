@@ -17,14 +17,16 @@ from bayplan.kube.kinds import (
     Barrier,
     Kind,
     Piece,
+    barrier_objects,
+    barrier_script_name,
     gang_labels,
     instances,
-    ready_services,
     service_name,
     workload_barriers,
 )
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
+    BARRIER_SCRIPT,
     COMPUTE_DOMAIN_API,
     MPI_KEYS,
     claim_template_name,
@@ -44,6 +46,8 @@ from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, al
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary
+
+BARRIER_VOLUME = "bayplan-barrier"
 
 COPY = "BARRIER_GROUP"
 """The variable with the number of a pod's folded group instance."""
@@ -80,7 +84,9 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
     shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
-    waiting = {(gang.name, name): each for gang, found in workload_barriers(plan, workload) for name, each in found.items()}
+    waiting = {
+        (gang.name, name): each for gang, found in workload_barriers(plan, workload) for name, each in found.items()
+    }
     gangs = {gang.name: gang for gang in workload.gangs}
     return WorkloadContext(plan, workload, kind, gangs, everyone, shelled, waiting)
 
@@ -98,7 +104,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _fabric(plan, gang, pods),
         _channel(pods),
         _launcher(plan, pods),
-        _barrier(context.waiting.get((gang.name, pods.name)), pods),
+        _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         ranked,
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -167,8 +173,8 @@ def _launcher(plan: Plan, pods: Pods) -> PodParts:
     )
 
 
-def _barrier(waiting: Barrier | None, pods: Pods) -> PodParts:
-    """What `kube/barrier.sh` reads: the Service, the number of pods, and the pod's address."""
+def _barrier(waiting: Barrier | None, gang: GangPlan, pods: Pods) -> PodParts:
+    """`kube/barrier.sh`, and what it reads: the Service, the number of pods, and the pod's address."""
     if waiting is None:
         return PodParts()
     fields = {"BARRIER_ADDRESS": "status.podIP"}
@@ -180,7 +186,12 @@ def _barrier(waiting: Barrier | None, pods: Pods) -> PodParts:
         *({"name": name, "value": value} for name, value in values.items()),
     )
     taken = user_names(pods.spec)
-    return PodParts(env=tuple(each for each in env if each["name"] not in taken))
+    script = {"name": barrier_script_name(gang), "defaultMode": 0o555}
+    return PodParts(
+        env=tuple(each for each in env if each["name"] not in taken),
+        volumes=({"name": BARRIER_VOLUME, "configMap": script},),
+        mounts=({"name": BARRIER_VOLUME, "mountPath": BARRIER_SCRIPT.rpartition("/")[0]},),
+    )
 
 
 def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:
@@ -292,7 +303,7 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
     for workload in shape.workloads:
-        yield from ready_services(plan, workload)
+        yield from barrier_objects(plan, workload)
 
 
 def labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:

@@ -12,7 +12,7 @@ from bayplan.model.workflow import PodSet
 
 
 def expand(plan: Plan, shape: Shape) -> tuple[Plan, Shape]:
-    """The plan and the shape with the scripts among the files of these podSets and before their commands."""
+    """The plan and the shape with the scripts before the commands of these podSets. `assemble` mounts `barrier.sh`."""
     kinds = {gang.name: each.kind for each in shape.workloads for gang in each.gangs}
     lost = {gang.name for each in shape.workloads for gang in each.gangs if _lost(gang, each.kind)}
     least = {gang.name: minimum(gang.root) for gang in plan.gangs}
@@ -36,7 +36,8 @@ def _lost(gang: GangPlan, kind: str) -> bool:
 def _gang(gang: GangPlan, waiting: frozenset[str]) -> GangPlan:
     def with_scripts(pods: Pods) -> Pods:
         spec = _launched(pods.spec) if pods.spec.launcher else pods.spec
-        return pods._replace(spec=_waiting(spec) if pods.name in waiting else spec)
+        first = ("sh", BARRIER_SCRIPT) if pods.name in waiting else ()
+        return pods._replace(spec=spec._replace(command=(*first, *spec.command)))
 
     return gang._replace(root=edit_unit(gang.root, pods=with_scripts))
 
@@ -47,12 +48,4 @@ def _launched(spec: PodSet) -> PodSet:
         command=("sh", MPI_SCRIPT, *spec.command),
         files={**spec.files, MPI_SCRIPT: table("kube", "mpi.sh")},
         env={"MPI_SLOTS": str(mpi_slots(spec)), **spec.env},
-    )
-
-
-def _waiting(spec: PodSet) -> PodSet:
-    """The podSet with the barrier before its command. `assemble` adds what the script reads from the environment."""
-    return spec._replace(
-        command=("sh", BARRIER_SCRIPT, *spec.command),
-        files={**spec.files, BARRIER_SCRIPT: table("kube", "barrier.sh")},
     )

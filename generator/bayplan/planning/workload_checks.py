@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
-from bayplan.kube.kinds import KINDS, SBATCH, instances
+from bayplan.fabrics import fabric_of, on_host
+from bayplan.kube.kinds import KINDS, SBATCH, instances, workload_barriers
 from bayplan.kube.objects import text
-from bayplan.kube.pod import main_patches, mpi_secret_name
+from bayplan.kube.pod import cannot_wait, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
@@ -96,6 +97,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _left_running(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
+    yield from _barriers(plan, shape)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
         yield from _processes(pods, plan.topology)
@@ -143,6 +145,47 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
                 hint += " && rm mpi-key mpi-key.pub"
                 yield info("F686", route, message, hint=hint)
+
+
+def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+    """W385: pods that would wait forever, only for themselves, or by a Service whose name is too long."""
+    for workload in shape.workloads if any(gang.gang.barrier != "none" for gang in plan.gangs) else ():
+        for gang, found in workload_barriers(plan, workload):
+            if gang.gang.barrier == "none" or gang.copy or workload.kind == SBATCH:
+                continue
+            route = (*gang.route, "barrier")
+            if not found:
+                what = "each group" if gang.gang.barrier == "group" else f'gang "{gang.gang.name}"'
+                message = f"`barrier: {gang.gang.barrier}` has no effect: {what} may start with one pod"
+                yield warning("W385", route, message, hint="remove `barrier`")
+            name = max((each.service(each.copies - 1) for each in found.values()), key=len, default="")
+            if len(name) > 63:
+                message = (
+                    f'the barrier needs a Service "{name}", but this name has {len(name)} characters, more than 63'
+                )
+                yield error("W385", route, message, hint="shorten the names of workflow, gang or group")
+            for pods in once(each for each in all_pods(gang.root) if each.name in found):
+                why, change = cannot_wait(pods.spec, plan.topology.pool(pods.pool))
+                if why:
+                    message = f'podSet "{pods.spec.name}" cannot wait for other pods: {why}'
+                    yield error("W385", route, message, hint=f"{change}, or set `barrier: none`")
+            together: dict[str, list[Pods]] = {}
+            for pods in all_pods(gang.root):
+                pool = plan.topology.pool(pods.pool)
+                if pods.name in found and on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
+                    together.setdefault(found[pods.name].name, []).append(pods)
+            shared = (each for each in together.values() if may_share_address(*_with_pools(plan, each)))
+            if sharing := next(shared, None):
+                message = f'pods of podSet "{sharing[0].spec.name}" are in their nodes\' network, and two on one node would have'
+                message += " one address, so the barrier would count one pod"
+                hint = "set `wholeNode: true`, remove `hostNetwork`, or set `barrier: none`"
+                yield error("W385", route, message, hint=hint)
+
+
+def _with_pools(plan: Plan, everyone: list[Pods]) -> tuple[list[tuple[PodSet, Pool | None]], int]:
+    """The podSets with their pools, and how many pods of one group instance they have."""
+    pools = [(pods.spec, plan.topology.pool(pods.pool)) for pods in everyone]
+    return pools, sum(pods.total if pods.copies == 1 else pods.replicas for pods in everyone)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayplan.core.package_data import table
 from bayplan.core.values import Modules, NamedTuple
+from bayplan.kube.pod import BARRIER_SCRIPT
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
@@ -153,9 +155,21 @@ def workload_barriers(plan: Plan, workload: Workload) -> Iterator[tuple[GangPlan
     return ((gang, barriers(gang, workload.kind, least.get(gang.name, 0))) for gang in workload.gangs)
 
 
-def ready_services(plan: Plan, workload: Workload) -> Iterator[Manifest]:
-    """The headless Services that list the pods of a barrier whose containers run."""
+def barrier_script_name(gang: GangPlan) -> str:
+    """The ConfigMap with the script that waits."""
+    return f"{gang.name}-ready"
+
+
+def barrier_objects(plan: Plan, workload: Workload) -> Iterator[Manifest]:
+    """The script of each gang with barriers, and the headless Services that list the pods whose containers run."""
     for gang, found in workload_barriers(plan, workload):
+        if found:
+            yield {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": barrier_script_name(gang), "labels": gang_labels(plan, gang)},
+                "data": {BARRIER_SCRIPT.rpartition("/")[2]: table("kube", "barrier.sh")},
+            }
         for each in {barrier.name: barrier for barrier in found.values()}.values():
             for copy in range(each.copies):
                 number = {each.label: str(copy)} if each.copies > 1 else {}

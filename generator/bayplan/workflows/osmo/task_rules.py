@@ -360,18 +360,6 @@ def check_queue(workflow: Workflow) -> Iterator[Diagnostic]:
         yield warning("W447", (*ROOT, "timeout", "queue_timeout"), message, hint=hint)
 
 
-def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W448: tasks that do not wait for each other's start."""
-    places = [
-        (*group.route, "barrier")
-        for group in workflow.groups
-        if len(group.tasks) > 1 and not group.data.get("barrier", True)
-    ]
-    message = "the group becomes a gang, which starts all of its tasks or none; `barrier: false` has no effect"
-    hint = "put tasks that may start by themselves into groups of their own"
-    yield from gathered(info, "W448", places, message, hint)
-
-
 def check_failures(workflow: Workflow) -> Iterator[Diagnostic]:
     """W449: a group that continues when a task fails, which is OSMO's default."""
     places: list[Route] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bayplan import fabrics
 from bayplan.accelerators import DRA, PARTS, claim_template
@@ -84,9 +85,8 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
     shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
-    waiting = {
-        (gang.name, name): each for gang, found in workload_barriers(plan, workload) for name, each in found.items()
-    }
+    barriers = workload_barriers(plan, workload)
+    waiting = {(gang.name, name): each for gang, found in barriers for name, each in found.items()}
     gangs = {gang.name: gang for gang in workload.gangs}
     return WorkloadContext(plan, workload, kind, gangs, everyone, shelled, waiting)
 
@@ -181,10 +181,10 @@ def _barrier(waiting: Barrier | None, gang: GangPlan, pods: Pods) -> PodParts:
     if waiting.copies > 1:
         fields[COPY] = f"metadata.labels['{waiting.label}']"
     values = {"BARRIER_SERVICE": waiting.service(f"$({COPY})"), "BARRIER_PODS": str(waiting.least)}
-    env = (
+    env: list[dict[str, Any]] = [
         *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()),
         *({"name": name, "value": value} for name, value in values.items()),
-    )
+    ]
     taken = user_names(pods.spec)
     script = {"name": barrier_script_name(gang), "defaultMode": 0o555}
     return PodParts(

@@ -160,9 +160,7 @@ def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 yield warning("W385", route, message, hint="remove `barrier`")
             name = max((each.service(each.copies - 1) for each in found.values()), key=len, default="")
             if len(name) > 63:
-                message = (
-                    f'the barrier needs a Service "{name}", but this name has {len(name)} characters, more than 63'
-                )
+                message = f'the barrier needs a Service "{name}"; a name has at most 63 characters, not {len(name)}'
                 yield error("W385", route, message, hint="shorten the names of workflow, gang or group")
             for pods in once(each for each in all_pods(gang.root) if each.name in found):
                 why, change = cannot_wait(pods.spec, plan.topology.pool(pods.pool))
@@ -176,8 +174,10 @@ def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                     together.setdefault(found[pods.name].name, []).append(pods)
             shared = (each for each in together.values() if may_share_address(*_with_pools(plan, each)))
             if sharing := next(shared, None):
-                message = f'pods of podSet "{sharing[0].spec.name}" are in their nodes\' network, and two on one node would have'
-                message += " one address, so the barrier would count one pod"
+                message = (
+                    f'two pods of podSet "{sharing[0].spec.name}" may be in the network of one node, with one address,'
+                )
+                message += " and the barrier counts addresses"
                 hint = "set `wholeNode: true`, remove `hostNetwork`, or set `barrier: none`"
                 yield error("W385", route, message, hint=hint)
 

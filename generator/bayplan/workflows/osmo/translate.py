@@ -215,8 +215,8 @@ def _obstacle(workflow: Workflow, gang: NativeGang, topology: ClusterTopology | 
         return f'their Service would have the name of group "{gang.name}-ready"', "rename that group"
     shared: list[tuple[PodSet, Pool | None]] = []
     for pods in pod_sets_of(gang):
-        pools = topology.pools if topology else ()
-        for pool in [each for each in pools if pods.pool in ("", each.name)] or [None]:
+        pools = [each for each in topology.pools if pods.pool in ("", each.name)] if topology else []
+        for pool in pools or (None,):
             why, change = cannot_wait(pods, pool)
             if why:
                 return f'podSet "{pods.name}": {why}', f"{change}, or set `barrier: false`"
@@ -316,11 +316,9 @@ def _document(
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
         body = lowering.data(gang.node, channel=gang.group.name not in partial)
         lead = None if gang.node.name in _awaited(waits) else gang.group.lead
-        waits_for_all = len(gang.group.tasks) > 1 and gang.group.data.get("barrier", True)
-        origins[(*GANGS, number, "barrier")] = (
-            *gang.group.route,
-            "barrier" if "barrier" in gang.group.data else "name",
-        )
+        written = gang.group.data
+        waiting = len(gang.group.tasks) > 1 and written.get("barrier", True)
+        origins[(*GANGS, number, "barrier")] = (*gang.group.route, "barrier" if "barrier" in written else "name")
         bodies.append(
             {
                 "name": body.pop("name"),

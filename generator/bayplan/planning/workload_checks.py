@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
-from bayplan.kube.kinds import KINDS, SBATCH, instances, workload_barriers
+from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
 from bayplan.kube.objects import text
 from bayplan.kube.pod import cannot_wait, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import PodSet
@@ -158,34 +158,36 @@ def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 what = "each group" if gang.gang.barrier == "group" else f'gang "{gang.gang.name}"'
                 message = f"`barrier: {gang.gang.barrier}` has no effect: {what} may start with one pod"
                 yield warning("W385", route, message, hint="remove `barrier`")
-            name = max((each.service(each.copies - 1) for each in found.values()), key=len, default="")
-            if len(name) > 63:
-                message = f'the barrier needs a Service "{name}"; a name has at most 63 characters, not {len(name)}'
+            service = max((each.service(each.copies - 1) for each in found.values()), key=len, default="")
+            if len(service) > 63:
+                what = f'the barrier needs a Service "{service}"'
+                message = f"{what}; a name has at most 63 characters, not {len(service)}"
                 yield error("W385", route, message, hint="shorten the names of workflow, gang or group")
             for pods in once(each for each in all_pods(gang.root) if each.name in found):
                 why, change = cannot_wait(pods.spec, plan.topology.pool(pods.pool))
                 if why:
                     message = f'podSet "{pods.spec.name}" cannot wait for other pods: {why}'
                     yield error("W385", route, message, hint=f"{change}, or set `barrier: none`")
-            together: dict[str, list[Pods]] = {}
-            for pods in all_pods(gang.root):
-                pool = plan.topology.pool(pods.pool)
-                if pods.name in found and on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
-                    together.setdefault(found[pods.name].name, []).append(pods)
-            shared = (each for each in together.values() if may_share_address(*_with_pools(plan, each)))
-            if sharing := next(shared, None):
+            if name := _with_one_address(plan, gang, found):
                 message = (
-                    f'two pods of podSet "{sharing[0].spec.name}" may be in the network of one node, with one address,'
+                    f'two pods of podSet "{name}" may have the address of one node, and the barrier counts addresses'
                 )
-                message += " and the barrier counts addresses"
                 hint = "set `wholeNode: true`, remove `hostNetwork`, or set `barrier: none`"
                 yield error("W385", route, message, hint=hint)
 
 
-def _with_pools(plan: Plan, everyone: list[Pods]) -> tuple[list[tuple[PodSet, Pool | None]], int]:
-    """The podSets with their pools, and how many pods of one group instance they have."""
-    pools = [(pods.spec, plan.topology.pool(pods.pool)) for pods in everyone]
-    return pools, sum(pods.total if pods.copies == 1 else pods.replicas for pods in everyone)
+def _with_one_address(plan: Plan, gang: GangPlan, found: Mapping[str, Barrier]) -> str:
+    """The first podSet in its nodes' network of which two pods that wait for each other may be on one node."""
+    together: dict[str, list[tuple[Pods, Pool | None]]] = {}
+    for pods in (each for each in all_pods(gang.root) if each.name in found):
+        pool = plan.topology.pool(pods.pool)
+        if on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
+            together.setdefault(found[pods.name].name, []).append((pods, pool))
+    for everyone in together.values():
+        total = sum(pods.total // found[pods.name].copies for pods, _ in everyone)
+        if may_share_address([(pods.spec, pool) for pods, pool in everyone], total):
+            return everyone[0][0].spec.name
+    return ""
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

@@ -116,7 +116,8 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             for job in each["spec"]["replicatedJobs"]:
                 for copy in range(job["replicas"]):
                     stem = f"{name}-{job['name']}-{copy}"
-                    yield from _job_pods(stem, name, job["template"]["spec"], copy)
+                    for pod in _job_pods(stem, name, job["template"]["spec"], copy):
+                        yield pod._replace(labels={**pod.labels, "jobset.sigs.k8s.io/job-index": str(copy)})
         elif each["kind"] == "Job" and "completionMode" in each["spec"]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"])
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
@@ -151,7 +152,8 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
     container = template["spec"]["containers"][0]
     env = dict(given)
     for entry in container.get("env", []):
-        env[entry["name"]] = entry["value"] if "value" in entry else _field(entry, given)
+        value = entry["value"] if "value" in entry else _field(entry, given)
+        env[entry["name"]] = re.sub(r"\$\((\w+)\)", lambda name: env.get(name[1], name[0]), value)
     command = container.get("command", [])
     if command[:2] == ["sh", "-c"]:
         env |= exported(command[2], env)
@@ -169,6 +171,7 @@ def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
 FIELDS = {
     "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
+    "metadata.labels['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
 }
 """Fields of pods -> what `given` calls their value."""

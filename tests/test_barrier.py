@@ -70,7 +70,7 @@ ARGUMENT = {"getent": 2, "nslookup": 1, "python3": 3}
 """The argument that is the name."""
 
 
-def start(folder: Path, program: str, *command: str, env: dict[str, str] = {}) -> subprocess.Popen[str]:
+def start(folder: Path, program: str, *command: str, **env: str) -> subprocess.Popen[str]:
     """The script in a shell."""
     given = {
         "PATH": str(folder / "bin"),
@@ -80,7 +80,7 @@ def start(folder: Path, program: str, *command: str, env: dict[str, str] = {}) -
     }
     words = [*shell(program), str(folder / "wait"), *command]
     pipe = subprocess.PIPE
-    return subprocess.Popen(words, env={**given, **env}, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(words, env=given | env, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
 
 
 def done(process: subprocess.Popen[str], given: str = "") -> tuple[int, str, str]:
@@ -93,7 +93,7 @@ def waited(
 ) -> tuple[int, str, str, int]:
     """Exit code, output and errors of a command behind the barrier, and how many times it asked."""
     image(folder, answers)
-    code, out, err = done(start(folder, program, "sh", "-c", "echo started", env=env))
+    code, out, err = done(start(folder, program, "sh", "-c", "echo started", **env))
     return code, out, err, len(list((folder / "asked").iterdir()))
 
 
@@ -109,7 +109,7 @@ def test_the_command_starts_when_dns_lists_all_pods(tmp_path: Path, program: str
 def test_the_command_gets_arguments_input_environment_and_status(tmp_path: Path, program: str) -> None:
     image(tmp_path, {"getent": [ahosts("fd00::1", "fd00::2", "fd00::3")]})
     show = 'printf "%s|" "$@"; cat; env; exit 7'
-    process = start(tmp_path, program, "sh", "-c", show, "-", "a b", "*", "", "$HOME", env={"barrier_seen": "mine"})
+    process = start(tmp_path, program, "sh", "-c", show, "-", "a b", "*", "", "$HOME", barrier_seen="mine")
     code, out, _ = done(process, "from outside\n")
     assert (code, out.partition("from outside\n")[0]) == (7, "a b|*||$HOME|")
     assert not [line for line in out.splitlines() if line.startswith("barrier_") and "barrier_seen" not in line]
@@ -120,14 +120,16 @@ def test_the_command_gets_arguments_input_environment_and_status(tmp_path: Path,
 def test_a_signal_ends_the_wait_and_reaches_the_command(tmp_path: Path, program: str, number: int) -> None:
     image(tmp_path / "a", {"getent": [ahosts("10.0.0.1")]})
     process = start(tmp_path / "a", program, "sh", "-c", "echo started")
-    assert process.stderr and "waits until 3 pods run" in process.stderr.readline()
+    assert process.stderr
+    assert "waits until 3 pods run" in process.stderr.readline()
     begun = time.monotonic()
     process.send_signal(number)
     assert (done(process)[:2], time.monotonic() - begun < 4) == ((128 + number, ""), True)
     image(tmp_path / "b", {"getent": [ahosts("10.0.0.1", "10.0.0.2", "10.0.0.3")]})
     trap = "trap 'echo caught; exit 5' TERM INT; echo ready; while :; do sleep 0.1; done"
     process = start(tmp_path / "b", program, "sh", "-c", trap)
-    assert process.stdout and process.stdout.readline() == "ready\n"
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
     process.send_signal(number)
     assert done(process)[:2] == (5, "caught\n")
 
@@ -234,7 +236,8 @@ POD = """
 mount --bind "resolv.$(($1 % 2))" /etc/resolv.conf
 sleep "$2"
 touch "ready/10.0.0.$1"
-export BARRIER_SERVICE=train-ready BARRIER_PODS=3 BARRIER_ADDRESS="10.0.0.$1" BARRIER_SETTLE_SECONDS=3 BARRIER_SECONDS=30
+export BARRIER_SERVICE=train-ready BARRIER_PODS=3 BARRIER_ADDRESS="10.0.0.$1"
+export BARRIER_SETTLE_SECONDS=3 BARRIER_SECONDS=30
 sh wait sh -c 'echo "$(ls ready | wc -l) run"; [ "$0" = 2 ] || sleep 4' "$1"
 status=$?
 rm "ready/10.0.0.$1"

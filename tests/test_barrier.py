@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
+import random_workflows
 from bayplan import pipeline
 from bayplan.core.package_data import table
 from bayplan.text import document
@@ -376,6 +379,26 @@ def test_cleanup_adopts_the_service_and_the_script() -> None:
     assert "kubectl patch configmaps train-ready" in script
 
 
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(random_workflows.workflows(), st.sampled_from(["gang", "group"]), st.sampled_from(["kai", "kueue", "volcano"]))
+def test_random_gangs_ask_the_service_that_lists_them(flow: dict[str, Any], barrier: str, scheduler: str) -> None:
+    gangs = [{**each, "barrier": barrier} for each in flow["spec"]["gangs"]]
+    result = run({**flow, "spec": {**flow["spec"], "gangs": gangs}}, random_workflows.TOPOLOGY, scheduler=scheduler)
+    assume(result.compiled)
+    everyone = list(pods(result.documents))
+    services = {each["metadata"]["name"]: each["spec"]["selector"] for each in result.kinds("Service")}
+    for pod in (each for each in everyone if "BARRIER_SERVICE" in each.env):
+        name = pod.env["BARRIER_SERVICE"]
+        listed = [each for each in everyone if services[name].items() <= each.labels.items()]
+        assert pod in listed
+        assert {(each.env["BARRIER_SERVICE"], each.env["BARRIER_PODS"]) for each in listed} == {
+            (name, pod.env["BARRIER_PODS"])
+        }
+        assert 1 < int(pod.env["BARRIER_PODS"]) <= len(listed)
+        apart = {each.labels.get("bayplan.dev/group") for each in listed}
+        assert barrier == "gang" or len(apart) == 1
+
+
 @pytest.mark.parametrize("scheduler", ["kai", "volcano", "kueue", "koordinator", "native", "slurm-bridge", "none"])
 @pytest.mark.parametrize("barrier", ["gang", "group"])
 def test_lint_accepts_barriers(scheduler: str, barrier: str) -> None:
@@ -405,6 +428,8 @@ HOST = {"spec": {"hostNetwork": True}}
         ({"template": {"spec": {"containers": [{"livenessProbe": {"exec": {}}}]}}}, False),
         ({"template": {"spec": {"containers": [{"livenessProbe": None}]}}}, True),
         ({"template": {"spec": {"containers": [{"name": "worker"}, {**LOG, "readinessProbe": {"exec": {}}}]}}}, True),
+        ({"template": {"spec": {"dnsPolicy": "Default"}}}, False),
+        ({"template": {"spec": {"dnsPolicy": "ClusterFirst"}}}, True),
         ({"files": {"/etc/barrier": "text"}}, False),
         ({"files": {"/etc/barriers": "text"}}, True),
     ],

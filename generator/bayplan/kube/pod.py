@@ -313,7 +313,9 @@ PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     """Why pods cannot wait for others before their command, and what to change; empty strings if they can."""
     mains = list(main_patches(spec, pool))
-    gates = any(get(each, "spec", "readinessGates") for each in (spec.template, pool.template if pool else {}))
+    templates = (spec.template, pool.template if pool else {})
+    policies = [policy for each in templates if (policy := get(each, "spec", "dnsPolicy"))][:1]
+    gates = any(get(each, "spec", "readinessGates") for each in templates)
     folder = BARRIER_SCRIPT.rpartition("/")[0]
     inside = next((path for path in spec.files if f"{path}/".startswith(f"{folder}/")), "")
     if any(each.get("command") for each in mains):
@@ -323,6 +325,8 @@ def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     for probe in PROBES:
         if [each[probe] for each in mains if probe in each][-1:] not in ([], [None]):
             return f"its {probe} fails until the command runs", f"remove the {probe}"
+    if policies == ["Default"]:
+        return "its `dnsPolicy: Default` asks servers that know no Services", "remove `dnsPolicy`"
     if gates:
         return "its `readinessGates` may wait for the command", "remove `readinessGates`"
     return (f'its file "{inside}" is where bayplan mounts a script', "rename the file") if inside else ("", "")

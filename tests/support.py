@@ -116,7 +116,8 @@ def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
             for job in each["spec"]["replicatedJobs"]:
                 for copy in range(job["replicas"]):
                     stem = f"{name}-{job['name']}-{copy}"
-                    yield from _job_pods(stem, name, job["template"]["spec"], {**given, "copy": str(copy)})
+                    for pod in _job_pods(stem, name, job["template"]["spec"], {**given, "copy": str(copy)}):
+                        yield pod._replace(labels={**pod.labels, "jobset.sigs.k8s.io/job-index": str(copy)})
         elif each["kind"] == "Job" and "completionMode" in each["spec"]:
             yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
@@ -178,6 +179,7 @@ FIELDS = {
     "metadata.namespace": "namespace",
     "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
+    "metadata.labels['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",
 }
 """Fields of pods -> what `given` calls their value."""

@@ -111,8 +111,9 @@ PLAIN = re.compile(r"(?:- )*(?:([^\s:'\"]+): ?)?([^\s'\"{\[|>].*)?")
 
 
 def plain_values() -> str:
-    """A list of all that stand in the golden files."""
-    lines = {line.strip() for text in every_text() for line in text.splitlines() if not line.startswith("#")}
+    """A list of all that stand in the golden files, outside of text of several lines."""
+    outside = (re.sub(r"(?m)^( *)(.*: [|][-+0-9]*)\n(?:(?:\1 .*)?\n)*", r"\1\2\n", text) for text in every_text())
+    lines = {line.strip() for text in outside for line in text.splitlines() if not line.startswith("#")}
     found = {word for line in lines if (match := PLAIN.fullmatch(line)) for word in match.groups() if word}
     return "".join(f"- {word}\n" for word in sorted(found) if not re.search(r": |:$| #|^[-&*!%@`?]", word))
 

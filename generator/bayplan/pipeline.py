@@ -255,7 +255,8 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests import pod_dns as hosts
 
         ranked, shaped = hosts.resolve(ranked, shaped)
-    if any(place.pods.launcher or place.owner.gang.ignore_nonlead_failures for place in pod_sets(ranked.workflow)):
+    wrapped = any(gang.gang.barrier != "none" or gang.gang.ignore_nonlead_failures for gang in ranked.gangs)
+    if wrapped or any(place.pods.launcher for place in pod_sets(ranked.workflow)):
         from bayplan.manifests import launchers
 
         ranked, shaped = launchers.expand(ranked, shaped)

@@ -99,6 +99,8 @@ def wanted(data: Any) -> Iterator[tuple[str, str, str]]:
                 yield "", "ConfigMap", volume["configMap"]["name"]
         for container in (*inner["containers"], *inner.get("initContainers", ())):
             yield from (("", "ConfigMap", e["configMapRef"]["name"]) for e in container.get("envFrom", ()))
+            waits = (e["value"] for e in container.get("env", ()) if e["name"] == "BARRIER_SERVICE")
+            yield from (("", "Service", each.replace("$(BARRIER_GROUP)", "0")) for each in waits)
     if kind == "PodGroup":
         places = [spec, *spec.get("subGroups", ())]
         yield from (

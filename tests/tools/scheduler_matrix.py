@@ -75,6 +75,8 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "lifecycle": {
         "depends-on": "`dependsOn`",
         "lead": "`lead`",
+        "barrier": "`barrier`",
+        "barrier-of-copies": "`barrier: group` of groups that share a pod template",
         "nonlead-failures": "`ignoreNonleadFailures: false`",
         "restarts": "restart of the whole gang",
         "retries": "`retryOnExitCodes`",

@@ -144,6 +144,11 @@ metadata: {name: train}
 spec: {clusterIP: None}
 ---
 apiVersion: v1
+kind: Service
+metadata: {name: train-ready}
+spec: {clusterIP: None}
+---
+apiVersion: v1
 kind: Pod
 metadata: {name: train-0}
 spec:
@@ -153,7 +158,7 @@ spec:
   containers:
   - name: a
     image: b
-    env: [{name: MASTER_ADDR, value: train-0.train}]
+    env: [{name: MASTER_ADDR, value: train-0.train}, {name: BARRIER_SERVICE, value: train-ready}]
     args: [--rdzv, "train-0.train.ml.svc:29500"]
 """
 
@@ -167,6 +172,7 @@ def test_names_that_lead_nowhere_in_a_real_build(tmp_path: Path) -> None:
     assert 'ComputeDomain "dev-train": spec/channel/resourceClaimTemplate/name has the former name "train"' in said
     assert 'Pod "dev-train-0": spec/subdomain has the former name "train" of Service "dev-train"' in said
     assert 'Pod "dev-train-0" has the host name "train-0.train" with the former name of Service "dev-train"' in said
+    assert 'has the host name "train-ready" with the former name of Service "dev-train-ready"' in said
 
 
 FILES = """\
@@ -210,8 +216,9 @@ def test_the_references_that_are_shipped_repair_fields_and_no_text(tmp_path: Pat
     keys = {"resources": ["rendered.yaml"], "namePrefix": "dev-", "components": [references]}
     write(tmp_path / "top" / "kustomization.yaml", keys)
     said = doctor(tmp_path, None)[1]
-    assert said.count("error[A968]") == 1
+    assert said.count("error[A968]") == 2
     assert 'has the host name "train-0.train"' in said
+    assert 'has the host name "train-ready"' in said
 
 
 def test_a_foreign_plugin_is_left_alone(tmp_path: Path) -> None:

@@ -122,6 +122,37 @@ def test_equal_tasks_are_one_pod_set_but_for_the_lead() -> None:
     assert shape(made.gangs[0]) == {"g": ["head x1", "worker x9"]}
 
 
+HOSTED = {"hostNetwork": True}
+
+
+@pytest.mark.parametrize(
+    ("tasks", "group", "expected"),
+    [
+        ([{}, {}], {}, "gang"),
+        ([{}, {}], {"barrier": "yes"}, "gang"),
+        ([{}, {}], {"barrier": False}, "none"),
+        ([{}], {"barrier": True}, "none"),
+        ([HOSTED, {}], {}, "gang"),
+        ([HOSTED, HOSTED], {}, "lost"),
+        ([{**HOSTED, "resource": "whole"}, {**HOSTED, "resource": "whole"}], {}, "gang"),
+        ([{**HOSTED, "resource": "half"}, {**HOSTED, "resource": "whole"}], {}, "lost"),
+    ],
+)
+def test_tasks_wait_for_each_other_unless_they_cannot(
+    tasks: list[dict[str, Any]], group: dict[str, Any], expected: str
+) -> None:
+    written = [task(f"t{n}", args=[str(n)], lead=n == 0, **each) for n, each in enumerate(tasks)]
+    resources = {"default": {}, "half": {"gpu": 2}, "whole": {"gpu": 4}}
+    made, codes = read(spec(groups=[{"name": "g", "tasks": written, **group}], resources=resources), cluster("rack"))
+    assert (made.gangs[0].barrier, "W448" in codes) == (expected.replace("lost", "none"), expected == "lost")
+
+
+def test_tasks_outside_of_groups_wait_for_nobody() -> None:
+    made, codes = read(spec(tasks=[task("a"), task("b")]))
+    assert [gang.barrier for gang in made.gangs] == ["none", "none"]
+    assert "W448" not in codes
+
+
 @pytest.mark.parametrize(
     ("names", "expected"),
     [

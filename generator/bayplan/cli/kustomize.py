@@ -91,12 +91,21 @@ def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
     for owner in objects:
         hosts = dict.fromkeys(match.group(1, 2, 3) for word in _free_text(owner) for match in HOST.finditer(word))
         renamed = {host: _renamed_from(service, services, present) for host, service, _ in hosts}
+        renamed |= {name: _renamed_from(name, services, present) for name in _barriers(owner)}
         yield from (
             (title(owner), host, f"the former name of {title(to)}") for host, to in renamed.items() if to is not None
         )
         for host, service, namespace in hosts:
             if service in present and namespace and namespace != text(owner, "metadata", "namespace"):
                 yield title(owner), f"{host}.{namespace}.svc", f'the former namespace "{namespace}"'
+
+
+def _barriers(data: Any) -> Iterator[str]:
+    """The Services of which the pods of an object wait for the addresses."""
+    for _, pod in pod_templates(data):
+        for each in (each for container in items(pod, "spec", "containers") for each in items(container, "env")):
+            if text(each, "name") == "BARRIER_SERVICE":
+                yield text(each, "value").replace("$(BARRIER_GROUP)", "0")
 
 
 def _free_text(data: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from bayplan.core.values import NamedTuple
-from bayplan.kube.objects import get
+from bayplan.kube.pod import host_network
 from bayplan.model.plan import allocator
 from bayplan.model.topology import ClusterTopology, Fabric, Pool, Rail
 from bayplan.model.workflow import Attachment, PodSet
@@ -113,9 +113,8 @@ def bounded(spec: PodSet, topology: ClusterTopology, pool: Pool | None, master: 
 
 def on_host(spec: PodSet, fabric: Fabric | None, pool: Pool | None) -> bool:
     """Whether pods use their node's network: their template decides, then their pool's, then their fabric."""
-    templates = (spec.template, pool.template if pool else {})
-    host_network = next((value for each in templates if (value := get(each, "spec", "hostNetwork")) is not None), None)
-    return bool(host_network) or (host_network is None and fabric is not None and fabric.kind == "hostnetwork")
+    requested = host_network(spec, pool)
+    return fabric is not None and fabric.kind == "hostnetwork" if requested is None else requested
 
 
 def offering(topology: ClusterTopology) -> ClusterTopology:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.kube.objects import non_empty
+from bayplan.kube.objects import get, non_empty
 from bayplan.model.manifest import Manifest, PodParts
 from bayplan.model.plan import GangPlan, Plan, Pods
 from bayplan.model.target import Target
@@ -162,19 +162,19 @@ def container_name(spec: PodSet) -> str:
     return str(named[0].get("name", spec.name)) if len(named) == 1 else spec.name
 
 
-def main_patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
+def main_patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
     """The patches of the pool's and the podSet's `template` for the generated container."""
     name = container_name(spec)
     return (each for patch in _patches(spec, pool) for each in containers(patch) if each["name"] == name)
 
 
-def _patches(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
+def _patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
     """The templates with every container named.
 
     A container without a name is the generated one. A pool knows no podSet's name, so its others are sidecars.
     """
     name = container_name(spec)
-    for patch in (pool.template, spec.template):
+    for patch in (pool.template if pool else {}, spec.template):
         if written := containers(patch):
             named = [{**each, "name": each.get("name", name)} for each in written]
             yield {**patch, "spec": {**patch["spec"], "containers": named}}
@@ -302,6 +302,52 @@ def claim_template_name(gang: GangPlan, pods: Pods) -> str:
 def network_claim_name(gang: GangPlan, pods: Pods) -> str:
     """The claim template of a podSet's network cards."""
     return f"{gang.name}-{pods.template}-nic"
+
+
+BARRIER_SCRIPT = "/etc/barrier/wait"
+"""Where pods that wait for each other have the script `barrier.sh`."""
+
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+
+
+def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
+    """Why pods cannot wait for others before their command, and what to change; empty strings if they can."""
+    mains = list(main_patches(spec, pool))
+    templates = (spec.template, pool.template if pool else {})
+    policies = [policy for each in templates if (policy := get(each, "spec", "dnsPolicy"))][:1]
+    gates = any(get(each, "spec", "readinessGates") for each in templates)
+    folder = BARRIER_SCRIPT.rpartition("/")[0]
+    inside = next((path for path in spec.files if f"{path}/".startswith(f"{folder}/")), "")
+    if any(each.get("command") for each in mains):
+        return "its command is in `template`", "set `command` on the podSet itself"
+    if not spec.command:
+        return "it has no `command`", "set `command`"
+    for probe in PROBES:
+        if [each[probe] for each in mains if probe in each][-1:] not in ([], [None]):
+            return f"its {probe} fails until the command runs", f"remove the {probe}"
+    if policies == ["Default"]:
+        return "its `dnsPolicy: Default` asks servers that know no Services", "remove `dnsPolicy`"
+    if gates:
+        return "its `readinessGates` may wait for the command", "remove `readinessGates`"
+    return (f'its file "{inside}" is where bayplan mounts a script', "rename the file") if inside else ("", "")
+
+
+def host_network(spec: PodSet, pool: Pool | None) -> bool | None:
+    """Whether the pod's template, or its pool's, requests the node's network. None if they do not say so."""
+    values = (get(each, "spec", "hostNetwork") for each in (spec.template, pool.template if pool else {}))
+    return next((bool(value) for value in values if value is not None), None)
+
+
+def may_share_address(everyone: Sequence[tuple[PodSet, Pool | None]], total: int) -> bool:
+    """Whether two of these pods in their nodes' network may be on one node. `total`: how many pods they are."""
+    ports = [set(spec.ports.values()) for spec, _ in everyone]
+    return total > 1 and not all(_fills(*each) for each in everyone) and not set.intersection(*ports)
+
+
+def _fills(spec: PodSet, pool: Pool | None) -> bool:
+    """Whether a node has no room for a second such pod."""
+    cards = spec.accelerator.per_pod if spec.accelerator and spec.accelerator.whole else 0
+    return spec.whole_node or (pool is not None and 2 * cards > pool.node.accelerators)
 
 
 MPI_SCRIPT = "/etc/mpi/launch"

@@ -15,14 +15,19 @@ from bayplan.kube.kinds import (
     POD_SET_LABEL,
     RANK_COLUMN,
     SBATCH,
+    Barrier,
     Kind,
     Piece,
+    barrier_objects,
+    barrier_script_name,
     gang_labels,
     instances,
     service_name,
+    workload_barriers,
 )
 from bayplan.kube.objects import non_empty
 from bayplan.kube.pod import (
+    BARRIER_SCRIPT,
     COMPUTE_DOMAIN_API,
     MPI_KEYS,
     claim_template_name,
@@ -42,6 +47,11 @@ from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, al
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import Binary
+
+BARRIER_VOLUME = "bayplan-barrier"
+
+COPY = "BARRIER_GROUP"
+"""The variable with the number of a pod's folded group instance."""
 
 CHANNEL = "compute-domain"
 """The name of a pod's claim on its ComputeDomain channel."""
@@ -67,6 +77,7 @@ class WorkloadContext(NamedTuple):
     gangs: Mapping[str, GangPlan]
     pods: Mapping[tuple[str, str], Pods]
     shelled: frozenset[Route]  # podSets whose ranks a shell must add up
+    waiting: Mapping[tuple[str, str], Barrier]
 
 
 def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
@@ -74,7 +85,10 @@ def context_of(plan: Plan, workload: Workload) -> WorkloadContext:
     kind = KINDS[workload.kind]
     everyone = {(gang.name, pods.name): pods for gang, pods in instances(workload)}
     shelled = arithmetic(everyone.values()) if kind.INDEX else frozenset()
-    return WorkloadContext(plan, workload, kind, {gang.name: gang for gang in workload.gangs}, everyone, shelled)
+    barriers = workload_barriers(plan, workload)
+    waiting = {(gang.name, name): each for gang, found in barriers for name, each in found.items()}
+    gangs = {gang.name: gang for gang in workload.gangs}
+    return WorkloadContext(plan, workload, kind, gangs, everyone, shelled, waiting)
 
 
 def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -> Piece:
@@ -90,6 +104,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _fabric(plan, gang, pods),
         _channel(pods),
         _launcher(plan, pods),
+        _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
         ranked,
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -160,6 +175,27 @@ def _launcher(plan: Plan, pods: Pods) -> PodParts:
         env=({"name": "MPI_ADDRESS", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},),
         volumes=({"name": "mpi-ssh", "secret": secret},),
         mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
+    )
+
+
+def _barrier(waiting: Barrier | None, gang: GangPlan, pods: Pods) -> PodParts:
+    """`kube/barrier.sh`, and what it reads: the Service, the number of pods, and the pod's address."""
+    if waiting is None:
+        return PodParts()
+    fields = {"BARRIER_ADDRESS": "status.podIP"}
+    if waiting.copies > 1:
+        fields[COPY] = f"metadata.labels['{waiting.label}']"
+    values = {"BARRIER_SERVICE": waiting.service(f"$({COPY})"), "BARRIER_PODS": str(waiting.least)}
+    env: list[dict[str, Any]] = [
+        *({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()),
+        *({"name": name, "value": value} for name, value in values.items()),
+    ]
+    taken = user_names(pods.spec)
+    script = {"name": barrier_script_name(gang), "defaultMode": 0o555}
+    return PodParts(
+        env=tuple(each for each in env if each["name"] not in taken),
+        volumes=({"name": BARRIER_VOLUME, "configMap": script},),
+        mounts=({"name": BARRIER_VOLUME, "mountPath": BARRIER_SCRIPT.rpartition("/")[0]},),
     )
 
 
@@ -273,6 +309,8 @@ def auxiliary_objects(plan: Plan, shape: Shape, target: Target) -> Iterator[Mani
             yield labelled(compute_domain(domain, target), gang_labels(plan, gang))
         for document in (*claim_templates(plan, gang, target), *config_maps(gang)):
             yield labelled(document, gang_labels(plan, gang))
+    for workload in shape.workloads:
+        yield from barrier_objects(plan, workload)
 
 
 def labelled(document: Manifest, labels: Mapping[str, str]) -> Manifest:

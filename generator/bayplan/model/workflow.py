@@ -126,6 +126,7 @@ class Gang(NamedTuple):
     workload: str = "auto"
     replicas: int = 1
     rendezvous: str = "gang"  # gang | group | none
+    barrier: str = "none"  # none | gang | group
     lead: str = ""
     ignore_nonlead_failures: bool | None = None
     hosts: Mapping[str, str] = {}  # text -> "<podSet instance>" or "<podSet instance>/<number>"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
-from bayplan.kube.kinds import KINDS, SBATCH, instances
+from bayplan.fabrics import fabric_of, on_host
+from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
 from bayplan.kube.objects import text
-from bayplan.kube.pod import main_patches, mpi_secret_name
+from bayplan.kube.pod import cannot_wait, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
-from bayplan.model.plan import Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import UNWRAPPED, PodSet, hides_failures
@@ -97,6 +98,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
         yield from _left_running(workload)
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
+    yield from _barriers(plan, shape)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
         yield from _processes(pods, plan.topology)
@@ -144,6 +146,49 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 hint += f" -n {plan.namespace} --from-file=ssh-privatekey=mpi-key --from-file=ssh-publickey=mpi-key.pub"
                 hint += " && rm mpi-key mpi-key.pub"
                 yield info("F686", route, message, hint=hint)
+
+
+def _barriers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+    """W385: pods that would wait forever, only for themselves, or by a Service whose name is too long."""
+    for workload in shape.workloads if any(gang.gang.barrier != "none" for gang in plan.gangs) else ():
+        for gang, found in workload_barriers(plan, workload):
+            if gang.gang.barrier == "none" or gang.copy or workload.kind == SBATCH:
+                continue
+            route = (*gang.route, "barrier")
+            if not found:
+                what = "each group" if gang.gang.barrier == "group" else f'gang "{gang.gang.name}"'
+                message = f"`barrier: {gang.gang.barrier}` has no effect: {what} may start with one pod"
+                yield warning("W385", route, message, hint="remove `barrier`")
+            service = max((each.service(each.copies - 1) for each in found.values()), key=len, default="")
+            if len(service) > 63:
+                what = f'the barrier needs a Service "{service}"'
+                message = f"{what}; a name has at most 63 characters, not {len(service)}"
+                yield error("W385", route, message, hint="shorten the names of workflow, gang or group")
+            for pods in once(each for each in all_pods(gang.root) if each.name in found):
+                why, change = cannot_wait(pods.spec, plan.topology.pool(pods.pool))
+                if why:
+                    message = f'podSet "{pods.spec.name}" cannot wait for other pods: {why}'
+                    yield error("W385", route, message, hint=f"{change}, or set `barrier: none`")
+            if name := _with_one_address(plan, gang, found):
+                message = (
+                    f'two pods of podSet "{name}" may have the address of one node, and the barrier counts addresses'
+                )
+                hint = "set `wholeNode: true`, remove `hostNetwork`, or set `barrier: none`"
+                yield error("W385", route, message, hint=hint)
+
+
+def _with_one_address(plan: Plan, gang: GangPlan, found: Mapping[str, Barrier]) -> str:
+    """The first podSet in its nodes' network of which two pods that wait for each other may be on one node."""
+    together: dict[str, list[tuple[Pods, Pool | None]]] = {}
+    for pods in (each for each in all_pods(gang.root) if each.name in found):
+        pool = plan.topology.pool(pods.pool)
+        if on_host(pods.spec, fabric_of(pods.spec, plan.topology), pool):
+            together.setdefault(found[pods.name].name, []).append((pods, pool))
+    for everyone in together.values():
+        total = sum(pods.total // found[pods.name].copies for pods, _ in everyone)
+        if may_share_address([(pods.spec, pool) for pods, pool in everyone], total):
+            return everyone[0][0].spec.name
+    return ""
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bayplan.core.package_data import table
 from bayplan.core.values import Modules, NamedTuple
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import BARRIER_SCRIPT, container_name
 from bayplan.kube.ranks import Numbers
 from bayplan.model.backend import Support, never
 from bayplan.model.manifest import Manifest, Many, Meta, Workload
-from bayplan.model.plan import GangPlan, Plan, Pods, all_pods
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, minimum, walk
 
 SBATCH = "sbatch"
 """The kind that runs outside Kubernetes."""
@@ -123,6 +124,78 @@ def services(workload: Workload, pieces: Mapping[tuple[str, str], Piece]) -> Ite
         }
 
 
+class Barrier(NamedTuple):
+    """Pods that wait for each other: the start of their Services' names, their labels, and how many start at least.
+
+    `copies`: how many group instances are folded into these pods, and wait separately. `label`: the one of their pods
+    that has the number of the instance.
+    """
+
+    name: str
+    labels: Mapping[str, str]
+    least: int
+    copies: int = 1
+    label: str = ""
+
+    def service(self, copy: int | str) -> str:
+        """The name of the Service of an instance. Its number may be a variable of the pod."""
+        return f"{self.name}-ready" if self.copies == 1 else f"{self.name}-{copy}-ready"
+
+
+def barriers(gang: GangPlan, kind: str, least: int) -> dict[str, Barrier]:
+    """The barriers of a gang by `Pods.name`, without pods that would wait only for themselves.
+
+    `least`: how many pods of the gang start at least, before folding.
+    """
+    spread = gang.gang.barrier
+    if spread == "none" or kind == SBATCH:
+        return {}
+    if spread == "gang":
+        whole = Barrier(gang.name, {GANG_LABEL: gang.name}, least)
+        return {pods.name: whole for pods in all_pods(gang.root) if least > 1}
+    each = ((unit, _group_barrier(gang, unit, kind)) for unit in walk(gang.root) if unit.pods)
+    return {pods.name: barrier for unit, barrier in each if barrier.least > 1 for pods in unit.pods}
+
+
+def _group_barrier(gang: GangPlan, unit: Unit, kind: str) -> Barrier:
+    name = f"{gang.name}-{unit.name}" if unit.name else gang.name
+    labels = {GANG_LABEL: gang.name, **({GROUP_LABEL: unit.name} if unit.name else {})}
+    least = sum(pods.minimum for pods in unit.pods)
+    return Barrier(name, labels, least, unit.pods[0].copies, KINDS[kind].COPY_LABEL)
+
+
+def workload_barriers(plan: Plan, workload: Workload) -> Iterator[tuple[GangPlan, dict[str, Barrier]]]:
+    """The gangs of a workload with their barriers."""
+    least = {gang.name: minimum(gang.root) for gang in plan.gangs if gang.gang.barrier == "gang"}
+    return ((gang, barriers(gang, workload.kind, least.get(gang.name, 0))) for gang in workload.gangs)
+
+
+def barrier_script_name(gang: GangPlan) -> str:
+    """The ConfigMap with the script that waits."""
+    return f"{gang.name}-ready"
+
+
+def barrier_objects(plan: Plan, workload: Workload) -> Iterator[Manifest]:
+    """The script of each gang with barriers, and the headless Services that list the pods whose containers run."""
+    for gang, found in workload_barriers(plan, workload):
+        if found:
+            yield {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": barrier_script_name(gang), "labels": gang_labels(plan, gang)},
+                "data": {BARRIER_SCRIPT.rpartition("/")[2]: table("kube", "barrier.sh")},
+            }
+        for each in {barrier.name: barrier for barrier in found.values()}.values():
+            for copy in range(each.copies):
+                number = {each.label: str(copy)} if each.copies > 1 else {}
+                yield {
+                    "apiVersion": "v1",
+                    "kind": "Service",
+                    "metadata": {"name": each.service(copy), "labels": gang_labels(plan, gang)},
+                    "spec": {"clusterIP": "None", "selector": {**each.labels, **number}},
+                }
+
+
 if TYPE_CHECKING:
     from typing import Protocol
 else:
@@ -143,6 +216,10 @@ class Kind(Protocol):
     @property
     def SERVICE(self) -> bool:  # noqa: N802
         """Whether bayplan writes the gang's headless Service and pods name it. Otherwise the kind has its own."""
+
+    @property
+    def COPY_LABEL(self) -> str:  # noqa: N802
+        """The label with the number of a folded group instance on its pods; empty if there is none."""
 
     @property
     def INDEX(self) -> str:  # noqa: N802

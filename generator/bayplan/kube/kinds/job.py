@@ -12,11 +12,18 @@ from bayplan.model.plan import GangPlan, Pods
 
 TITLE = "Job"
 SERVICE = True
+COPY_LABEL = ""
 INDEX = INDEX_FIELD
 SEPARATE = "nothing starts or ends several Jobs together, as a JobSet does"
 SUPPORT = (
     never("depends-on", SEPARATE, "use `workload: jobset`, or render the gangs separately with `--gang NAME`"),
     never("lead", SEPARATE, "use `workload: jobset`"),
+    Support("barrier"),
+    never(
+        "barrier-of-copies",
+        "the pods of all groups are in one Job, and have no label of their group",
+        "use a JobSet if the scheduler supports it, or `barrier: gang`",
+    ),
     approximate(
         "nonlead-failures",
         "nothing ends the other Jobs when a pod fails",

@@ -17,8 +17,9 @@ from bayplan.model.plan import GangPlan, Pods, all_pods
 TITLE = "JobSet"
 SERVICE = False
 API_VERSION = "jobset.x-k8s.io/v1alpha2"
-INDEX = INDEX_FIELD
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"
+COPY_LABEL = JOB_INDEX
+INDEX = INDEX_FIELD
 COPY_VARIABLE = "JOBSET_JOB_INDEX"
 APART = "render the gangs separately with `--gang NAME`, and start one after the other"
 SUPPORT = (
@@ -30,6 +31,8 @@ SUPPORT = (
         APART,
     ),
     Support("lead"),
+    Support("barrier"),
+    Support("barrier-of-copies"),
     Support("nonlead-failures"),
     Support("restarts"),
     Support("counted-retries"),

@@ -14,6 +14,7 @@ from bayplan.model.plan import GangPlan, Pods
 
 TITLE = "set of bare pods"
 SERVICE = True
+COPY_LABEL = ""
 INDEX = ""
 NO_CONTROLLER = "no controller starts, restarts, ends or deletes bare pods together"
 SUPPORT = (
@@ -24,6 +25,8 @@ SUPPORT = (
         "use a JobSet if the scheduler supports it, or delete the pods when the lead has ended",
         report="warning",
     ),
+    Support("barrier"),
+    Support("barrier-of-copies"),
     approximate(
         "nonlead-failures",
         "no controller ends the other bare pods when a pod fails, so the gang goes on without it",

@@ -13,10 +13,18 @@ from bayplan.model.plan import GangPlan, Pods
 
 TITLE = "sbatch script"
 SERVICE = False
+COPY_LABEL = ""
 INDEX = ""
 SUPPORT = (
     Support("depends-on"),
     Support("lead"),
+    approximate(
+        "barrier",
+        "srun starts the tasks of a step on all nodes at once, but a task does not wait for the images of other nodes",
+        "let the program retry connections, and set `barrier: none`",
+        report="warning",
+    ),
+    Support("barrier-of-copies"),
     Support("nonlead-failures"),
     Support("restarts"),
     approximate(

@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.kube.kinds import Piece, instances, meta, name_rows, pod_deadline, service_name
 from bayplan.kube.objects import non_empty
 from bayplan.kube.ranks import Numbers, running_number, running_on
-from bayplan.model.backend import Support, approximate, not_yet_here
+from bayplan.model.backend import Support, approximate, never, not_yet_here
 from bayplan.model.manifest import Manifest, Workload
 from bayplan.model.plan import GangPlan, Pods
 
@@ -16,6 +16,7 @@ TITLE = "Volcano Job"
 SERVICE = False  # the plugin `svc` creates the Service and names it in the pods
 API_VERSION = "batch.volcano.sh/v1alpha1"
 TASK_INDEX = "volcano.sh/task-index"
+COPY_LABEL = ""
 INDEX = f"metadata.annotations['{TASK_INDEX}']"
 INDEX_VARIABLE = "VC_TASK_INDEX"
 PLUGINS = {"svc": ["--publish-not-ready-addresses=true", "--disable-network-policy=true"], "env": []}
@@ -32,6 +33,12 @@ SUPPORT = (
         "lead",
         "the end of a task can end the Job, but not before each task of the lead has ended",
         "use `workload: jobset`",
+    ),
+    Support("barrier"),
+    never(
+        "barrier-of-copies",
+        "the pods of all groups are in one task, and have no label of their group",
+        "use a JobSet if the scheduler supports it, or `barrier: gang`",
     ),
     Support("nonlead-failures"),
     Support("restarts"),

@@ -361,18 +361,6 @@ def check_queue(workflow: Workflow) -> Iterator[Diagnostic]:
         yield warning("W447", (*ROOT, "timeout", "queue_timeout"), message, hint=hint)
 
 
-def check_barrier(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W448: tasks that do not wait for each other's start."""
-    places = [
-        (*group.route, "barrier")
-        for group in workflow.groups
-        if len(group.tasks) > 1 and not group.data.get("barrier", True)
-    ]
-    message = "the group becomes a gang, which starts all of its tasks or none; `barrier: false` has no effect"
-    hint = "put tasks that may start by themselves into groups of their own"
-    yield from gathered(info, "W448", places, message, hint)
-
-
 def check_reschedule(workflow: Workflow) -> Iterator[Diagnostic]:
     """W450 of every task."""
     owners = ((task.data.get("exitActions", {}), (*task.route, "exitActions")) for task in workflow.tasks)

@@ -7,9 +7,11 @@ from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import cannot_wait, host_network, may_share_address
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import GANGS, Workflow
+from bayplan.model.workflow import GANGS, PodSet, Workflow, pod_sets_of
+from bayplan.model.workflow import Gang as NativeGang
 from bayplan.workflows import native
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
@@ -190,7 +192,41 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     ruled += _priority(context)
     if SUBJECT in context.beside:
         ruled = tuple(each for each in ruled if not _set_by_pool(each, native_data))
-    return native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
+    finished = native.finish(native_data, origins, (*ruled, *translated.diagnostics), ROOT)
+    return _with_barriers(finished.value, finished.diagnostics, context.topology) if finished.value else finished
+
+
+def _with_barriers(
+    flow: Read[Workflow], reported: tuple[Diagnostic, ...], topology: ClusterTopology | None
+) -> Outcome[Read[Workflow]]:
+    """W448: gangs whose pods cannot wait do not get the barrier that OSMO gives them by default."""
+    gangs = list(flow.value.gangs)
+    for number, gang in enumerate(gangs):
+        why, hint = _obstacle(flow.value, gang, topology) if gang.barrier != "none" else ("", "")
+        if why:
+            message = f'the tasks of group "{gang.name}" do not wait for each other: {why}'
+            reported += (warning("W448", flow.origins[(*GANGS, number, "barrier")], message, hint=hint),)
+            gangs[number] = gang._replace(barrier="none")
+    return Outcome(flow._replace(value=flow.value._replace(gangs=tuple(gangs))), reported)
+
+
+def _obstacle(workflow: Workflow, gang: NativeGang, topology: ClusterTopology | None) -> tuple[str, str]:
+    """Why the pods of a gang cannot wait for each other, in one of the pools that they may get, and what to change."""
+    if f"{gang.name}-ready" in {each.name for each in workflow.gangs}:
+        return f'their Service would have the name of group "{gang.name}-ready"', "rename that group"
+    shared: list[tuple[PodSet, Pool | None]] = []
+    for pods in pod_sets_of(gang):
+        pools = [each for each in topology.pools if pods.pool in ("", each.name)] if topology else []
+        for pool in pools or (None,):
+            why, change = cannot_wait(pods, pool)
+            if why:
+                return f'podSet "{pods.name}": {why}', f"{change}, or set `barrier: false`"
+            shared += [(pods, pool)] if host_network(pods, pool) else []
+    total = sum(pods.replicas for pods in {pods.name: pods for pods, _ in shared}.values())
+    if shared and may_share_address(shared, total):
+        hint = "request all GPUs of a node in each task with `hostNetwork`, or set `barrier: false`"
+        return f'pods of podSet "{shared[0][0].name}" may share the address of one node', hint
+    return "", ""
 
 
 def _priority(context: Context) -> tuple[Diagnostic, ...]:
@@ -285,12 +321,16 @@ def _document(
         origins[(*GANGS, number, "activeDeadlineSeconds")] = (*ROOT, "timeout")
         body = lowering.data(gang.node, channel=gang.group.name not in partial)
         lead = None if gang.node.name in _awaited(waits) else gang.group.lead
+        written = gang.group.data
+        waiting = len(gang.group.tasks) > 1 and written.get("barrier", True)
+        origins[(*GANGS, number, "barrier")] = (*gang.group.route, "barrier" if "barrier" in written else "name")
         bodies.append(
             {
                 "name": body.pop("name"),
                 **non_empty(dependsOn=list(awaited)),
                 "rendezvous": "none",
-                **({"lead": lowering.pod_set_of(gang.node, lead)} if lead else {}),
+                **non_empty(barrier="gang" if waiting else ""),
+                **non_empty(lead=lead and lowering.pod_set_of(gang.node, lead)),
                 **({"ignoreNonleadFailures": gang.group.ignores_failures} if lead else {}),
                 **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
                 **non_empty(hosts=hosts(gang)),

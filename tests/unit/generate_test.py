@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from bayplan.cli import output_folder as generated
-from bayplan.cli import output_folder as single
 from bayplan.cli import output_tree as tree
 from bayplan.cli.run import run
 from bayplan.schemas import load
@@ -459,11 +458,10 @@ class TestOwnership:
         repository.generate()
         repository.write("jobs/one.yaml", job("uno"))
 
-        def full(path: str, pieces: Sequence[str]) -> None:
-            Path(path).write_text("part")
+        def full(number: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr(single, "write_bytes", full)
+        monkeypatch.setattr(os, "fsync", full)
         assert "error[O802]" in repository.fails()
         assert not list(repository.folder.glob(".bayplan-[0-9]*"))
 

@@ -421,8 +421,9 @@ def _install(path: str, text: str, mode: int) -> str:
     """`created`, `updated`, or an empty string if the file is up to date."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     old = output_folder.text_at(path)
-    if old == text and os.stat(path).st_mode & mode == mode:
+    current = old == text and os.stat(path).st_mode & mode == mode
+    if current:
+        output_folder.remove_leftovers(os.path.dirname(path))
         return ""
-    output_folder.replace(path, [text])
-    os.chmod(path, os.stat(path).st_mode | mode)
+    output_folder.replace(path, [text], mode)
     return "created" if old is None else "updated"

@@ -69,6 +69,7 @@ def run(args: Arguments) -> int:
     """Writes both files into the folder, or neither."""
     folder = args.words[0] if args.words else ""
     paths = [os.path.join(folder, name) for name in FILES]
+    output_folder.remove_leftovers(folder)
     batches = [Batch(tuple(_wrong(args, paths)))]
     if batches[0].diagnostics:
         return finish(args, batches)

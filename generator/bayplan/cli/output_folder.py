@@ -103,12 +103,12 @@ def write_new(folder: str, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def replace(path: str, pieces: Iterable[str], mode: int = 0) -> None:
-    """Replaces a file that differs with a new one. `mode`: bits that the file must have."""
+def replace(path: str, pieces: Iterable[str]) -> None:
+    """Replaces a file that differs with a new one."""
     with staging(os.path.dirname(path)) as write:
         new = write(pieces)
-        if not same_bytes(new, path) or os.stat(path).st_mode & mode != mode:
-            _move(new, path, mode)
+        if not same_bytes(new, path):
+            _move(new, path)
 
 
 STAGING = ".bayplan-staging"
@@ -336,8 +336,8 @@ def read_index(path: str, text: str, possible: Callable[[str], object], hint: st
     return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
-def apply(root: str, index: str, changes: Sequence[Change]) -> None:
-    """Makes the changes below a folder. OSError, ValueError.
+def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> None:
+    """Makes the changes below a folder. `mode`: bits that the files get. OSError, ValueError.
 
     It writes all files before it changes the first one, so that a full disk changes nothing.
     """
@@ -354,7 +354,7 @@ def apply(root: str, index: str, changes: Sequence[Change]) -> None:
         for path in stale:
             os.unlink(os.path.join(root, path))
         for source, path in new:
-            _move(source, os.path.join(root, path))
+            _move(source, os.path.join(root, path), mode)
         for path in stale:
             _remove_empty_folders(root, path)
 

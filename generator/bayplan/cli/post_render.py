@@ -182,12 +182,12 @@ class Tee(io.RawIOBase):
         return len(piece)
 
 
-def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
+def keep_stderr(argv: Sequence[str], run: Callable[[], int]) -> int:
     """Runs a command line, and keeps its report. A run without one replaces an earlier report of the same release."""
     real, tee = sys.stderr, Tee(sys.stderr)
     sys.stderr = io.TextIOWrapper(tee, encoding="utf-8", errors="backslashreplace", write_through=True)
     try:
-        code = run(argv)
+        code = run()
     finally:
         sys.stderr = real
     if tee.written:

@@ -25,7 +25,7 @@ def run(argv: Sequence[str]) -> int:
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
-        return post_render.keep_stderr(argv, lambda argv: _guarded_call(lambda: _dispatch(argv)))
+        return _guarded_call(lambda: post_render.keep_stderr(argv, lambda: _guarded_call(lambda: _dispatch(argv))))
     return _guarded_call(lambda: _dispatch(argv))
 
 

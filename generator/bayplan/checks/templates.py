@@ -467,13 +467,8 @@ def _nul_characters(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     texts |= {(key, n): word for key in ("command", "args") for n, word in enumerate(getattr(pods, key))}
     for place, text in texts.items():
         if isinstance(text, str) and "\0" in text:
-            message = (
-                "a text file cannot have a NUL character"
-                if place[0] == "files"
-                else "no program can receive a NUL character"
-            )
             hint = "write the file as base64" if place[0] == "files" else "remove the character"
-            yield error("W345", (*route, *place), message, hint=hint)
+            yield error("W345", (*route, *place), "the string has a NUL character", hint=hint)
 
 
 def _not_base64(text: str) -> str:

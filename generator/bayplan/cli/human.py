@@ -22,7 +22,7 @@ WIDTH = 100
 
 
 def parse(argv: Sequence[str]) -> Arguments | int:
-    """The parsed command line. An exit code: it asked for help or completions, or it is wrong; both are printed."""
+    """The parsed command line. An exit code: it is for help or completions, or it is wrong; both are printed."""
     shown = io.BytesIO()
     with redirect_stdout(io.TextIOWrapper(shown, encoding="utf-8", write_through=True)):
         parsed = _parsed(argv)

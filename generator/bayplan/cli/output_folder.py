@@ -126,7 +126,7 @@ _IGNORE = ".gitignore"
 def staging(root: str) -> Iterator[Callable[[Iterable[str]], str]]:
     """Makes a folder for new files below `root`. The value writes one and returns its path. OSError.
 
-    SIGINT and SIGTERM can interrupt that, but nothing else until the folder is removed.
+    SIGINT and SIGTERM can interrupt that, and otherwise wait until the folder is removed.
     """
     import signal
 

@@ -463,7 +463,7 @@ class TestOwnership:
 
         monkeypatch.setattr(os, "fsync", full)
         assert "error[O802]" in repository.fails()
-        assert not list(repository.folder.glob(".bayplan-[0-9]*"))
+        assert not list(repository.folder.glob(".bayplan-staging-*"))
 
     def test_what_was_interrupted_is_finished(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
         repository.project(EVERY)
@@ -471,11 +471,11 @@ class TestOwnership:
         repository.write("jobs/one.yaml", job("uno"))
         move, moved = generated._move, list[str]()
 
-        def interrupted(source: str, path: str) -> None:
+        def interrupted(source: str, path: str, mode: int) -> None:
             moved.append(path)
             if len(moved) > 2:
                 raise KeyboardInterrupt
-            move(source, path)
+            move(source, path, mode)
 
         with monkeypatch.context() as patch:
             patch.setattr(generated, "_move", interrupted)

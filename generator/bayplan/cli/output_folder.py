@@ -350,7 +350,7 @@ def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> No
         stale = [each.path for each in changes if each.new is None]
         _check_folders(root, changes)
         for source in both:  # if the moves are interrupted, the index has both the old and the new files
-            _move(source, os.path.join(root, index))
+            _move(source, os.path.join(root, index), mode)
         for path in stale:
             os.unlink(os.path.join(root, path))
         for source, path in new:

@@ -7,6 +7,7 @@ write the file PWNED. A value is refused, or it is data: the script writes no su
 from __future__ import annotations
 
 import copy
+import json
 import os
 import re
 import stat
@@ -208,6 +209,16 @@ def test_an_attack(name: str, value: str, tmp_path: Path) -> None:
     refused = "S206" if name == "comment" else "W345" if value == HIDDEN else ""
     assert f"error[{refused}]" in done.stderr if refused else done.returncode == 0
     ran(done.stdout, tmp_path / "run")
+
+
+def test_an_attack_by_osmo(tmp_path: Path) -> None:
+    """No schema of Workflow reads this text."""
+    text = (EXAMPLES / "osmo-one-rack" / "osmo.yaml").read_text("utf-8")
+    (tmp_path / "osmo.yaml").write_text(text.replace("[torchrun]", json.dumps(["torchrun", HIDDEN])))
+    topology = EXAMPLES / "osmo-one-rack" / "topology.yaml"
+    done = bayplan("render", str(tmp_path / "osmo.yaml"), "-t", str(topology), "-s", "slurm", *ACCEPTED)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "error[W345]" in done.stderr
 
 
 def test_a_topology_on_slurm(tmp_path: Path) -> None:

@@ -115,9 +115,10 @@ def ran(text: str, folder: Path) -> int:
     for name, stub in stubs.items():
         (folder / "bin" / name).write_text(stub)
         (folder / "bin" / name).chmod(stat.S_IRWXU)
+    number_of_job = f"hostile-{os.getpid()}-{folder.name}"
     ends = ("", "_HET_GROUP_0", "_HET_GROUP_1")
     variables = {f"{name}{end}": value for name, value in SLURM.items() for end in ends}
-    job = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "STUB": f"{folder}/stub", "SLURM_JOB_ID": folder.name}
+    job = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "STUB": f"{folder}/stub", "SLURM_JOB_ID": number_of_job}
     scripts = [text]
     for number, script in enumerate(scripts):
         (folder / f"script{number}").write_bytes(script.encode())
@@ -127,7 +128,7 @@ def ran(text: str, folder: Path) -> int:
         )
         if not number:
             scripts += [each.read_bytes().decode() for each in sorted((folder / "stub" / "jobs").iterdir())]
-    for path in Path("/tmp").glob(f"{folder.name}.*"):
+    for path in Path("/tmp").glob(f"{number_of_job}.*"):  # where scripts put files of podSets
         path.unlink()
     assert list((folder / "here").iterdir()) == [], text
     return len(list((folder / "stub").glob("task.*")))

@@ -36,10 +36,13 @@ def main() -> int:
     if sys.argv[1:] == ["--version"]:
         from bayplan import __version__
 
+        line = f"bayplan {__version__}\n".encode()
         try:
-            print(f"bayplan {__version__}", flush=True)
-            return 0
-        except OSError:
+            written = sys.stdout.buffer.write(line)
+            sys.stdout.flush()
+            if written == len(line):
+                return 0
+        except (OSError, AttributeError):
             pass  # the full command line reports the reason
     from bayplan.cli.run import run
 

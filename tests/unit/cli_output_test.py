@@ -150,14 +150,14 @@ class TestFolder:
     def test_a_full_disk_changes_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         folder.write_folder(str(tmp_path), FIRST)
         before = state(tmp_path)
-        write_bytes = single.write_bytes
+        synced: list[int] = []
 
-        def full(path: str, pieces: Any) -> None:
-            if path.endswith("/2"):
+        def full(number: int) -> None:
+            synced.append(number)
+            if len(synced) == 3:
                 raise OSError(errno.ENOSPC, "no space")
-            write_bytes(path, pieces)
 
-        monkeypatch.setattr(single, "write_bytes", full)
+        monkeypatch.setattr(os, "fsync", full)
         assert codes(folder.write_folder(str(tmp_path), {"01-a.yaml": "A\n", "03-c.yaml": "c\n"})) == ["O802"]
         assert state(tmp_path) == before
         assert sorted(each.name for each in tmp_path.iterdir()) == sorted(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
@@ -9,6 +10,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -149,6 +151,75 @@ def test_a_full_standard_output(arguments: list[str]) -> None:
     assert b"O802" in said
     assert b"Traceback" not in said
     assert b"Exception" not in said
+
+
+PARTS = """
+import resource, signal, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))
+from bayplan.__main__ import script
+sys.argv = ["bayplan", *{argv!r}]
+script()
+"""
+
+
+@pytest.mark.parametrize("command", ["--version", "--help", *CALLS])
+def test_a_disk_with_room_for_a_part(command: str, tmp_path: Path) -> None:
+    """A system call then writes only the first bytes. PYTHONUNBUFFERED is usual in containers."""
+    arguments, stdin = CALLS.get(command, ([], ""))
+    home = {"HOME": str(tmp_path), "PATH": "/bin", "PYTHONUNBUFFERED": "1"}
+    (tmp_path / "whole").mkdir()
+    whole = process(*command.split(), *arguments, cwd=tmp_path / "whole", env=home, stdin=stdin).stdout.encode()
+    for size in (1, len(whole) - 1) if len(whole) > 1 else ():
+        code = PARTS.format(size=size, argv=[*command.split(), *arguments])
+        folder, out = tmp_path / str(size), tmp_path / f"{size}.out"
+        folder.mkdir()
+        with out.open("wb") as stream:
+            run = subprocess.Popen(
+                [sys.executable, "-B", "-c", code],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=subprocess.PIPE,
+                env=environment(home),
+                cwd=folder,
+            )
+            _, said = run.communicate(stdin.encode())
+        assert whole.startswith(out.read_bytes())
+        assert run.returncode == 1, said
+        assert b"O802" in said
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_that_does_not_block(unbuffered: str) -> None:
+    """A program on the other side, such as one in Node.js, made it so."""
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writer, False)
+    command = [sys.executable, "-m", "bayplan", *RENDER]
+    run = subprocess.Popen(command, stdout=writer, env=environment({"PYTHONUNBUFFERED": unbuffered}))
+    os.close(writer)
+    time.sleep(0.5)
+    with open(reader, "rb") as stream:
+        assert stream.read().decode() == bayplan(*RENDER).stdout
+    assert run.wait(60) == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_while_it_waits(number: signal.Signals) -> None:
+    run = start(*RENDER[:1], "-", *RENDER[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert run.stdin is not None
+    run.stdin.write(b"a:")
+    run.stdin.flush()
+    time.sleep(1)
+    run.send_signal(number)
+    assert run.communicate(timeout=60) == (b"", b"")
+    assert run.returncode == 128 + number
+
+
+def test_a_caller_that_ignores_sigterm_keeps_ignoring_it() -> None:
+    """As `nohup` ignores SIGHUP."""
+    code = "import signal; from bayplan.cli.run import run; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
+    code += "run(['schema', 'workflow']); print(signal.getsignal(signal.SIGTERM).name)"
+    assert python("-c", code).stdout.endswith("SIG_IGN\n")
 
 
 def test_a_reader_that_goes_away() -> None:

@@ -16,7 +16,6 @@ import pytest
 import yaml
 
 from bayplan.cli import output_folder as generated
-from bayplan.cli import output_folder as single
 from bayplan.cli import output_tree as tree
 from bayplan.cli.run import run
 from bayplan.schemas import load
@@ -459,13 +458,12 @@ class TestOwnership:
         repository.generate()
         repository.write("jobs/one.yaml", job("uno"))
 
-        def full(path: str, pieces: Sequence[str]) -> None:
-            Path(path).write_text("part")
+        def full(number: int) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr(single, "write_bytes", full)
+        monkeypatch.setattr(os, "fsync", full)
         assert "error[O802]" in repository.fails()
-        assert not list(repository.folder.glob(".bayplan-[0-9]*"))
+        assert not list(repository.folder.glob(".bayplan-staging-*"))
 
     def test_what_was_interrupted_is_finished(self, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
         repository.project(EVERY)
@@ -473,11 +471,11 @@ class TestOwnership:
         repository.write("jobs/one.yaml", job("uno"))
         move, moved = generated._move, list[str]()
 
-        def interrupted(source: str, path: str) -> None:
+        def interrupted(source: str, path: str, mode: int) -> None:
             moved.append(path)
             if len(moved) > 2:
                 raise KeyboardInterrupt
-            move(source, path)
+            move(source, path, mode)
 
         with monkeypatch.context() as patch:
             patch.setattr(generated, "_move", interrupted)

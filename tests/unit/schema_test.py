@@ -96,7 +96,7 @@ def test_the_schemas_keep_to_what_both_engines_read_alike(kind: str) -> None:
     for pattern in re.findall(r'"pattern": "(.*?)"', text):
         assert pattern.startswith("^")
         assert pattern.endswith("$")
-        assert "\\" not in pattern
+        assert "\\" not in re.sub(r"\\\\(x[0-9a-f]{2}|u[0-9a-f]{4})", "", pattern)
         assert "$" not in pattern[:-1]
     assert set(re.findall(r'"\$ref": "(.)', text)) == {"#"}
 

@@ -411,7 +411,7 @@ KEY_LIMIT = 253
 
 
 def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W316, W319, W320, W335, P515."""
+    """W316, W319, W320, W335, W345, P515."""
     for place in pod_sets(workflow):
         pods, route, _ = place
         for name, value in pods.resources.items():
@@ -423,6 +423,7 @@ def check_amounts(workflow: Workflow) -> Iterator[Diagnostic]:
                 yield from _share(getattr(pods.accelerator, key), (*route, "accelerator", key))
         if pods.files:
             yield from _files(pods, (*route, "files"))
+        yield from _nul_characters(pods, route)
 
 
 def _amount(text: str, route: Route, *, whole: bool = False) -> Iterator[Diagnostic]:
@@ -457,6 +458,17 @@ def _files(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
         if (size := content_size(held)) > CONFIG_MAP_LIMIT:
             message = f'"{path[:200]}" has {size:,} bytes; a ConfigMap has at most {CONFIG_MAP_LIMIT:,}'
             yield error("P515", (*route, path), message, hint="put large files into the image or a volume")
+
+
+def _nul_characters(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
+    """W345: bash leaves NUL characters out of a script, so that a line of the text may end a here document."""
+    texts: dict[tuple[str | int, ...], Any] = {("env", name): value for name, value in pods.env.items()}
+    texts |= {("files", path): content for path, content in pods.files.items()}
+    texts |= {(key, n): word for key in ("command", "args") for n, word in enumerate(getattr(pods, key))}
+    for place, text in texts.items():
+        if isinstance(text, str) and "\0" in text:
+            hint = "write the file as base64" if place[0] == "files" else "remove the character"
+            yield error("W345", (*route, *place), "the string has a NUL character", hint=hint)
 
 
 def _not_base64(text: str) -> str:

@@ -128,9 +128,10 @@ def _speak(args: Arguments, success: Success | None) -> None:
 
 def write_stderr(text: str) -> None:
     """Writes to standard error, and ignores errors of writing."""
+    stream = sys.stderr
     try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
+        stream.flush()
+        output.write_whole(stream.buffer, [text.encode(stream.encoding, stream.errors or "strict")])
     except (OSError, AttributeError):
         pass
 

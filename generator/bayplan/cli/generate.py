@@ -360,6 +360,8 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
         if not compared.value and args.has("tracked"):
             batches += _untracked(project, (*whole.files, INDEX))
         if not compared.value:
+            if not args.has("check"):
+                output_folder.remove_leftovers(project.folder)
             if not args.has("verbose"):  # infos only if a file changes, not again at each commit
                 warnings = (tuple(d for d in each.diagnostics if d.severity != "info") for each in batches)
                 batches = [each._replace(diagnostics=kept) for each, kept in zip(batches, warnings, strict=True)]

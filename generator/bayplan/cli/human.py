@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 import click
 
 from bayplan import __version__
+from bayplan.cli import output
 from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGRAM
+from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
+from bayplan.report import Batch
 
-Run = Callable[[Arguments], int]
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""
 
 
-def main(argv: Sequence[str], run: Run) -> int:
-    """Parses the command line and runs the command. Returns the exit code."""
+def parse(argv: Sequence[str]) -> Arguments | int:
+    """The parsed command line. An exit code: it is for help or completions, or it is wrong; both are printed."""
+    shown = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(shown, encoding="utf-8", write_through=True)):
+        parsed = _parsed(argv)
+        text = shown.getvalue()
+    failed = output.write_bytes([text])
+    return finish(Arguments(Command("", "", ""), (), {}), [Batch(failed)]) if failed else parsed
+
+
+def _parsed(argv: Sequence[str]) -> Arguments | int:
     if COMPLETE in os.environ:
         from bayplan.cli import completion  # noqa: F401  # registers what bash needs
     try:
-        code = program(run).main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
+        parsed: Arguments | int = program().main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
-        wrong.show()
+        text = io.StringIO()
+        wrong.show(text)
+        write_stderr(text.getvalue())
         return 2
-    except click.Abort:
-        return 130
-    except OSError as problem:  # commands handle their own errors
-        from bayplan.cli.unhandled import HelpFailedError
-
-        raise HelpFailedError(problem) from problem
-    return code if isinstance(code, int) else 0
+    except click.Abort as interrupted:
+        raise interrupted.__cause__ or KeyboardInterrupt from None
+    except SystemExit as end:  # after completions
+        return int(end.code or 0)
+    return parsed
 
 
-def program(run: Run) -> click.Group:
+def program() -> click.Group:
     """The whole tree of commands."""
-    top = CommandGroup("", run, name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
+    top = CommandGroup("", name=PROGRAM, help=ABOUT, epilog=EXITS, context_settings={"terminal_width": WIDTH})
     click.version_option(__version__, message="%(prog)s %(version)s")(top)
     return top
 
@@ -45,9 +58,9 @@ def program(run: Run) -> click.Group:
 class CommandGroup(click.Group):
     """The commands with a common prefix, in the order of the table. click requests each when it needs it."""
 
-    def __init__(self, prefix: str, run: Run, **settings: Any) -> None:
+    def __init__(self, prefix: str, **settings: Any) -> None:
         super().__init__(**settings)
-        self.prefix, self.run = prefix, run
+        self.prefix = prefix
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The next words of the commands, without duplicates."""
@@ -58,9 +71,9 @@ class CommandGroup(click.Group):
         """The command or group with this name."""
         full = self.prefix + name
         if full in GROUPS:
-            return CommandGroup(f"{full} ", self.run, name=name, help=GROUPS[full])
+            return CommandGroup(f"{full} ", name=name, help=GROUPS[full])
         found = next((command for command in COMMANDS if command.name == full), None)
-        return _command(found, name, self.run) if found else None
+        return _command(found, name) if found else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands in the help."""
@@ -81,11 +94,11 @@ class CommandGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def _command(command: Command, name: str, run: Run) -> click.Command:
-    def call(**values: Any) -> int:
+def _command(command: Command, name: str) -> click.Command:
+    def call(**values: Any) -> Arguments:
         words = [word for number in range(len(command.arguments)) for word in _values(values[f"words{number}"])]
         options = {option.key: _values(values[option.key.replace("-", "_")]) for option in command.options}
-        return run(Arguments(command, tuple(words), {key: value for key, value in options.items() if value}))
+        return Arguments(command, tuple(words), {key: value for key, value in options.items() if value})
 
     params: list[click.Parameter] = [_argument(n, each) for n, each in enumerate(command.arguments)]
     params += [_option(each) for each in command.options]

@@ -69,6 +69,7 @@ def run(args: Arguments) -> int:
     """Writes both files into the folder, or neither."""
     folder = args.words[0] if args.words else ""
     paths = [os.path.join(folder, name) for name in FILES]
+    output_folder.remove_leftovers(folder)
     batches = [Batch(tuple(_wrong(args, paths)))]
     if batches[0].diagnostics:
         return finish(args, batches)
@@ -79,9 +80,9 @@ def run(args: Arguments) -> int:
         topology = example(args.value("accelerator", ACCELERATOR), scheduler)
     if topology is None:
         return finish(args, batches)
-    texts = dict(zip(paths, (topology, fitting(topology, scheduler, batches)), strict=True))
+    texts = dict(zip(FILES, (topology, fitting(topology, scheduler, batches)), strict=True))
     command = f"bayplan render {paths[1]} -t {paths[0]} --cluster-objects\n"
-    return finish(args, batches, lambda: _write(folder, texts) or output.write([command]))
+    return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([command]))
 
 
 def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
@@ -97,13 +98,6 @@ def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
     hint = "choose another folder: `bayplan init DIR`"
     messages = (f'"{path}" exists, and init does not overwrite files' for path in paths if os.path.lexists(path))
     yield from (error("O804", (), message, hint=hint) for message in messages)
-
-
-def _write(folder: str, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
-    failed = output_folder.make_folder(folder)
-    for path, text in texts.items():
-        failed = failed or output_folder.write_single(path, [text])
-    return failed
 
 
 # The topology: usual nodes of an accelerator, or the nodes of a cluster.

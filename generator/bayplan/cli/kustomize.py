@@ -19,6 +19,7 @@ from bayplan.cli.krm import kustomizations
 from bayplan.cli.krm.job import API_VERSION, FUNCTION, KINDS, is_workflow
 from bayplan.cli.krm.kustomizations import Kustomization, title
 from bayplan.cli.options import Arguments
+from bayplan.cli.output_folder import Change
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, info, warning
 from bayplan.core.package_data import data_text
 from bayplan.core.phrases import one_line
@@ -366,8 +367,8 @@ REFERENCES = ("kustomization.yaml", "names.yaml", "images.yaml")
 def references(args: Arguments) -> int:
     """Writes the Component of kustomize-plugin/references, and prints the files that changed."""
     folder = args.words[0] if args.words else "references"
-    texts = {os.path.join(folder, each): data_text("kustomize-plugin", "references", each) for each in REFERENCES}
-    return _install_all(args, texts, "bayplan kustomize references", "remove the file, or name another folder")
+    texts = {each: data_text("kustomize-plugin", "references", each) for each in REFERENCES}
+    return _install(args, folder, texts, "bayplan kustomize references", "remove the file, or name another folder")
 
 
 # The layout of the legacy plugins of kustomize, the only plugins that kubectl runs.
@@ -383,22 +384,23 @@ def install_legacy(args: Arguments) -> int:
     home = args.words[0] if args.words else _plugin_home()
     text = f'#!/bin/sh\n{MARK}\nexec {_program()} "$@"\n'
     hint = "remove the file, or set KUSTOMIZE_PLUGIN_HOME to another folder"
-    return _install_all(args, dict.fromkeys((_plugin_path(home, kind) for kind in KINDS), text), MARK, hint, 0o111)
+    return _install(args, home, dict.fromkeys((_plugin_path("", kind) for kind in KINDS), text), MARK, hint, 0o111)
 
 
-def _install_all(args: Arguments, texts: Mapping[str, str], mark: str, hint: str, mode: int = 0) -> int:
+def _install(args: Arguments, folder: str, texts: Mapping[str, str], mark: str, hint: str, mode: int = 0) -> int:
     """Writes files, and prints those that changed. O804: a file without the mark exists. `mode`: bits to add."""
-    wrong = [diagnostic for path in texts if (diagnostic := _in_the_way(path, mark, hint))]
+    paths = {name: os.path.join(folder, name) for name in texts}
+    wrong = [diagnostic for path in paths.values() if (diagnostic := _in_the_way(path, mark, hint))]
     if wrong:
         return finish(args, [Batch(tuple(wrong))])
-    lines: list[str] = []
-    for path, content in texts.items():
-        try:
-            word = _install(path, content, mode)
-        except OSError as problem:
-            return finish(args, [Batch((unwritable(path, problem),))])
-        lines += [f"{word} {path}\n"] if word else []
-    return finish(args, (), lambda: output.write(lines))
+    try:
+        os.makedirs(folder, exist_ok=True)
+        files = [Change(name, output_folder.text_at(paths[name]), text) for name, text in texts.items()]
+        changes = [each for each in files if each.old != each.new or os.stat(paths[each.path]).st_mode & mode != mode]
+        output_folder.apply(folder, "", changes, mode)
+    except OSError as problem:
+        return finish(args, [Batch((unwritable(folder, problem),))])
+    return finish(args, (), lambda: output.write(f"{each.word} {paths[each.path]}\n" for each in changes))
 
 
 def _plugin_home() -> str:
@@ -430,14 +432,3 @@ def _in_the_way(path: str, mark: str, hint: str) -> Diagnostic | None:
     except OSError as problem:
         return unwritable(path, problem)
     return None if ours else error("O804", (), f'"{path}" exists, and bayplan did not write it', hint=hint)
-
-
-def _install(path: str, text: str, mode: int) -> str:
-    """`created`, `updated`, or an empty string if the file is up to date."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    old = output_folder.text_at(path)
-    if old == text and os.stat(path).st_mode & mode == mode:
-        return ""
-    output_folder.replace(path, [text])
-    os.chmod(path, os.stat(path).st_mode | mode)
-    return "created" if old is None else "updated"

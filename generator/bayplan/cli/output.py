@@ -1,10 +1,13 @@
-"""Standard output, always as UTF-8 and in large writes, and the layout of tables and trees."""
+"""The writer of standard output and of files, in UTF-8 and large writes, and the layout of tables and trees."""
 
 from __future__ import annotations
 
+import errno
+import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from bayplan.core.diagnostics import Diagnostic
 
@@ -22,9 +25,9 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
     try:
         if sys.stdout is None:
             raise OSError("standard output is closed")
-        for chunk in pieces:
-            sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
+        sys.stdout.flush()
+        write_whole(sys.stdout.buffer, pieces)
+        sync(sys.stdout.buffer)
     except BrokenPipeError:
         raise
     except OSError as problem:
@@ -33,6 +36,41 @@ def write_bytes(pieces: Iterable[bytes]) -> tuple[Diagnostic, ...]:
         discard_stdout()
         return (unwritable("<stdout>", problem),)
     return ()
+
+
+def write_whole(stream: BinaryIO, pieces: Iterable[bytes]) -> None:
+    """Writes all pieces without a buffer. OSError.
+
+    A system call may write only the first bytes: if a disk has little room, or if a pipe does not block. With
+    PYTHONUNBUFFERED, Python loses the others.
+    """
+    raw: Any = getattr(stream, "raw", stream)
+    for piece in pieces:
+        left = memoryview(piece)
+        while left:
+            written = raw.write(left)
+            if written is None:  # the pipe is full
+                import select
+
+                select.select((), (raw,), ())
+                continue
+            if not written:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            left = left[written:]
+
+
+def sync(stream: BinaryIO) -> None:
+    """Waits until the disk has the file. OSError: a file system may report a full disk only now."""
+    try:
+        number = stream.fileno()
+    except OSError:  # a stream in memory
+        return
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        try:
+            os.fsync(number)
+        except OSError as problem:
+            if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # some file systems cannot
+                raise
 
 
 def chunks(pieces: Iterable[str]) -> Iterable[bytes]:

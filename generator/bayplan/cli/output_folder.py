@@ -9,7 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from errno import EACCES
+from contextlib import contextmanager, suppress
+from errno import EACCES, EXDEV
+from itertools import count as count_from
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
@@ -71,7 +73,8 @@ def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     try:
         real = os.path.realpath(path)
         if os.path.exists(real) and not os.path.isfile(real):
-            write_bytes(real, pieces)
+            with open(real, "wb", buffering=0) as file:
+                output.write_whole(file, output.chunks(pieces))
         else:
             replace(real, pieces)
     except BrokenPipeError:
@@ -90,25 +93,134 @@ def make_folder(folder: str) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def write_bytes(path: str, pieces: Iterable[str]) -> None:
-    """Writes into an existing or a new file. OSError, also for errors that the disk reports only at the end."""
-    with open(path, "wb") as file:
-        for chunk in output.chunks(pieces):
-            file.write(chunk)
+def write_new(folder: str, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """Makes a folder with these new files: all of them, or none."""
+    try:
+        os.makedirs(folder or os.curdir, exist_ok=True)
+        apply(folder, "", [Change(name, None, text) for name, text in texts.items()])
+    except (OSError, ValueError) as problem:
+        return (unwritable(folder, problem),)
+    return ()
 
 
 def replace(path: str, pieces: Iterable[str]) -> None:
-    """Replaces a file that differs with a new one. If it fails, no temporary file remains."""
-    temporary = os.path.join(os.path.dirname(path), f".bayplan-{os.getpid()}.tmp")
+    """Replaces a file that differs with a new one."""
+    with staging(os.path.dirname(path)) as write:
+        new = write(pieces)
+        if not same_bytes(new, path):
+            _move(new, path)
+
+
+STAGING = ".bayplan-staging"
+"""The beginning of the name of a folder with new files, from which bayplan moves them to their places.
+
+It is in the folder of the output, because a rename does not leave a file system. git ignores it, because it has a
+`.gitignore`. kubectl, kustomize, Argo CD and Flux do not read it, because its files have no extension; Helm ignores
+`templates/.?*`. Its `.gitignore` is locked while its process lives: the next run removes it after a SIGKILL.
+"""
+_STAGING = re.compile(re.escape(STAGING) + "-[0-9]+-[0-9]+").fullmatch
+_IGNORE = ".gitignore"
+
+
+@contextmanager
+def staging(root: str) -> Iterator[Callable[[Iterable[str]], str]]:
+    """Makes a folder for new files below `root`. The value writes one and returns its path. OSError.
+
+    SIGINT and SIGTERM can interrupt that, and otherwise wait until the folder is removed.
+    """
+    import signal
+
+    mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # not on Windows
+    waiting = (signal.SIGINT, signal.SIGTERM)
+    names = count_from()
+
+    def write(pieces: Iterable[str]) -> str:
+        path = os.path.join(folder, str(next(names)))
+        try:
+            mask(signal.SIG_SETMASK, before)
+            with open(path, "xb", buffering=0) as file:
+                output.write_whole(file, output.chunks(pieces))
+                output.sync(file)
+        finally:
+            mask(signal.SIG_BLOCK, waiting)
+        return path
+
+    before = mask(signal.SIG_BLOCK, waiting)
     try:
-        write_bytes(temporary, pieces)
-        if not same_bytes(temporary, path):
-            if os.path.exists(path):
-                os.chmod(temporary, stat.S_IMODE(os.stat(path).st_mode))
-            os.replace(temporary, path)
+        remove_leftovers(root)
+        folder, lock = _staging_folder(root)
+        try:
+            os.write(lock, b"*\n")
+            yield write
+        finally:
+            _remove_staging(folder)
+            os.close(lock)
     finally:
-        if os.path.lexists(temporary):
-            os.unlink(temporary)
+        mask(signal.SIG_SETMASK, before)
+
+
+def _staging_folder(root: str) -> tuple[str, int]:
+    """A new folder, and its locked `.gitignore`. Another run may remove it before it is locked."""
+    for number in count_from():
+        folder = os.path.join(root, f"{STAGING}-{os.getpid()}-{number}")
+        ignore = os.path.join(folder, _IGNORE)
+        try:
+            os.mkdir(folder)
+        except FileExistsError:
+            continue
+        try:
+            lock = os.open(ignore, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            os.rmdir(folder)
+            raise
+        if _locked(lock) is not False and os.path.exists(ignore):
+            return folder, lock
+        os.close(lock)
+    raise AssertionError
+
+
+def _locked(number: int) -> bool | None:
+    """Locks a file until its process ends or closes it. False: another process has locked it. None: it has no locks."""
+    try:
+        from fcntl import LOCK_EX, LOCK_NB, flock
+
+        flock(number, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):  # Windows; some network file systems
+        return None
+    return True
+
+
+def remove_leftovers(root: str) -> None:
+    """Removes the folders of `staging` whose process was killed."""
+    with suppress(OSError):
+        for name in filter(_STAGING, os.listdir(root or os.curdir)):
+            folder = os.path.join(root, name)
+            if os.path.islink(folder):
+                continue
+            try:
+                lock = os.open(os.path.join(folder, _IGNORE), os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+            except FileNotFoundError:  # the folder is empty, or its process is not as far yet
+                with suppress(OSError):
+                    os.rmdir(folder)
+                continue
+            except OSError:
+                continue
+            if _locked(lock):
+                _remove_staging(folder)
+            os.close(lock)
+
+
+def _remove_staging(folder: str) -> None:
+    """Removes a folder of `staging` with its files. The `.gitignore` is last."""
+    with suppress(OSError):
+        for name in sorted(os.listdir(folder), reverse=True):
+            if name.isdecimal() or name == _IGNORE:
+                os.unlink(os.path.join(folder, name))
+        os.rmdir(folder)
 
 
 def same_bytes(left: str, right: str) -> bool:
@@ -224,41 +336,42 @@ def read_index(path: str, text: str, possible: Callable[[str], object], hint: st
     return Outcome(None, (error("O806", (), message, hint=hint),))
 
 
-def apply(root: str, index: str, changes: Sequence[Change]) -> None:
-    """Makes the changes below a folder. OSError, ValueError.
+def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> None:
+    """Makes the changes below a folder. `mode`: bits that the files get. OSError, ValueError.
 
-    It writes all files into a temporary folder before it changes the first file, so that a full disk changes nothing.
+    It writes all files before it changes the first one, so that a full disk changes nothing.
     """
-    new = {each.path: each.new for each in changes if each.new is not None}
-    temporary = os.path.join(root, f".bayplan-{os.getpid()}")
-    os.mkdir(temporary)
-    try:
-        written = [os.path.join(temporary, str(number)) for number in range(len(new))]
-        for source, text in zip(written, new.values(), strict=True):
-            write_bytes(source, [text])
-        _check_folders(root, changes)
-        for each in changes:
-            if each.path == index:  # if the moves are interrupted, the index has both the old and the new files
-                replace(os.path.join(root, index), [each.old or "", each.new or ""])
+    if not changes:
+        remove_leftovers(root)
+        return
+    with staging(root) as write:
+        both = [write([each.old or "", each.new or ""]) for each in changes if each.path == index]
+        new = [(write([each.new]), each.path) for each in changes if each.new is not None]
         stale = [each.path for each in changes if each.new is None]
+        _check_folders(root, changes)
+        for source in both:  # if the moves are interrupted, the index has both the old and the new files
+            _move(source, os.path.join(root, index), mode)
         for path in stale:
             os.unlink(os.path.join(root, path))
-        for source, path in zip(written, new, strict=True):
-            _move(source, os.path.join(root, path))
+        for source, path in new:
+            _move(source, os.path.join(root, path), mode)
         for path in stale:
             _remove_empty_folders(root, path)
-    finally:
-        for name in os.listdir(temporary):
-            os.unlink(os.path.join(temporary, name))
-        os.rmdir(temporary)
 
 
 def _check_folders(root: str, changes: Sequence[Change]) -> None:
-    """PermissionError: bayplan may not change a folder. It checks this before the first change."""
-    for path in sorted({each.path for each in changes}):
-        places = [os.path.join(root or os.curdir, each) for each in (*above(path), "")]
-        if not os.access(next(filter(os.path.isdir, places)), os.W_OK | os.X_OK):
+    """OSError: bayplan may not change a folder, or the folder is on another file system.
+
+    It checks this before the first change.
+    """
+    device = os.stat(root or os.curdir).st_dev
+    for each in changes:
+        path = os.path.join(root or os.curdir, each.path)
+        folders = [next(filter(os.path.isdir, above(place))) for place in (path, os.path.realpath(path))]
+        if not all(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             raise PermissionError(EACCES, os.strerror(EACCES))
+        if each.new is not None and os.stat(folders[1]).st_dev != device:
+            raise OSError(EXDEV, os.strerror(EXDEV))
 
 
 def above(path: str) -> Iterator[str]:
@@ -267,12 +380,13 @@ def above(path: str) -> Iterator[str]:
         yield path
 
 
-def _move(source: str, path: str) -> None:
-    """Replaces a file, which keeps its mode. A link stays a link."""
+def _move(source: str, path: str, mode: int = 0) -> None:
+    """Replaces a file, which keeps its mode and gets more bits of it. A link stays a link."""
     real = os.path.realpath(path)
     os.makedirs(os.path.dirname(real), exist_ok=True)
-    if os.path.exists(real):
-        os.chmod(source, stat.S_IMODE(os.stat(real).st_mode))
+    if mode or os.path.exists(real):
+        kept = os.stat(real if os.path.exists(real) else source).st_mode
+        os.chmod(source, stat.S_IMODE(kept) | mode)
     os.replace(source, real)
 
 

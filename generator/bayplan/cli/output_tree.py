@@ -61,9 +61,8 @@ def unlisted(root: str, folders: Iterable[str]) -> Iterator[str]:
     known = {os.path.normpath(path) for path in _listed(root).value or ()}
     for folder in sorted(set(folders)):
         for place, below, names in os.walk(os.path.join(root, folder) or os.curdir):
-            below[:] = (
-                [] if not folder else sorted(name for name in below if name != ".git" and not _has_project(place, name))
-            )
+            searched = (name for name in below if name != ".git" and not name.startswith(output_folder.STAGING))
+            below[:] = sorted(name for name in searched if not _has_project(place, name)) if folder else []
             for name in sorted(names):
                 path = os.path.normpath(os.path.relpath(os.path.join(place, name), root or os.curdir))
                 if path not in known and output_folder.is_ours(os.path.join(place, name)):

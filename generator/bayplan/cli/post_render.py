@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO
 
 from bayplan.cli import files, output
 from bayplan.cli.finish import Success, finish
@@ -41,8 +42,9 @@ def run(args: Arguments) -> int:
     path, batches = _topology_path(args)
     wrong = _wrong(args, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
-    if isinstance(sys.stderr, Tee):
-        sys.stderr.release = args.value("release") or _release(raw.value or b"")
+    tee = getattr(sys.stderr, "buffer", None)
+    if isinstance(tee, Tee):
+        tee.release = args.value("release") or _release(raw.value or b"")
     batches += (Batch((*wrong, *raw.diagnostics), {"stream": Document(files.STDIN, "", 0, None)}),)
     if path is None or raw.value is None or wrong:
         return finish(args, batches)
@@ -155,38 +157,41 @@ PLUGIN = "HELM_PLUGIN_NAME"
 """Helm 4 sets this variable, Helm 3 does not."""
 
 
-class Tee:
-    """Standard error that keeps a copy of its text. `release`: the release or chart of the manifests."""
+class Tee(io.RawIOBase):
+    """Standard error that keeps a copy of its bytes. `release`: the release or chart of the manifests."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self.stream = stream
         self.release = ""
-        self.written: list[str] = []
+        self.written = bytearray()
 
-    def write(self, text: str) -> int:
-        """Writes to standard error and to the copy."""
-        size = self.stream.write(text) if self.stream is not None else len(text)
-        self.written.append(text)
-        return int(size)
+    def writable(self) -> bool:
+        """It is."""
+        return True
 
     def isatty(self) -> bool:
         """Whether standard error is a terminal."""
-        return self.stream is not None and bool(self.stream.isatty())
+        return self.stream is not None and self.stream.isatty()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
+    def write(self, piece: Any) -> int:
+        """Writes to the copy and to standard error, whose errors it ignores."""
+        self.written += piece
+        with suppress(OSError):
+            if self.stream is not None:
+                output.write_whole(self.stream.buffer, [bytes(piece)])
+        return len(piece)
 
 
-def keep_stderr(argv: Sequence[str], run: Callable[[Sequence[str]], int]) -> int:
+def keep_stderr(argv: Sequence[str], run: Callable[[], int]) -> int:
     """Runs a command line, and keeps its report. A run without one replaces an earlier report of the same release."""
     real, tee = sys.stderr, Tee(sys.stderr)
-    sys.stderr = tee
+    sys.stderr = io.TextIOWrapper(tee, encoding="utf-8", errors="backslashreplace", write_through=True)
     try:
-        code = run(argv)
+        code = run()
     finally:
         sys.stderr = real
     if tee.written:
-        _keep("".join(tee.written), argv, code, tee.release)
+        _keep(tee.written.decode(), argv, code, tee.release)
     elif code == 0:
         _replace(argv, tee.release)
     return code
@@ -222,11 +227,10 @@ def _replace(argv: Sequence[str], release: str) -> None:
 
 def _write(where: str, text: str) -> None:
     with suppress(OSError, ValueError):
+        from bayplan.cli import output_folder
+
         os.makedirs(os.path.dirname(where), exist_ok=True)
-        beside = f"{where}.{os.getpid()}"
-        with open(beside, "w", encoding="utf-8", errors="replace") as file:
-            file.write(text)
-        os.replace(beside, where)
+        output_folder.replace(where, [text.encode("utf-8", "replace").decode()])
 
 
 def _run(argv: Sequence[str], release: str) -> str:

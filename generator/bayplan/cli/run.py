@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import _signal  # type: ignore[import-not-found]  # `signal` takes longer to load, because it declares enums
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from bayplan.cli.options import Arguments, Command
 
-INTERRUPTED = 130
-"""Exit code: 128 plus the number of the signal, as in shells."""
+INTERRUPTED, TERMINATED = 130, 143
+"""Exit codes: 128 plus the number of the signal, as in shells."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM. Like SIGINT, it is an exception, so that nothing is left over."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
 
 
 def run(argv: Sequence[str]) -> int:
-    """Runs a command line. It does not raise, except for the completions of click, which exit."""
+    """Runs a command line. It does not raise."""
     if argv[:1] == ["post-render"]:
         from bayplan.cli import post_render
 
-        return post_render.keep_stderr(argv, lambda argv: _guarded_call(lambda: _dispatch(argv)))
+        return _guarded_call(lambda: post_render.keep_stderr(argv, lambda: _guarded_call(lambda: _dispatch(argv))))
     return _guarded_call(lambda: _dispatch(argv))
 
 
@@ -26,10 +36,27 @@ def krm(argv: Sequence[str]) -> int:
     return _guarded_call(lambda: execute(Arguments(Command("krm", "krm", ""), (), {})))
 
 
+@contextmanager
+def _raising_sigterm() -> Iterator[None]:
+    """SIGTERM raises `Terminated`, unless the process handles or ignores it already, or this is not the main thread."""
+    before = _signal.getsignal(_signal.SIGTERM)
+    ours = before == _signal.SIG_DFL
+    with suppress(ValueError):
+        _signal.signal(_signal.SIGTERM, _terminate if ours else before)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            _signal.signal(_signal.SIGTERM, before)
+
+
 def _guarded_call(work: Callable[[], int]) -> int:
     """The exit code of the work, or of its failure."""
     try:
-        return work()
+        with _raising_sigterm():
+            return work()
+    except Terminated:
+        return TERMINATED
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as problem:
@@ -48,7 +75,8 @@ def _dispatch(argv: Sequence[str]) -> int:
         return execute(parsed)
     from bayplan.cli import human
 
-    return human.main(argv, execute)
+    by_click = human.parse(argv)
+    return by_click if isinstance(by_click, int) else execute(by_click)
 
 
 def execute(args: Arguments) -> int:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import os
 
-from bayplan.cli.failures import discard_stdout, unwritable
-from bayplan.cli.finish import finish, write_stderr
-from bayplan.cli.options import Arguments, Command
-from bayplan.report import Batch
+from bayplan.cli.failures import discard_stdout
+from bayplan.cli.finish import write_stderr
 
 DEBUG = "BAYPLAN_DEBUG"
 """If this variable is 1, bayplan prints the traceback of a bug."""
@@ -21,10 +19,6 @@ def exit_code_of(problem: Exception) -> int:
     if isinstance(problem, BrokenPipeError):
         discard_stdout()
         return READER_GONE
-    if isinstance(problem, HelpFailedError):
-        discard_stdout()
-        found = unwritable("<stdout>", problem.reason)
-        return finish(Arguments(Command("", "", ""), (), {}), [Batch((found,))])
     if os.environ.get(DEBUG) == "1":
         from traceback import format_exc
 
@@ -32,13 +26,6 @@ def exit_code_of(problem: Exception) -> int:
     else:
         write_stderr(_bug(problem))
     return BUG
-
-
-class HelpFailedError(Exception):
-    """click cannot write to standard output."""
-
-    def __init__(self, reason: OSError) -> None:
-        self.reason = reason
 
 
 def _bug(problem: Exception) -> str:

@@ -106,7 +106,9 @@ def sources(checkout: Path) -> dict[str, str]:
 
 def _blocks(text: str) -> Iterator[str]:
     """The workflows in a page: lines from `workflow:` on that are indented by more, or empty."""
-    for match in re.finditer(r"^( *)(?:workflow|default-values):\n(?:\1 +.*\n|\1[\w-]+:.*\n|\s*\n)+", text, re.MULTILINE):
+    for match in re.finditer(
+        r"^( *)(?:workflow|default-values):\n(?:\1 +.*\n|\1[\w-]+:.*\n|\s*\n)+", text, re.MULTILINE
+    ):
         block = textwrap.dedent(match[0])
         if re.search(r"^workflow:", block, re.MULTILINE):
             yield block
@@ -122,7 +124,7 @@ def pool(texts: Sequence[str]) -> dict[str, Any]:
         "backend": "backend",
         "default_platform": "cpu",
         **TIMEOUTS,
-        "platforms": {name: platform for name in sorted(names)},
+        "platforms": dict.fromkeys(sorted(names), platform),
         "topology_keys": [{"key": key, "label": name} for key, name in zip(KEYS, LABELS, strict=True)],
     }
 
@@ -161,7 +163,9 @@ def judge(number: int, source: str, theirs: Mapping[str, Any], ours: Ours) -> Re
     if "refused" in theirs:
         return result("refused by both") if ours.code else result("FAULT: accepted", theirs["refused"])
     if "breaks" in theirs:
-        return result("breaks in OSMO, refused") if ours.code else result("FAULT: accepted what breaks", theirs["breaks"])
+        return (
+            result("breaks in OSMO, refused") if ours.code else result("FAULT: accepted what breaks", theirs["breaks"])
+        )
     if ours.code:
         kinds = [next((kind for kind in LISTED if _is(kind, each)), None) for each in ours.errors]
         if None in kinds:
@@ -212,7 +216,9 @@ def compared(theirs: Mapping[str, Any], ours: Ours) -> Iterator[str]:
                 got = _got(json.loads(_with_hosts(json.dumps(pods[task["name"]]), hosts)))
                 for key, value in wanted.items():
                     yield from _pairs(f"{task['name']} {key}", value, got[key])
-        domains = [(frozenset(each["tasks"]), LABELS.index(each["label"]), each["required"]) for each in group["domains"]]
+        domains = [
+            (frozenset(each["tasks"]), LABELS.index(each["label"]), each["required"]) for each in group["domains"]
+        ]
         yield from _pairs("domains", _finest(domains), _finest(_domains(gang.node)))
 
 
@@ -271,16 +277,20 @@ def _got(data: Mapping[str, Any]) -> dict[str, Any]:
     places = {each["name"]: each["mountPath"] for each in container.get("volumeMounts", ())}
     secrets = {each["name"]: each["valueFrom"]["secretKeyRef"] for each in container.get("env", ())}
     amounts = data.get("resources", {})
-    terms = spec.get("affinity", {}).get("nodeAffinity", {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": ()}
-    )["nodeSelectorTerms"]
+    terms = (
+        spec.get("affinity", {})
+        .get("nodeAffinity", {})
+        .get("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": ()})["nodeSelectorTerms"]
+    )
     host = {name: each["hostPath"]["path"] for name, each in volumes.items() if "hostPath" in each}
     return {
         "image": data["image"],
         "command": data["command"],
         "args": data.get("args", []),
         "env": {**data.get("env", {}), **{name: [each["name"], each["key"]] for name, each in secrets.items()}},
-        "files": {path: each if isinstance(each, str) else [each["base64"]] for path, each in data.get("files", {}).items()},
+        "files": {
+            path: each if isinstance(each, str) else [each["base64"]] for path, each in data.get("files", {}).items()
+        },
         "folders": {places[name]: _secrets(each) for name, each in volumes.items() if "credentials" in name},
         "mounts": [[path, places[name]] for name, path in host.items()],
         "privileged": container.get("securityContext", {}).get("privileged", False),
@@ -350,7 +360,11 @@ def mutants(texts: Mapping[str, str], count: int, seed: int) -> Iterator[tuple[s
 def assignments(text: str) -> list[str]:
     """The variables of a file that it does not give itself."""
     used = [name for name in VARIABLES if re.search(rf"{{{{ *{name}\b", text)]
-    return [f"{name}={VARIABLES[name]}" for name in used if not re.search(rf"^ +{name}:.*\n", text, re.MULTILINE) or "default-values:" not in text]
+    return [
+        f"{name}={VARIABLES[name]}"
+        for name in used
+        if not re.search(rf"^ +{name}:.*\n", text, re.MULTILINE) or "default-values:" not in text
+    ]
 
 
 def run(checkout: Path, python: str, count: int, seed: int, folder: Path) -> Iterator[Result]:

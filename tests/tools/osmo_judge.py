@@ -2,7 +2,8 @@
 
 It needs a Python with OSMO's requirements, and no bayplan. Each line of standard input is a JSON list: a workflow file
 and the assignments of `--set`. Each line of standard output is what OSMO's client and service make of it:
-`{"refused": ...}`, or the values of its tasks as the service stores them. The code is OSMO's own, from `osmo workflow submit` to the topology of the PodGroups.
+`{"refused": ...}`, or the values of its tasks as the service stores them. The code is OSMO's own, from the command
+`osmo workflow submit` to the topology of the PodGroups.
 Only the database, the registries and the other workflows are made up: the images exist, and so do the credentials.
 """
 
@@ -102,7 +103,7 @@ class Osmo:
 
     def _request(self, _method: Any, _path: str, payload: Any, params: Mapping[str, Any]) -> Any:
         """The client's request, without HTTP."""
-        template = self.workflow.TemplateSpec(**payload)
+        template = self.workflow.TemplateSpec(**json.loads(json.dumps(payload)))
         reply = self.service.submit_workflow(
             "pool", template, dry_run=params.get("dry_run", False), env_vars=[], label_overrides=[], roles_header=""
         )
@@ -148,8 +149,12 @@ class Osmo:
     def _task(self, task: Any, hosts: Mapping[str, str], group: str) -> dict[str, Any]:
         """A task, in the words of its container."""
         secret, folder = "\ue000secret", "\ue000folder"
-        container = task.to_pod_container([], [], [], secret, folder, bool(task.resources.gpu and task.resources.gpu > 0))
-        creds = [(name, key) for name, each in task.credentials.items() if isinstance(each, dict) for key in each.values()]
+        container = task.to_pod_container(
+            [], [], [], secret, folder, bool(task.resources.gpu and task.resources.gpu > 0)
+        )
+        creds = [
+            (name, key) for name, each in task.credentials.items() if isinstance(each, dict) for key in each.values()
+        ]
         keys = {f"{name}.{key}": [name, key] for name, key in creds}
         env: dict[str, Any] = {}
         for each in container["env"]:  # Kubernetes uses the last of each name

@@ -147,9 +147,10 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
-    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`.
+    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`. It
+    rejects tabs between tokens.
 
-    That parser is slow, so bayplan uses it only if libyaml rejects the text.
+    That parser is slow, so bayplan uses it only if libyaml rejects the text or accepts such a tab.
     """
     if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
         return iter(yaml.SafeLoader(text).get_event, None)
@@ -159,13 +160,18 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml accepts the text."""
+    """Whether libyaml accepts the text, and the text has no tab between tokens or in a plain scalar."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
-    parser = CParser(text)
+    parser, tabs, end = CParser(text), "\t" in text, 0
     try:
-        while parser.get_event() is not None:
-            pass
+        while (event := parser.get_event()) is not None:
+            if tabs:
+                start, stop = (getattr(mark, "index", 0) for mark in (event.start_mark, event.end_mark))
+                plain = text[start:stop] if event.__class__ is ScalarEvent and not event.style else ""
+                if "\t" in plain or "\t" in re.sub(r"#.*", "", text[end:start]):
+                    return False
+                end = stop
     except yaml.YAMLError:
         return False
     return True

@@ -58,9 +58,9 @@ class Sections(NamedTuple):
 def split(text: str, subject: str) -> Outcome[Sections]:
     """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
     all_sections = list(_sections(text))
-    if not is_template(text) and all(each.key != "workflow" for each in all_sections):
-        return _whole(text, subject)
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
+    if not is_template(text) and (findings or all(each.key != "workflow" for each in all_sections)):
+        return _whole(text, subject)
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
         findings.append(_missing(subject))
@@ -77,9 +77,11 @@ def is_template(text: str) -> bool:
 
 
 def _whole(text: str, subject: str) -> Outcome[Sections]:
-    """A file that is not a template, whose keys are quoted or indented: all of it is the section."""
+    """A file that is not a template, whose keys are not those of a template: all of it is the section."""
     section = Section("workflow", text, 1)
     loaded = load_yaml(text, subject, TWICE)
+    if loaded.value == []:
+        return Outcome(None, (_missing(subject),))
     data = loaded.value[0] if loaded.value else None
     if not isinstance(data, dict):
         return Outcome(Sections(section, None), ())  # `load` reports it

@@ -70,6 +70,15 @@ def quantity(value: Any) -> str | None:
     return kube_quantity.show(thousandths) if thousandths <= kube_quantity.LARGEST else None
 
 
+def is_percentage(value: str) -> bool:
+    """Whether a cache size is a percentage from 0 to 100. OSMO reads the number with Python's `float`, and omits the
+    digits after the point."""
+    try:
+        return value[-1:] == "%" and 0 <= float(value[:-1]) < 101
+    except ValueError:
+        return False
+
+
 def seconds(value: Any) -> int | None:
     """A duration in seconds, rounded up (src/utils/job/workflow.py, src/lib/utils/common.py).
 

@@ -60,11 +60,31 @@ class Kind(NamedTuple):
     message: str = ""  # a regular expression
 
 
-LISTED: tuple[Kind, ...] = ()
+LISTED = (
+    Kind("a negative count or timeout", "S206", r"found the number -|\"-"),
+    Kind("a negative count or timeout", "W413", r"(the number |\")-[^ ]*\"? is not a duration"),
+    Kind(
+        "a count above 1,000,000, or more than 1,024 GPUs in a task", "S206", "expected .* or less|at most seven digits"
+    ),
+    Kind("a boolean as a count or a timeout", "S202", "found (true|false), expected (an integer|a string|a number)"),
+    Kind("an amount that Kubernetes cannot represent", "W413", "is not an amount of (memory|storage)"),
+    Kind("an image reference that the kubelet refuses", "W413", "is not a reference to an image"),
+    Kind("an image reference that the kubelet refuses", "S206", "is not an image reference"),
+    Kind(
+        "a name of an environment variable that is empty, begins with a digit or has special characters",
+        "S206",
+        "variable",
+    ),
+    Kind("a credential or its key that cannot be a Secret", "W453"),
+    Kind("a path of a file with special characters, or of a folder", "W423", "has a colon|is a folder"),
+    Kind("a path of a file with special characters, or of a folder", "W316"),
+    Kind("a file or mount inside the folder of a credential, or twice at the same path", "W423"),
+    Kind("a topology key twice in a resource", "W418", "two entries"),
+)
 """What OSMO accepts and bayplan refuses."""
 
-DIFFERENT: tuple[Kind, ...] = ()
-"""What both accept with other values."""
+TWICE = Kind("text that OSMO reads as Jinja when it renders the workflow the second time", "R138")
+"""What bayplan accepts. OSMO refuses it, or its values differ."""
 
 
 class Result(NamedTuple):
@@ -160,22 +180,22 @@ def judge(number: int, source: str, theirs: Mapping[str, Any], ours: Ours) -> Re
         return result("FAULT: crash", f"exit {ours.code}: {ours.report[-600:]}")
     if ours.seconds > SECONDS:
         return result("FAULT: slow", f"{ours.seconds:.0f} s")
+    twice = any(_is(TWICE, each) for each in ours.warnings)
+    if "refused" in theirs and not ours.code:
+        return result(f"OSMO refuses: {TWICE.title}" if twice else "FAULT: accepted", theirs["refused"])
+    if "breaks" in theirs and not ours.code:
+        return result("FAULT: accepted what breaks", theirs["breaks"])
     if "refused" in theirs:
-        return result("refused by both") if ours.code else result("FAULT: accepted", theirs["refused"])
+        return result("refused by both", said)
     if "breaks" in theirs:
-        return (
-            result("breaks in OSMO, refused") if ours.code else result("FAULT: accepted what breaks", theirs["breaks"])
-        )
+        return result("OSMO accepts and cannot start: refused", theirs["breaks"])
     if ours.code:
-        kinds = [next((kind for kind in LISTED if _is(kind, each)), None) for each in ours.errors]
-        if None in kinds:
-            return result("FAULT: refused", said)
-        return result(f"refused: {kinds[0].title}", said)  # type: ignore[union-attr]
-    differences = list(compared(theirs, ours))
-    if not differences:
-        return result("equal")
-    kind = next((kind for kind in DIFFERENT for each in ours.warnings if _is(kind, each)), None)
-    return result(f"other values: {kind.title}" if kind else "FAULT: values", "; ".join(differences))
+        kinds = [next((kind.title for kind in LISTED if _is(kind, each)), "") for each in ours.errors]
+        return result(f"bayplan refuses: {kinds[0]}" if all(kinds) else "FAULT: refused", said)
+    differences = "; ".join(compared(theirs, ours))
+    if differences:
+        return result(f"other values: {TWICE.title}" if twice else "FAULT: values", differences)
+    return result("equal")
 
 
 def _is(kind: Kind, finding: tuple[str, str]) -> bool:

@@ -38,12 +38,12 @@ def mutant(text: str, seed: str, variables: Sequence[str] = ()) -> str:
     """A changed file. `variables`: the names that `--set` gives."""
     chosen = random.Random(seed)
     data = structure(text, variables)
-    if data is not None and chosen.random() < 0.6:
-        for _ in range(chosen.choice((1, 1, 1, 2, 3))):
+    if data is not None and chosen.random() < 0.7:
+        for _ in range(chosen.choice((1, 1, 1, 1, 2))):
             data = changed(data, chosen)
         result = written(data, chosen)
-        return result if chosen.random() < 0.85 else chosen.choice(EDITS)(result, chosen)
-    for _ in range(chosen.choice((1, 1, 2))):
+        return result if chosen.random() < 0.9 else chosen.choice(EDITS)(result, chosen)
+    for _ in range(chosen.choice((1, 1, 1, 2))):
         text = chosen.choice(EDITS)(text, chosen)
     return text
 

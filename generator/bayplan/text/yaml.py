@@ -147,10 +147,10 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
-    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`. It
+    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, ignores a lone `!`, and
     rejects tabs between tokens.
 
-    That parser is slow, so bayplan uses it only if libyaml rejects the text or accepts such a tab.
+    That parser is slow, so bayplan uses it only for text that libyaml does not read in the same way.
     """
     if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
         return iter(yaml.SafeLoader(text).get_event, None)
@@ -160,16 +160,18 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml accepts the text, and the text has no tab between tokens or in a plain scalar."""
+    """Whether libyaml accepts the text, and has the same events for it as PyYAML: the text has no tab or byte order
+    mark between tokens, and no tab in a plain scalar."""
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
-    parser, tabs, end = CParser(text), "\t" in text, 0
+    parser, end = CParser(text), 1
+    odd = "\t" in text or "\ufeff" in text[1:]
     try:
         while (event := parser.get_event()) is not None:
-            if tabs:
+            if odd:
                 start, stop = (getattr(mark, "index", 0) for mark in (event.start_mark, event.end_mark))
                 plain = text[start:stop] if event.__class__ is ScalarEvent and not event.style else ""
-                if "\t" in plain or "\t" in re.sub(r"#.*", "", text[end:start]):
+                if "\t" in plain or re.search(r"[\t\ufeff]", re.sub(r"#.*", "", text[end:start])):
                     return False
                 end = stop
     except yaml.YAMLError:

@@ -86,6 +86,8 @@ LISTED = (
 TWICE = Kind("text that OSMO reads as Jinja when it renders the workflow the second time", "R138")
 """What bayplan accepts. OSMO refuses it, or its values differ."""
 
+KINDS = (*LISTED, TWICE)
+
 
 class Result(NamedTuple):
     """What became of a mutant: a class of results, and the details of a difference."""

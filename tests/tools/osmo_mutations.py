@@ -38,7 +38,7 @@ def mutant(text: str, seed: str, variables: Sequence[str] = ()) -> str:
     """A changed file. `variables`: the names that `--set` gives."""
     chosen = random.Random(seed)
     data = structure(text, variables)
-    if data is not None and chosen.random() < 0.7:
+    if data is not None and chosen.random() < 0.75:
         for _ in range(chosen.choice((1, 1, 1, 1, 2))):
             data = changed(data, chosen)
         result = written(data, chosen)
@@ -332,17 +332,16 @@ def _whole(text: str, chosen: random.Random) -> str:
 
 
 EDITS: tuple[Edit, ...] = (
+    *(_delete_line, _double_line, _indent, _scalar, _scalar, _scalar, _quote, _quote, _quote_key, _insert_template),
     *(
-        _delete_line,
-        _double_line,
-        _indent,
-        _scalar,
-        _scalar,
-        _scalar,
-        _quote,
-        _quote_key,
         _insert_template,
-        _insert_template,
+        _insert_token,
+        _insert_token,
+        _insert_token,
+        _insert_token,
+        _section,
+        _variable,
+        _variable,
+        _whole,
     ),
-    *(_insert_token, _insert_token, _section, _variable, _variable, _whole),
 )

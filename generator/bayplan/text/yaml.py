@@ -160,8 +160,10 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml accepts the text, and has the same events for it as PyYAML: the text has no tab or byte order
-    mark between tokens, and no tab in a plain scalar."""
+    """Whether libyaml accepts the text, and reads it as PyYAML does.
+
+    They differ in tabs and byte order marks between tokens, and in tabs in plain scalars.
+    """
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
     parser, end = CParser(text), 1

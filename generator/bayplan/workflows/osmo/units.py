@@ -26,6 +26,9 @@ DECIMAL_UNITS = tuple(_POWERS)
 
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 
+_LEAST = Fraction(1024, 10_000)
+"""OSMO writes a number without a unit in Ki, and cannot read the exponent that a number below 0.0001 has in Python."""
+
 MICRO = 1_000_000
 
 _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * MICRO, "s": MICRO, "ms": 1_000, "us": 1}
@@ -53,7 +56,10 @@ def split_amount(value: Any) -> tuple[Fraction, str] | None:
         return None
     written = text(value)
     match = _AMOUNT.fullmatch(written) if len(written) <= 64 else None
-    return (Fraction(match[1]), match[2]) if match and match[2] in UNITS else None
+    if match is None or match[2] not in UNITS:
+        return None
+    number = Fraction(match[1])
+    return None if not match[2] and 0 < number < _LEAST else (number, match[2])
 
 
 def quantity(value: Any) -> str | None:
@@ -102,7 +108,7 @@ def _duration(value: Any) -> int | None:
 
 
 def _iso_8601(text: str) -> int | None:
-    match = _ISO_8601.fullmatch(text[:100])
+    match = _ISO_8601.fullmatch(text.removesuffix("\n")[:100])  # `$` in OSMO's pattern also accepts the line break
     if match is None or not any(match.groups()):
         return None
     days, hours, minutes, rest = (Fraction(match[number] or "0") for number in range(1, 5))

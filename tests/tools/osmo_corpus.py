@@ -25,19 +25,23 @@ from unittest import mock
 
 import yaml
 
+from bayplan import sandbox
+from bayplan.core.diagnostics import Outcome
 from bayplan.kube import quantity
+from bayplan.model.formats import Source
+from bayplan.workflows.osmo import text as text_stage
 from bayplan.workflows.osmo import tokens, translate
 from bayplan.workflows.osmo.gangs import Gang, Node
 from bayplan.workflows.osmo.source import label, with_exit_codes
 from bayplan.workflows.osmo.units import k8s_name
 from tools.osmo_judge import HOST, WORKFLOW_ID
 from tools.osmo_mutations import mutant
-from tools.run import bayplan
+from tools.run import EXAMPLES, bayplan
 
 VARIABLES = {"storage_url": "s3://bucket/data", "num_gpu": "2", "platform": "dgx-h100"}
 """What OSMO's files leave to `--set`."""
 
-KEYS = ("zone", "spine", "rack")
+KEYS = ("zone", "spine", "rack", "gpu-clique")
 LABELS = [f"{key}.example.com" for key in KEYS]
 TIMEOUTS = {
     "default_exec_timeout": "10d",
@@ -113,8 +117,9 @@ class Ours(NamedTuple):
 
 
 def sources(checkout: Path) -> dict[str, str]:
-    """The workflows of a checkout: its files, and the blocks of its documentation."""
-    found: dict[str, str] = {}
+    """The workflows of a checkout: its files, and the blocks of its documentation. bayplan's examples for OSMO too."""
+    own = sorted(EXAMPLES.glob("*/osmo.yaml"))
+    found = {f"examples/{path.parent.name}": path.read_text(encoding="utf-8") for path in own}
     for path in sorted(checkout.rglob("*")):
         if path.suffix not in (".yaml", ".yml", ".md", ".rst") or not path.is_file():
             continue
@@ -368,15 +373,24 @@ def _finest(domains: Iterator[Domain] | Sequence[Domain]) -> list[Any]:
 
 def mutants(texts: Mapping[str, str], count: int, seed: int) -> Iterator[tuple[str, str]]:
     """Different changed files, each with the name of its source."""
+    data = {name: rendered(text) for name, text in texts.items()}
     names, seen, number = list(texts), set(texts.values()), 0
     while count:
         name = names[number % len(names)]
-        text = mutant(texts[name], f"{seed}:{number}", tuple(VARIABLES))
+        changed = mutant(texts[name], data[name], f"{seed}:{number}")
         number += 1
-        if text not in seen:
-            seen.add(text)
+        if changed not in seen:
+            seen.add(changed)
             count -= 1
-            yield name, text
+            yield name, changed
+
+
+def rendered(file: str) -> Any:
+    """What the template of a file renders to, with its tokens. None: bayplan refuses it."""
+    given = dict(each.split("=") for each in assignments(file))
+    source = Source("", given, lambda _: Outcome(b"echo stub\n"), sandbox.run)
+    found = text_stage.read("w.yaml", file.encode(), "workflow", source)
+    return found.value[0].data if found.value else None
 
 
 def assignments(text: str) -> list[str]:

@@ -34,11 +34,10 @@ OPTIONAL: Mapping[str, Sequence[str]] = _TABLES["optional"]
 VALUES: Mapping[str, Sequence[Any]] = {key: each["values"] for each in _TABLES["values"] for key in each["keys"]}
 
 
-def mutant(text: str, seed: str, variables: Sequence[str] = ()) -> str:
-    """A changed file. `variables`: the names that `--set` gives."""
+def mutant(text: str, data: Any, seed: str) -> str:
+    """A changed file. `data`: what the file's template renders to, or None."""
     chosen = random.Random(seed)
-    data = structure(text, variables)
-    if data is not None and chosen.random() < 0.75:
+    if data is not None and chosen.random() < 0.7:
         for _ in range(chosen.choice((1, 1, 1, 1, 2))):
             data = changed(data, chosen)
         result = written(data, chosen)
@@ -49,17 +48,6 @@ def mutant(text: str, seed: str, variables: Sequence[str] = ()) -> str:
 
 
 # Changes of the structure.
-
-
-def structure(text: str, variables: Sequence[str] = ()) -> dict[str, Any] | None:
-    """The data of a file that is YAML before its template runs, without its default values."""
-    if "{%" in text or "default-values" in text or any(f"{{{{ {name}" in text for name in variables):
-        return None
-    try:
-        data = yaml.load(text, yaml.CSafeLoader)
-    except (yaml.YAMLError, ValueError):
-        return None
-    return data if isinstance(data, dict) and isinstance(data.get("workflow"), dict) else None
 
 
 def changed(data: dict[str, Any], chosen: random.Random) -> dict[str, Any]:

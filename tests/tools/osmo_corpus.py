@@ -71,7 +71,8 @@ LISTED = (
         "a count above 1,000,000, or more than 1,024 GPUs in a task", "S206", "expected .* or less|at most seven digits"
     ),
     Kind("a boolean as a count or a timeout", "S202", "found (true|false), expected (an integer|a string|a number)"),
-    Kind("an amount that Kubernetes cannot represent", "W413", "is not an amount of (memory|storage)"),
+    Kind("an amount that Kubernetes cannot represent", "W413", "is not (an amount of|a cache size)"),
+    Kind("an exit code of more than nine digits", "W413", "is not a list of exit codes"),
     Kind("an image reference that the kubelet refuses", "W413", "is not a reference to an image"),
     Kind("an image reference that the kubelet refuses", "S206", "is not an image reference"),
     Kind(

@@ -167,6 +167,7 @@ def test_a_local_file_is_read_once() -> None:
 def test_keys_that_are_no_texts() -> None:
     file = "workflow:\n  tasks:\n  - environment: {2: a, on: b}\n    exitActions: {0: c}\n    2: d\n    3: e\n"
     assert places(file) == [("R133", 5, "2")]
+    assert places("workflow:\n  tasks:\n  - credentials: {2: a, c: {on: b}}\n") == []
     assert data("workflow:\n  tasks: [{environment: {2: a, on: b}}]\n")["tasks"] == [
         {"environment": {"2": "a", "True": "b"}}
     ]

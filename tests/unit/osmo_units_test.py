@@ -37,6 +37,7 @@ SECONDS: list[tuple[Any, int | None]] = [
     ("2000001us", 3),
     ("PT1H30M", 5400),
     ("PT10M\n", 600),
+    ("٣m", 180),
     ("P1D", 86400),
     ("P1DT1S", 86401),
     ("PT0.1S", 1),
@@ -132,6 +133,7 @@ def test_an_amount_in_parts() -> None:
 
 CODES: list[tuple[Any, tuple[tuple[int, int], ...] | None]] = [
     ("0-10,16", ((0, 10), (16, 16))),
+    ("٣", ((3, 3),)),
     ("3", ((3, 3),)),
     (3, ((3, 3),)),
     ("9-3", ()),

@@ -202,8 +202,8 @@ def _only(source: str) -> tuple[int, int] | None:
 
 # The rendered text -> data, as PyYAML's safe loader reads it; every finding at its place in the file.
 
-_SPELLED = ("environment", "exitActions")
-"""Mappings whose keys OSMO converts to strings (OSMO 6.4, src/utils/job/task.py)."""
+_SPELLED = ("environment", "exitActions", "credentials")
+"""Mappings whose keys OSMO converts to strings, also those of each credential (OSMO 6.4, src/utils/job/task.py)."""
 
 _MOST = 1000
 """How many keys bayplan reports."""
@@ -232,10 +232,14 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
         )
         return Outcome(None, tuple(findings))
     data = {key: value for key, value in data.items() if key not in KNOWN[1:]}
-    odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
+    odd = ((path, key) for path, key in _non_text_keys(data, ()) if not _is_spelled(path))
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
     findings += non_text_key_findings(strange, source_map, subject)
     return Outcome(None if strange else _with_text_keys(data), tuple(findings))
+
+
+def _is_spelled(path: Path) -> bool:
+    return path[-1:] in [(each,) for each in _SPELLED] or path[-2:-1] == ("credentials",)
 
 
 def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:

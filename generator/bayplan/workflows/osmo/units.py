@@ -37,12 +37,12 @@ _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * 
 LONGEST = 10**9 * 86_400 * MICRO
 """Python's durations are shorter than this number of microseconds (datetime.timedelta.max)."""
 
-_DURATION = re.compile(r"\s*\+?([0-9](?:_?[0-9]){0,17})\s*(d|h|ms|us|m|s)")
-"""OSMO reads the number with Python's `int`."""
+_DURATION = re.compile(r"\s*\+?(\d(?:_?\d){0,17})\s*(d|h|ms|us|m|s)")
+"""OSMO reads the number with Python's `int`, which accepts the digits of all scripts."""
 
-_ISO_8601 = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
+_ISO_8601 = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 
-_CODES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?")
+_CODES = re.compile(r"\d{1,9}(-\d{1,9})?")
 
 
 def k8s_name(name: str) -> str:

@@ -92,6 +92,8 @@ TWICE = Kind("text that OSMO reads as Jinja when it renders the workflow the sec
 """What bayplan accepts. OSMO refuses it, or its values differ."""
 
 KINDS = (*LISTED, TWICE)
+DROPPED = "a required level, which OSMO drops beside a preferred one"
+"""What the section on the topology lists."""
 
 
 class Result(NamedTuple):
@@ -200,10 +202,11 @@ def judge(number: int, source: str, theirs: Mapping[str, Any], ours: Ours) -> Re
     if ours.code:
         kinds = [next((kind.title for kind in LISTED if _is(kind, each)), "") for each in ours.errors]
         return result(f"bayplan refuses: {kinds[0]}" if all(kinds) else "FAULT: refused", said)
-    differences = "; ".join(compared(theirs, ours))
-    if differences:
-        return result(f"other values: {TWICE.title}" if twice else "FAULT: values", differences)
-    return result("equal")
+    differences = list(compared(theirs, ours))
+    if not differences:
+        return result("equal")
+    kind = TWICE.title if twice else DROPPED if all(each.startswith(DROPPED) for each in differences) else ""
+    return result(f"other values: {kind}" if kind else "FAULT: values", "; ".join(differences))
 
 
 def _is(kind: Kind, finding: tuple[str, str]) -> bool:
@@ -247,7 +250,9 @@ def compared(theirs: Mapping[str, Any], ours: Ours) -> Iterator[str]:
         domains = [
             (frozenset(each["tasks"]), LABELS.index(each["label"]), each["required"]) for each in group["domains"]
         ]
-        yield from _pairs("domains", _finest(domains), _finest(_domains(gang.node)))
+        wanted_domains, got_domains = _finest(domains), _finest(_domains(gang.node))
+        dropped = [[tasks, -1 if soft >= 0 else hard, soft] for tasks, hard, soft in got_domains]
+        yield from _pairs(DROPPED if wanted_domains == dropped else "domains", wanted_domains, got_domains)
 
 
 def _pairs(name: str, wanted: Any, got: Any) -> Iterator[str]:

@@ -38,7 +38,7 @@ def mutant(text: str, data: Any, seed: str) -> str:
     """A changed file. `data`: what the file's template renders to, or None."""
     chosen = random.Random(seed)
     if data is not None and chosen.random() < 0.7:
-        for _ in range(chosen.choice((1, 1, 1, 1, 2))):
+        for _ in range(chosen.choice((0, 1, 1, 1, 1, 2))):
             data = changed(data, chosen)
         result = written(data, chosen)
         return result if chosen.random() < 0.9 else chosen.choice(EDITS)(result, chosen)

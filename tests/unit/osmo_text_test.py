@@ -59,6 +59,7 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
         ("workflow: {}\nworkflow: {}\n", "", ["R132", "ok"]),
         ("workflow: {a: '{{ b }}'}\nworkflow: {}\n", "", ["R123"]),
         ("# note\n", "osmo", ["R123"]),
+        ("\t# note\nworkflow: {}\n", "", ["R107"]),
     ],
 )
 def test_which_way_a_file_is_read(file: str, name: str, codes: list[str]) -> None:

@@ -59,7 +59,9 @@ def split(text: str, subject: str) -> Outcome[Sections]:
     """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
     all_sections = list(_sections(text))
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
-    if not is_template(text) and (findings or all(each.key != "workflow" for each in all_sections)):
+    first = _KEY.search(text)
+    odd = findings or "\t" in text[: first.start() if first else 0]  # YAML allows no tab there, also before a comment
+    if not is_template(text) and (odd or all(each.key != "workflow" for each in all_sections)):
         return _whole(text, subject)
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:

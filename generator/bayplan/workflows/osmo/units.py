@@ -207,6 +207,7 @@ TASK: Mapping[str, Make] = {
     "kpis": _all_of(_record({"index": text, "path": text})),
     "cacheSize": text,
     "resources": _record(RESOURCE),
+    "backend": text,
 }
 GROUP: Mapping[str, Make] = {"barrier": flag, "ignoreNonleadStatus": flag, "tasks": _all_of(_record(TASK))}
 WORKFLOW: Mapping[str, Make] = {

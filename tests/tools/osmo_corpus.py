@@ -175,7 +175,7 @@ def read(name: str, assignments: Sequence[str], folder: Path) -> Ours:
     seconds = time.monotonic() - begin
     found = [(word, code, message) for word, code, message in FINDING.findall(done.stderr)]
     errors, warnings = (tuple(each[1:] for each in found if each[0] == word) for word in ("error", "warning"))
-    spec, _, gangs, waits, total, _ = kept[-1] if kept else ({}, "", (), {}, None, ())
+    spec, _, gangs, waits, total, *_ = kept[-1] if kept else ({}, "", (), {}, None)
     return Ours(done.returncode, errors, warnings, spec, gangs, waits, total, seconds, done.stderr)  # type: ignore[arg-type]
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,9 @@ import yaml
 from bayplan import sandbox
 from judges import UPSTREAM, judge_all
 from osmo_texts import in_this_process
-from tools.run import EXAMPLES, bayplan, rendered
+from tools import osmo_corpus
+from tools.osmo_corpus import KINDS
+from tools.run import EXAMPLES, ROOT, bayplan, rendered
 
 FILES = sorted((UPSTREAM / "examples" / "osmo").glob("*.yaml"))
 
@@ -196,6 +201,36 @@ def import_text(text: str, folder: Path) -> str:
     done = bayplan("import", "workflow.yaml", cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+def test_a_platform_without_a_name_is_that_of_the_pool(tmp_path: Path) -> None:
+    flow = {"workflow": {**PLAIN["workflow"], "resources": {"default": {"platform": ""}}}}
+    (tmp_path / "workflow.yaml").write_text(yaml.safe_dump(flow), encoding="utf-8")
+    pool = {"pools": {"hall": {"backend": "east", "default_platform": "gb200", "platforms": {"gb200": {}}}}}
+    (tmp_path / "pool.yaml").write_text(yaml.safe_dump(pool), encoding="utf-8")
+    native = yaml.safe_load(rendered("import", "workflow.yaml", "--osmo-pool", "pool.yaml", cwd=tmp_path))
+    assert native["spec"]["gangs"][0]["podSets"][0]["pool"] == "gb200"
+
+
+def test_the_page_lists_the_differences_that_the_corpus_allows() -> None:
+    page = (ROOT / "docs" / "reference" / "osmo.md").read_text(encoding="utf-8")
+    rows = dict(
+        re.findall(r"^\| (.+) \| ([A-Z0-9, ]+) \|$", page.partition("## Differences from OSMO")[2], re.MULTILINE)
+    )
+    kinds = {kind.title: [each.code for each in KINDS if each.title == kind.title] for kind in KINDS}
+    assert {title: sorted(codes.split(", ")) for title, codes in rows.items()} == {
+        title: sorted(set(codes)) for title, codes in kinds.items()
+    }
+
+
+OSMO, PYTHON = os.environ.get("BAYPLAN_OSMO", ""), os.environ.get("BAYPLAN_OSMO_PYTHON", sys.executable)
+
+
+@pytest.mark.skipif(not OSMO, reason="no checkout of OSMO in BAYPLAN_OSMO")
+def test_changed_files_are_read_as_osmo_reads_them(tmp_path: Path) -> None:
+    results = list(osmo_corpus.run(Path(OSMO), PYTHON, 100, 1, tmp_path.resolve()))
+    assert [each for each in results if each.outcome.startswith("FAULT")] == []
+    assert Counter(each.outcome for each in results)["equal"] > 20
 
 
 def test_files_that_are_too_large_for_one_config_map_get_several(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, Route, str]] = {
     "bytes": (with_resource(memory=16), "warning", "W414", ("resources", "default", "memory"), "16 bytes"),
     "decimal": (with_resource(memory="16G"), "warning", "W415", ("resources", "default", "memory"), "16Gi"),
     "cache": (bare(task(cacheSize="101%")), "error", "W413", (*T, "cacheSize"), '"101%"'),
+    "cache-below-zero": (bare(task(cacheSize="-0.5%")), "error", "W413", (*T, "cacheSize"), '"-0.5%"'),
     "key-twice": (
         with_resource(topology=[RACK, {"key": "rack", "group": "b"}]),
         "error",

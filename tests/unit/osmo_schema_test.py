@@ -52,7 +52,7 @@ TAKEN: list[tuple[tuple[Any, ...], list[Any]]] = [
     ((*T, "downloadType"), ["download", None]),
     ((*T, "cacheSize"), ["50%", 5, None, ""]),
     ((*T, "resources"), [{}, {"cpu": 1}]),
-    ((*T, "backend"), ["", "x"]),
+    ((*T, "backend"), ["", "x", 5]),
     ((*R, "cpu"), [0, 1, 1.0, "1", " 1 ", "1.0", None]),
     ((*R, "gpu"), [8, None]),
     ((*R, "memory"), ["64Gi", 16, 1.5, None, "anything"]),

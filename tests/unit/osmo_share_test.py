@@ -63,6 +63,7 @@ def env_of(text: str, ask: TaskRequest = ASK, **pool_keys: Any) -> str:
         ("{{USER_STORAGE_Gi}}", ASK._replace(storage="512Mi"), "0.5"),
         ("{{USER_CACHE}}", ASK._replace(storage="100Gi"), "90Gi"),
         ("{{USER_CACHE}}", ASK._replace(storage="100Gi", cache="33.9%"), "33Gi"),
+        ("{{USER_CACHE}}", ASK._replace(storage="100Gi", cache="1e1 %"), "10Gi"),
         ("{{USER_CACHE}}", ASK._replace(storage="100Gi", cache="12Gi"), "12Gi"),
         ("{{USER_CACHE}}", ASK, "0Mi"),
         ("{{USER_CONTAINER_NAME}}", ASK, "rank-0"),

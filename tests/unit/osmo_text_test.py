@@ -56,7 +56,10 @@ NATIVE = "apiVersion: bayplan.dev/v1alpha1\nkind: Workflow\n"
         ('{"workflow": {"a": "{{ b }}"}}\n', "", ["R123"]),
         ("workflow : {}\n", "", ["ok"]),
         ("'workflow': {}\n", "", ["ok"]),
-        ("workflow: {}\nworkflow: {}\n", "", ["R123"]),
+        ("workflow: {}\nworkflow: {}\n", "", ["R132", "ok"]),
+        ("workflow: {a: '{{ b }}'}\nworkflow: {}\n", "", ["R123"]),
+        ("# note\n", "osmo", ["R123"]),
+        ("\t# note\nworkflow: {}\n", "", ["R107"]),
     ],
 )
 def test_which_way_a_file_is_read(file: str, name: str, codes: list[str]) -> None:
@@ -72,7 +75,7 @@ def test_a_native_file_has_no_variables() -> None:
     [
         ("workflow: {}\nversoin: 2\n", [("R123", 2, "versoin")]),
         ("workflow:\n  name: a\ntasks: []\nresources: {}\n", [("R123", 3, "tasks"), ("R123", 4, "resources")]),
-        ("workflow: {}\nversion: 2\n\nworkflow: {}\n", [("R123", 4, "workflow")]),
+        ("workflow: {}\nversion: 2\n\nworkflow: {}\n", [("R132", 4, "w")]),
         ("default-values: {a: 1}\n", [("R123", 1, "d")]),
         ("workflow: {}\nversion: 3\n", [("R124", 2, "version")]),
         ("version: '2'\nworkflow: {}\n", []),
@@ -83,11 +86,13 @@ def test_a_native_file_has_no_variables() -> None:
         ("workflow: {}\ndefault-values: [a]\n", [("R123", 2, "default-values")]),
         ("workflow: {}\ndefault-values: a\n", [("R123", 2, "default-values")]),
         ("workflow: {}\ndefault-values:\n", []),
+        ("workflow: {}\ndefault-values: []\n", []),
+        ("workflow: {}\ndefault-values: false\n", []),
         ("workflow: {}\ndefault-values:x\n", [("R123", 2, "default-values")]),
         ("workflow:x\n", [("R123", 1, "w")]),
         ("workflow: {}\ndefault-values:\n  a: [\n", [("R107", 4, "")]),
         ("workflow: {}\ndefault-values:\n  a: 1\n  a: 2\n", [("R132", 4, "a")]),
-        ("workflow: {}\n---\na: 1\n", [("R123", 3, "a")]),
+        ("workflow: {}\n---\na: 1\n", [("R139", 2, "---")]),
         ("workflow: {}\n---\n- 1\n", [("R139", 2, "---")]),
         ("---\nworkflow: {}\n", []),
         ("%YAML 1.1\n---\nworkflow: {}\n", []),
@@ -163,6 +168,7 @@ def test_a_local_file_is_read_once() -> None:
 def test_keys_that_are_no_texts() -> None:
     file = "workflow:\n  tasks:\n  - environment: {2: a, on: b}\n    exitActions: {0: c}\n    2: d\n    3: e\n"
     assert places(file) == [("R133", 5, "2")]
+    assert places("workflow:\n  tasks:\n  - credentials: {2: a, c: {on: b}}\n") == []
     assert data("workflow:\n  tasks: [{environment: {2: a, on: b}}]\n")["tasks"] == [
         {"environment": {"2": "a", "True": "b"}}
     ]

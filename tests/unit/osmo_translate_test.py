@@ -270,7 +270,7 @@ def test_what_the_template_takes(asked: dict[str, Any], expected: dict[str, Any]
 
 
 def test_excluded_nodes_are_an_affinity() -> None:
-    made, _ = read(spec(tasks=[task("one")], resources={"default": {"nodesExcluded": ["b", "a"]}}))
+    made, _ = read(spec(tasks=[task("one")], resources={"default": {"nodesExcluded": ["b", "a", "b"]}}))
     affinity = made.gangs[0].pod_sets[0].template["spec"]["affinity"]["nodeAffinity"]
     (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": ["a", "b"]}]

@@ -73,6 +73,9 @@ def test_a_scalar(word: str, form: str) -> None:
         "",
         "# note\n",
         "a:\n- 1\n-  2\n",
+        "a: |\n  x\ty\n  \tz\n",
+        "\ufeffa: 1\n\ufeffb: 2\n",
+        "a: 'x\ty' #\tc\n#\td\n",
         "a: 'it''s'\nb: \"\\x41\\u00e9\"\n",
     ],
 )
@@ -108,6 +111,11 @@ def test_random_flow_yaml(text: str) -> None:
     ("text", "code"),
     [
         ("a: [1\n", "R107"),
+        ("a: \t5\n", "R107"),
+        ("a: 5\t# c\n", "R107"),
+        ("a: b\tc\n", "R107"),
+        ("a: 1\n\ufeff\nb: 2\n", "R107"),
+        ("a: 1\n\t\nb: 2\n", "R107"),
         ("\ta: 1\n", "R107"),
         ("a:\n\t- 1\n", "R107"),
         ("a: *x\n", "R116"),

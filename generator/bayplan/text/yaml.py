@@ -147,9 +147,10 @@ def events(text: str, *, pure: bool = False) -> Iterator[Any]:
 
 
 def pyyaml_events(text: str) -> Iterator[Any]:
-    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, and ignores a lone `!`.
+    """The events of the parser of PyYAML, which accepts some YAML that libyaml rejects, ignores a lone `!`, and
+    rejects tabs between tokens.
 
-    That parser is slow, so bayplan uses it only if libyaml rejects the text.
+    That parser is slow, so bayplan uses it only for text that libyaml does not read in the same way.
     """
     if not yaml.__with_libyaml__ or (len(text) <= _MOST_PURE and not _parses(text)):
         return iter(yaml.SafeLoader(text).get_event, None)
@@ -159,13 +160,22 @@ def pyyaml_events(text: str) -> Iterator[Any]:
 
 
 def _parses(text: str) -> bool:
-    """Whether libyaml accepts the text."""
+    """Whether libyaml accepts the text, and reads it as PyYAML does.
+
+    They differ in tabs and byte order marks between tokens, and in tabs in plain scalars.
+    """
     from yaml.cyaml import CParser  # type: ignore[attr-defined, unused-ignore]
 
-    parser = CParser(text)
+    parser, end = CParser(text), 1
+    odd = "\t" in text or "\ufeff" in text[1:]
     try:
-        while parser.get_event() is not None:
-            pass
+        while (event := parser.get_event()) is not None:
+            if odd:
+                start, stop = (getattr(mark, "index", 0) for mark in (event.start_mark, event.end_mark))
+                plain = text[start:stop] if event.__class__ is ScalarEvent and not event.style else ""
+                if "\t" in plain or re.search(r"[\t\ufeff]", re.sub(r"#.*", "", text[end:start])):
+                    return False
+                end = stop
     except yaml.YAMLError:
         return False
     return True

@@ -65,6 +65,17 @@ def _unknown(requirement: Requirement, topology: ClusterTopology) -> Diagnostic:
     return error("W466", (*requirement.route, "key"), message, hint=hint)
 
 
+def not_in_pool(used: Mapping[str, Requirement], pool: str, keys: Sequence[str]) -> Iterator[Diagnostic]:
+    """W466 for each key that the pool configuration does not have. OSMO refuses the workflow."""
+    for key in (key for key in used if key not in keys):
+        have = f"it has {listing(keys, 'and')}" if keys else "it has none"
+        message = f'pool "{pool}" has no topology key "{key}"; {have}'
+        hint = (
+            did_you_mean(key, keys) or "use a key of the pool, or let its administrator add this one to topology_keys"
+        )
+        yield error("W466", (*used[key].route, "key"), message, hint=hint)
+
+
 def used(resources: Mapping[str, Any]) -> dict[str, Requirement]:
     """Every key with the first requirement that uses it. As in OSMO, resources that no task uses count too."""
     return _by_key(each for name, resource in resources.items() for each in requirements(name, resource))

@@ -15,7 +15,17 @@ from bayplan.core.phrases import count, listing, shorten, suggest
 from bayplan.workflows.osmo import task_rules
 from bayplan.workflows.osmo.source import ROOT, Task, Workflow, read
 from bayplan.workflows.osmo.task_rules import gathered
-from bayplan.workflows.osmo.units import DECIMAL_UNITS, UNITS, k8s_name, plain, quantity, seconds, split_amount, text
+from bayplan.workflows.osmo.units import (
+    DECIMAL_UNITS,
+    UNITS,
+    is_percentage,
+    k8s_name,
+    plain,
+    quantity,
+    seconds,
+    split_amount,
+    text,
+)
 
 # Tasks or groups, their names and the lead (OSMO 6.4, src/utils/job/workflow.py and task.py).
 
@@ -266,8 +276,7 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
     """W413: the size of a cache is a percentage of the storage, from 0 to 100, or an amount."""
     for task in workflow.tasks:
         value = task.data.get("cacheSize", "")
-        percentage = re.fullmatch(r"([0-9]{1,3})(?:[.][0-9]+)?%", value)
-        if value and not (percentage and int(percentage[1]) <= 100) and quantity(value) is None:
+        if value and not is_percentage(value) and quantity(value) is None:
             message = f'"{shorten(value)}" is not a cache size'
             hint = "write a percentage from 0% to 100%, or an amount such as 10Gi"
             yield error("W413", (*task.route, "cacheSize"), message, hint=hint)

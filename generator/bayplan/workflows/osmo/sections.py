@@ -58,9 +58,11 @@ class Sections(NamedTuple):
 def split(text: str, subject: str) -> Outcome[Sections]:
     """R123: unknown, repeated or missing sections. R124: another version. R139: text before the first section."""
     all_sections = list(_sections(text))
-    if not is_template(text) and all(each.key != "workflow" for each in all_sections):
-        return _whole(text, subject)
     findings: list[Diagnostic] = [*_preamble(text, subject), *_keys(all_sections, subject)]
+    first = _KEY.search(text)
+    odd = findings or "\t" in text[: first.start() if first else 0]  # YAML allows no tab there, also before a comment
+    if not is_template(text) and (odd or all(each.key != "workflow" for each in all_sections)):
+        return _whole(text, subject)
     by_key = {each.key: each for each in reversed(all_sections)}
     if "workflow" not in by_key:
         findings.append(_missing(subject))
@@ -77,9 +79,11 @@ def is_template(text: str) -> bool:
 
 
 def _whole(text: str, subject: str) -> Outcome[Sections]:
-    """A file that is not a template, whose keys are quoted or indented: all of it is the section."""
+    """A file that is not a template, whose keys are not those of a template: all of it is the section."""
     section = Section("workflow", text, 1)
     loaded = load_yaml(text, subject, TWICE)
+    if loaded.value == []:
+        return Outcome(None, (_missing(subject),))
     data = loaded.value[0] if loaded.value else None
     if not isinstance(data, dict):
         return Outcome(Sections(section, None), ())  # `load` reports it
@@ -200,8 +204,8 @@ def _only(source: str) -> tuple[int, int] | None:
 
 # The rendered text -> data, as PyYAML's safe loader reads it; every finding at its place in the file.
 
-_SPELLED = ("environment", "exitActions")
-"""Mappings whose keys OSMO converts to strings (OSMO 6.4, src/utils/job/task.py)."""
+_SPELLED = ("environment", "exitActions", "credentials")
+"""Mappings whose keys OSMO converts to strings, also those of each credential (OSMO 6.4, src/utils/job/task.py)."""
 
 _MOST = 1000
 """How many keys bayplan reports."""
@@ -230,10 +234,14 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
         )
         return Outcome(None, tuple(findings))
     data = {key: value for key, value in data.items() if key not in KNOWN[1:]}
-    odd = ((path, key) for path, key in _non_text_keys(data, ()) if path[-1:] not in [(each,) for each in _SPELLED])
+    odd = ((path, key) for path, key in _non_text_keys(data, ()) if not _is_spelled(path))
     strange = {(*path, str(key), KEY): key for path, key in islice(odd, _MOST)}
     findings += non_text_key_findings(strange, source_map, subject)
     return Outcome(None if strange else _with_text_keys(data), tuple(findings))
+
+
+def _is_spelled(path: Path) -> bool:
+    return path[-1:] in [(each,) for each in _SPELLED] or path[-2:-1] == ("credentials",)
 
 
 def non_text_key_findings(keys: Mapping[Path, Any], source_map: SourceMap, subject: str) -> Iterator[Diagnostic]:

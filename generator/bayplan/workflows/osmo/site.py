@@ -147,7 +147,7 @@ def _configured(
 def _allocation(task: Task, share: Share, here: Site, config: PoolConfig) -> Outcome[Allocation]:
     template, selector = _without_container_name(share.template, k8s_name(task.name))
     platform, at = config.default_platform, config.places.get("default_platform", config.route)
-    if "platform" in task.resource:
+    if task.resource.get("platform"):
         platform, at = task.resource["platform"], (*task.resource_route, "platform")
     pool = pool_of(at, here.topology, platform, selector)
     if pool.value is None:

@@ -275,7 +275,7 @@ def exclude_nodes(template: Mapping[str, Any], nodes: Sequence[str]) -> dict[str
     sound = all(isinstance(each, Mapping) for each in owners) and isinstance(terms, list) and all(map(_is_term, terms))
     if not nodes or not sound:
         return dict(template)
-    excluded = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(nodes)}
+    excluded = {"key": "kubernetes.io/hostname", "operator": "NotIn", "values": sorted(set(nodes))}
     new_terms = []
     for term in terms:  # a node must meet any one of them
         own = term.get("matchExpressions", [])

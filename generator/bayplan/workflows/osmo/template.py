@@ -52,8 +52,10 @@ def _defaults(section: Section, subject: str) -> Outcome[Variables]:
     if len(loaded.value) > 1:
         wrong = error("R139", route, "default-values has a second YAML document", hint="remove the line `---`")
         return Outcome(None, (*loaded.diagnostics, wrong))
-    value = loaded.value[0].get("default-values", "") if isinstance(loaded.value[0], dict) else loaded.value[0]
-    if value is None:
+    value = (
+        loaded.value[0].get("default-values", section.text) if isinstance(loaded.value[0], dict) else loaded.value[0]
+    )
+    if not value:  # OSMO ignores null, an empty list or string, false and 0
         return Outcome({}, loaded.diagnostics)
     if not isinstance(value, dict):
         hint = "write one indented line `name: value` for each variable"

@@ -15,7 +15,7 @@ from bayplan.model.workflow import Gang as NativeGang
 from bayplan.workflows import native
 from bayplan.workflows.osmo import gangs as lowering
 from bayplan.workflows.osmo import rules, tokens
-from bayplan.workflows.osmo.gangs import Gang, Node, Pods, tasks
+from bayplan.workflows.osmo.gangs import Gang, Levels, Node, Pods, tasks
 from bayplan.workflows.osmo.pool.values import SUBJECT
 from bayplan.workflows.osmo.site import allocations, limits, site
 from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
@@ -252,10 +252,14 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     here = site(spec, context)
     if here.value is None:
         return Outcome(None, here.diagnostics)
-    if here.value.topology is None:
+    used = lowering.used(spec.get("resources", {}))
+    config = here.value.config
+    if config and (unknown := tuple(lowering.not_in_pool(used, config.name, here.value.keys))):
+        levels: Outcome[Levels] = Outcome(None, unknown)
+    elif here.value.topology is None:
         levels = lowering.assumed(groups, here.value.keys)
     else:
-        levels = lowering.of_cluster(lowering.used(spec.get("resources", {})), here.value.topology, here.value.levels)
+        levels = lowering.of_cluster(used, here.value.topology, here.value.levels)
     portions = allocations(groups, spec["name"], here.value)
     timeouts, timeout_findings = limits(spec, here.value.config)
     findings = (*here.diagnostics, *levels.diagnostics, *portions.diagnostics, *timeout_findings)

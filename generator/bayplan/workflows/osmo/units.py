@@ -26,6 +26,9 @@ DECIMAL_UNITS = tuple(_POWERS)
 
 _AMOUNT = re.compile(r"([0-9]+(?:\.[0-9]+)?)([a-zA-Z]*)")
 
+_LEAST = Fraction(1024, 10_000)
+"""OSMO writes a number without a unit in Ki, and cannot read the exponent that a number below 0.0001 has in Python."""
+
 MICRO = 1_000_000
 
 _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * MICRO, "s": MICRO, "ms": 1_000, "us": 1}
@@ -34,12 +37,12 @@ _STEPS: Mapping[str, int] = {"d": 86_400 * MICRO, "h": 3_600 * MICRO, "m": 60 * 
 LONGEST = 10**9 * 86_400 * MICRO
 """Python's durations are shorter than this number of microseconds (datetime.timedelta.max)."""
 
-_DURATION = re.compile(r"\s*\+?([0-9](?:_?[0-9]){0,17})\s*(d|h|ms|us|m|s)")
-"""OSMO reads the number with Python's `int`."""
+_DURATION = re.compile(r"\s*\+?(\d(?:_?\d){0,17})\s*(d|h|ms|us|m|s)")
+"""OSMO reads the number with Python's `int`, which accepts the digits of all scripts."""
 
-_ISO_8601 = re.compile(r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?")
+_ISO_8601 = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 
-_CODES = re.compile(r"[0-9]{1,9}(-[0-9]{1,9})?")
+_CODES = re.compile(r"\d{1,9}(-\d{1,9})?")
 
 
 def k8s_name(name: str) -> str:
@@ -53,7 +56,10 @@ def split_amount(value: Any) -> tuple[Fraction, str] | None:
         return None
     written = text(value)
     match = _AMOUNT.fullmatch(written) if len(written) <= 64 else None
-    return (Fraction(match[1]), match[2]) if match and match[2] in UNITS else None
+    if match is None or match[2] not in UNITS:
+        return None
+    number = Fraction(match[1])
+    return None if not match[2] and 0 < number < _LEAST else (number, match[2])
 
 
 def quantity(value: Any) -> str | None:
@@ -68,6 +74,15 @@ def quantity(value: Any) -> str | None:
     size = number * Fraction(2) ** UNITS[unit]
     thousandths = -(-size.numerator // size.denominator) * 1000
     return kube_quantity.show(thousandths) if thousandths <= kube_quantity.LARGEST else None
+
+
+def is_percentage(value: str) -> bool:
+    """Whether a cache size is a percentage from 0 to 100. OSMO reads the number with Python's `float`, and omits the
+    digits after the point."""
+    try:
+        return value[-1:] == "%" and 0 <= float(value[:-1]) < 101
+    except ValueError:
+        return False
 
 
 def seconds(value: Any) -> int | None:
@@ -93,7 +108,7 @@ def _duration(value: Any) -> int | None:
 
 
 def _iso_8601(text: str) -> int | None:
-    match = _ISO_8601.fullmatch(text[:100])
+    match = _ISO_8601.fullmatch(text.removesuffix("\n")[:100])  # `$` in OSMO's pattern also accepts the line break
     if match is None or not any(match.groups()):
         return None
     days, hours, minutes, rest = (Fraction(match[number] or "0") for number in range(1, 5))
@@ -192,6 +207,7 @@ TASK: Mapping[str, Make] = {
     "kpis": _all_of(_record({"index": text, "path": text})),
     "cacheSize": text,
     "resources": _record(RESOURCE),
+    "backend": text,
 }
 GROUP: Mapping[str, Make] = {"barrier": flag, "ignoreNonleadStatus": flag, "tasks": _all_of(_record(TASK))}
 WORKFLOW: Mapping[str, Make] = {

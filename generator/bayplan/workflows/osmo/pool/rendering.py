@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from bayplan.core.diagnostics import Outcome, Route, error
+from bayplan.core.diagnostics import Outcome, error
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.workflows.osmo.pool.values import Platform, PoolConfig, TaskRequest
-from bayplan.workflows.osmo.units import UNITS, k8s_name, quantity, split_amount
+from bayplan.workflows.osmo.units import UNITS, is_percentage, k8s_name, quantity, split_amount
 
 # The variables of pod templates and rules, with their values (postgres.py, ResourceSpec.get_allocatable_tokens).
 #
@@ -48,12 +48,10 @@ def of_task(config: PoolConfig, platform: Platform, ask: TaskRequest) -> Outcome
         variables[f"USER_{name}"] = quantity(variables[f"USER_{name}"]) or variables[f"USER_{name}"]
         variables |= _parts(f"USER_{name}", variables[f"USER_{name}"])
     cache = _cache(ask.cache or str(variables.get("USER_CACHE") or ""), str(variables["USER_STORAGE"] or "0Mi"))
-    if cache is None:
-        place: Route = ask.places.get("cache", ask.route)
-        message = f'"{ask.cache or variables.get("USER_CACHE")}" is not a cache size'
-        where = "`cacheSize` of the task" if ask.cache else "USER_CACHE of common_default_variables"
-        hint = f"write a percentage such as 50%, or an amount such as 10Gi, in {where}"
-        return Outcome(None, (error("W488", place, message, hint=hint),))
+    if cache is None and not ask.cache:  # W413 reports the task's own
+        message = f'"{variables.get("USER_CACHE")}" is not a cache size'
+        hint = "write a percentage such as 50%, or an amount such as 10Gi, in USER_CACHE of common_default_variables"
+        return Outcome(None, (error("W488", ask.places.get("cache", ask.route), message, hint=hint),))
     variables["USER_CACHE"] = cache
     variables["USER_EXCLUDED_NODES"] = f"ARRAY:[{','.join(ask.excluded)}]"
     variables["USER_CONTAINER_NAME"] = ask.container or CONTAINER
@@ -117,10 +115,9 @@ def _cache(size: str, storage: str) -> str | None:
         return f"{math.floor(number * 9 / 10)}{unit or 'B'}"
     if not size.endswith("%"):
         return quantity(size)
-    share = size[:-1]
-    if not (share.replace(".", "", 1).isascii() and share.replace(".", "", 1).isdigit()) or float(share) > 100:
+    if not is_percentage(size):
         return None
-    return f"{math.floor(number * math.floor(float(share)) / 100)}{unit or 'B'}"
+    return f"{math.floor(number * math.floor(float(size[:-1])) / 100)}{unit or 'B'}"
 
 
 def _label(name: str) -> str:

@@ -255,7 +255,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests import pod_dns as hosts
 
         ranked, shaped = hosts.resolve(ranked, shaped)
-    if any(place.pods.launcher for place in pod_sets(ranked.workflow)):
+    if any(place.pods.launcher or any(place.pods.data) for place in pod_sets(ranked.workflow)):
         from bayplan.manifests import launchers
 
         ranked, shaped = launchers.expand(ranked, shaped)

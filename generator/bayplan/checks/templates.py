@@ -214,7 +214,7 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     if not any(each.code == POD_SET[1] for each in wrong):
         spec = pods.template.get("spec") or {}
         generated = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
-        generated["nic"] = pods.fabric is not None
+        generated |= {"nic": pods.fabric is not None, "data-folders": any(pods.data), "data-state": any(pods.data)}
         yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
         # Mounts merge by their path, so a template's mount at a path of bayplan's would replace the volume there

@@ -69,6 +69,37 @@ class Binary(NamedTuple):
     base64: Annotated[str, Encoded(read=_in_one_line)]
 
 
+class Transfer(NamedTuple):
+    """A folder of a pod and a folder of an object store. `regex`: only files whose path below it begins with a match."""
+
+    url: str
+    path: str
+    regex: str = ""
+
+
+class Checkpoint(NamedTuple):
+    """A folder to upload while the command runs: how many seconds after the end of the last upload."""
+
+    url: str
+    path: str
+    every_seconds: int
+    regex: str = ""
+
+
+class Data(NamedTuple):
+    """What to fetch before the command, to upload after it, and to upload while it runs."""
+
+    inputs: tuple[Transfer, ...] = ()
+    outputs: tuple[Transfer, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+    def transfers(self) -> Iterator[tuple[Transfer | Checkpoint, Route]]:
+        """All of them, each with its route below the data."""
+        for key in ("inputs", "outputs", "checkpoints"):
+            for number, each in enumerate(getattr(self, key)):
+                yield each, (key, number)
+
+
 class PodSet(NamedTuple):
     """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total."""
 
@@ -89,6 +120,7 @@ class PodSet(NamedTuple):
     ports: Mapping[str, int] = {}
     shm: str = ""
     files: Mapping[str, str | Binary] = {}
+    data: Data = Data()
     restart_policy: str = "Never"
     template: Mapping[str, Any] = {}
 

@@ -38,7 +38,7 @@ upload() { # NOW SECONDS FILTER REMOTE FOLDER...: what is due at that second, or
     eval "data_due=\${data_due_$data_number:=$(($(date +%s) + $1))}"
     if [ -z "$data_now" ] || { [ "$1" -gt 0 ] && [ "$data_now" -ge "$data_due" ]; }; then
       if [ -e "$4" ] && ! copy "$2" "$4" "$3"; then
-        say "cannot upload $4 to ${3#*:}"
+        say "cannot upload $4 to ${3#:*:}"
         data_result=1
       fi
       eval "data_due_$data_number=$(($(date +%s) + $1))"
@@ -52,15 +52,12 @@ fetch)
   umask 0 # the command may have another user
   while [ $# -ge 3 ]; do
     mkdir -p "$3"
-    copy "$1" "$2" "$3"
-    data_result=$?
-    # rclone exits with 3 if a folder or a bucket does not exist
-    if [ "$data_result" = 3 ] && $MOVER lsf --config '' --max-depth 1 "${2%%/*}" > /dev/null; then
-      say "there is nothing at ${2#*:}, so $3 is empty"
-    elif [ "$data_result" != 0 ]; then
-      say "cannot download ${2#*:}"
+    if ! copy "$1" "$2" "$3"; then
+      say "cannot download ${2#:*:}"
       exit 1
     fi
+    # as in OSMO, a folder that does not exist is an empty one: the first run may have no checkpoint yet
+    [ -n "$(ls -A "$3")" ] || say "there is nothing at ${2#:*:}, so $3 is empty"
     shift 3
   done
   ;;

@@ -340,6 +340,15 @@ DATA_FOLDERS = "data-folders"
 DATA_STATE, DATA_STATE_FOLDER = "data-state", "/run/data"
 """The volume by which the command and its uploads wait for each other, and its folder."""
 
+URLS: Mapping[str, tuple[str, int]] = {
+    "s3": ("s3://BUCKET/FOLDER", 1),
+    "gs": ("gs://BUCKET/FOLDER", 1),
+    "azure": ("azure://ACCOUNT/CONTAINER/FOLDER", 2),
+    "swift": ("swift://HOST/ACCOUNT/CONTAINER/FOLDER", 3),
+    "tos": ("tos://HOST/BUCKET/FOLDER", 2),
+}
+"""Scheme of a URL of `data` -> its form, and how many parts name the bucket (OSMO 6.4, src/lib/api/storage.py)."""
+
 STORE = "store"
 """The scheme of URLs in the topology's `dataStore`."""
 

@@ -8,11 +8,12 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import STORE
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, with_exit_codes
+from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, label, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
 from bayplan.workflows.osmo.tokens import Token
-from bayplan.workflows.osmo.units import k8s_name
+from bayplan.workflows.osmo.units import k8s_name, seconds
 
 # Credentials of a task -> references to Secrets of the same names.
 
@@ -165,16 +166,79 @@ NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 """OSMO sets this for tasks without GPUs, so that images that expose all GPUs expose none."""
 
 
+# Inputs, outputs and checkpoints -> `data` of the podSet, as far as the topology has data movers for them.
+
+
+class Movers(NamedTuple):
+    """The schemes of URLs that data movers of a pool serve, with `store` if they serve its store, and the tasks whose
+    output other tasks have as input."""
+
+    schemes: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+
+
+Moved = tuple[str, dict[str, Any], Route]
+"""A list of `data`, an entry of it, and the place that it comes from."""
+
+
+def _moved(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+    """The entries for the movers. `spec`: the task with its tokens replaced."""
+    for key, entry, route in (*_inputs(task, spec), *_outputs(task, spec, movers), *_checkpoints(task, spec)):
+        if entry["url"].partition(":")[0] in movers.schemes:
+            yield key, non_empty(**entry), route
+
+
+def _inputs(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
+    """An input from a task is what that task left in the store."""
+    for number, each in enumerate(spec.get("inputs", ())):
+        workflow, _, name = each.get("task", "").rpartition(":")
+        url = each.get("url") or (f"{STORE}:/{label(workflow)}/{name}" if workflow else f"{STORE}:{name}")
+        entry = {"url": url, "path": f"{DATA}/input/{number}", "regex": each.get("regex", "")}
+        yield "inputs", entry, (*task.route, "inputs", number)
+
+
+def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+    """The output folder. It goes to the store too if another task reads it, or if the task has no other place for it."""
+    outputs = spec.get("outputs", ())
+    path = f"{DATA}/output"
+    if task.name in movers.sources or (not outputs and path[len(DATA) + 1 :] in _data_paths(task._replace(data=spec))):
+        yield "outputs", {"url": f"{STORE}:{task.name}", "path": path}, (*task.route, "name")
+    for number, each in enumerate(outputs):
+        entry = {"url": each["url"], "path": path, "regex": each.get("regex", "")}
+        yield "outputs", entry, (*task.route, "outputs", number)
+
+
+def _checkpoints(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
+    """OSMO uploads `/state/*` as what is in the folder, and `/state` as a folder of that name."""
+    for number, each in enumerate(spec.get("checkpoint", ())):
+        path = f"/{each['path'].lstrip('/')}"
+        folder = (path.removesuffix("*") if path.endswith("/*") else path).rstrip("/")
+        url = each["url"] if path.endswith("/*") else f"{each['url'].rstrip('/')}/{folder.rpartition('/')[2]}"
+        frequency = {"everySeconds": max(seconds(each["frequency"]) or 1, 1), "regex": each.get("regex", "")}
+        yield "checkpoints", {"url": url, "path": folder, **frequency}, (*task.route, "checkpoint", number)
+
+
 class NativeData(NamedTuple):
-    """Native data, and routes in it -> routes in the source."""
+    """Native data, and routes in it -> routes in the source. `moved`: as of `source.Workflow`."""
 
     data: Mapping[str, Any]
     origins: Mapping[Route, Route]
+    moved: frozenset[Route] = frozenset()
 
 
-def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None) -> NativeData:
+def pod_set(
+    task: Task,
+    allocation: Allocation,
+    workflow: str,
+    deadline: int | None,
+    movers: Movers = Movers(),  # noqa: B008
+) -> NativeData:
     """The podSet without its name. `workflow` is the value of `{{workflow_id}}`."""
     spec = _resolved(task, workflow)
+    moved, places = dict[str, list[Any]](), dict[Route, Route]()
+    for key, entry, route in _moved(task, spec, movers):
+        places[("data", key, len(moved.setdefault(key, [])))] = route
+        moved[key].append(entry)
     gpus = allocation.accelerators
     data = {
         "pool": allocation.pool,
@@ -185,9 +249,11 @@ def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | N
         "args": spec.get("args"),
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
+        "data": moved,
         "template": template(task._replace(data=spec), allocation, deadline),
     }
-    return NativeData({key: value for key, value in data.items() if value}, origins(task, allocation, data["template"]))
+    routes = {**origins(task, allocation, data["template"]), **places}
+    return NativeData({key: value for key, value in data.items() if value}, routes, frozenset(places.values()))
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:

@@ -20,7 +20,7 @@ import pytest
 from support import TOPOLOGY, WORKER, pods, run, workflow
 
 MISSING = [name for name in ("rclone", "moto_server") if not shutil.which(name)]
-pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}")
+needs_programs = pytest.mark.skipif(bool(MISSING), reason=f"missing: {', '.join(MISSING)}")
 
 MOVERS = {"s3": {"image": "rclone/rclone:1.71", "secret": "s3-keys", "command": ["rclone", "--s3-provider=Minio"]}}
 SPEC = {**TOPOLOGY["spec"], "dataMovers": MOVERS, "dataStore": "s3://store/runs"}
@@ -133,6 +133,7 @@ def _to(url: str, path: str, **more: Any) -> dict[str, Any]:
     return {"url": url, "path": path, **more}
 
 
+@needs_programs
 def test_inputs_are_fetched_and_outputs_uploaded(server: str, tmp_path: Path) -> None:
     for name in ("a.txt", "sub/b.txt", "sub/b.bin"):
         _put(f"{server}/bucket/in/{name}", name)
@@ -147,12 +148,14 @@ def test_inputs_are_fetched_and_outputs_uploaded(server: str, tmp_path: Path) ->
     assert _get(f"{server}/bucket/logs/found") == ""
 
 
+@needs_programs
 def test_a_missing_bucket_stops_the_pod(server: str, tmp_path: Path) -> None:
     code, own, said = Pod(tmp_path, server, "true", inputs=[_to("s3://other/in", "/pod/in")]).run()
     assert (code, own) == (1, "")
     assert "cannot download other/in" in said
 
 
+@needs_programs
 @pytest.mark.parametrize(("command", "expected"), {"true": 1, "exit 7": 7}.items())
 def test_an_upload_that_fails_is_a_failure(server: str, tmp_path: Path, command: str, expected: int) -> None:
     pod = Pod(tmp_path, server, f"echo x > /pod/out/x; {command}", outputs=[_to("s3://other/out", "/pod/out")])
@@ -162,12 +165,14 @@ def test_an_upload_that_fails_is_a_failure(server: str, tmp_path: Path, command:
     assert "cannot upload" in said
 
 
+@needs_programs
 def test_a_command_that_fails_uploads_too(server: str, tmp_path: Path) -> None:
     pod = Pod(tmp_path, server, "echo half > /pod/out/x; exit 3", outputs=[_to("s3://bucket/failed", "/pod/out")])
     assert pod.run()[0] == 3
     assert _get(f"{server}/bucket/failed/x") == "half\n"
 
 
+@needs_programs
 def test_a_stopped_pod_uploads(server: str, tmp_path: Path) -> None:
     command = "trap 'echo stopped > /pod/out/x; exit 5' TERM; while :; do sleep 0.1; done"
     pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/stopped", "/pod/out")])
@@ -176,6 +181,7 @@ def test_a_stopped_pod_uploads(server: str, tmp_path: Path) -> None:
     assert _get(f"{server}/bucket/stopped/x") == "stopped\n"
 
 
+@needs_programs
 def test_a_killed_container_uploads(server: str, tmp_path: Path) -> None:
     command = "echo before > /pod/out/x; while :; do sleep 0.1; done"
     pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/killed", "/pod/out")])
@@ -183,18 +189,143 @@ def test_a_killed_container_uploads(server: str, tmp_path: Path) -> None:
     assert _get(f"{server}/bucket/killed/x") == "before\n"
 
 
+@needs_programs
 def test_checkpoints_are_uploaded_while_the_command_runs(server: str, tmp_path: Path) -> None:
     wait = f'until curl -sf -H "$SIGNED" {server}/bucket/steps/1.pt; do sleep 0.2; done > /pod/out/seen'
     command = f"echo one > /pod/out/steps/1.pt; timeout 60 sh -c '{wait}'; echo two > /pod/out/steps/2.pt"
     steps = _to("s3://bucket/steps", "/pod/out/steps", everySeconds=1, regex=r"[0-9]\.pt")
-    pod = Pod(tmp_path, server, f"mkdir /pod/out/steps; {command}", checkpoints=[steps], outputs=[_to("store:s", "/pod/out")])
+    pod = Pod(
+        tmp_path, server, f"mkdir /pod/out/steps; {command}", checkpoints=[steps], outputs=[_to("store:s", "/pod/out")]
+    )
     assert pod.run()[0] == 0
     assert _get(f"{server}/store/runs/ml/train/s/seen") == "one\n"
     assert _get(f"{server}/bucket/steps/2.pt") == "two\n"
 
 
+@needs_programs
 def test_a_restarted_command_uploads_again(server: str, tmp_path: Path) -> None:
     command = "[ -e /pod/out/x ] || { echo first > /pod/out/x; exit 2; }; echo second > /pod/out/x"
     pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/again", "/pod/out")])
     assert [pod.run()[0], _get(f"{server}/bucket/again/x")] == [2, "first\n"]
     assert [pod.run()[0], _get(f"{server}/bucket/again/x")] == [0, "second\n"]
+
+
+def _spec(data: dict[str, Any], changes: dict[str, Any] | None = None, **topology: Any) -> dict[str, Any]:
+    """The spec of the pod of one worker."""
+    worker = {**WORKER, "replicas": 1, "data": data, **(changes or {})}
+    spec = {**SPEC, **topology}
+    result = run(workflow({"name": "train", "podSets": [worker]}), {**TOPOLOGY, "spec": spec})
+    assert result.compiled, result.diagnostics
+    return dict(next(iter(pods(result.documents))).spec)
+
+
+URLS = {
+    "s3://b": ":s3,no_check_bucket:b",
+    "s3://b//f/g/": ":s3,no_check_bucket:b/f/g",
+    "gs://b/f": ":gcs,no_check_bucket:b/f",
+    "azure://a/c/f/g": ":azureblob,no_check_container,account=a:c/f/g",
+    "swift://h:8080/AUTH_a/c/f": ':s3,no_check_bucket,provider=Other,endpoint="h:8080":c/f',
+    "tos://tos-s3-cn-beijing.volces.com/b/f": (
+        ":s3,no_check_bucket,provider=Other,force_path_style=false,region=cn-beijing,"
+        "endpoint=tos-s3-cn-beijing.volces.com:b/f"
+    ),
+    "store:f": ":s3,no_check_bucket:store/runs/ml/train/f",
+    "store:/other/f": ":s3,no_check_bucket:store/runs/ml/other/f",
+}
+
+
+@pytest.mark.parametrize(("url", "remote"), URLS.items())
+def test_each_url_is_a_remote_of_rclone(url: str, remote: str) -> None:
+    movers = {scheme: {"image": "rclone"} for scheme in ("s3", "gs", "azure", "swift", "tos")}
+    (fetch,) = _spec({"inputs": [_to(url, "/in")]}, dataMovers=movers)["initContainers"]
+    assert fetch["args"] == ["", remote, "/in"]
+    assert fetch["command"] == ["sh", "/etc/data/move", "fetch"]
+    assert "envFrom" not in fetch
+
+
+def test_each_scheme_has_its_containers_and_the_command_waits_for_all() -> None:
+    movers = {**MOVERS, "gs": {"image": "other", "command": ["gcs"]}}
+    data = {"inputs": [_to("gs://b/in", "/in")], "outputs": [_to("s3://b", "/out"), _to("gs://b", "/out")]}
+    spec = _spec(data, dataMovers=movers)
+    found = [(each["name"], each["image"], each["env"][0]["value"]) for each in spec["initContainers"]]
+    minio = ("rclone/rclone:1.71", "rclone --s3-provider=Minio")
+    assert found == [("fetch-gs", "other", "gcs"), ("upload-s3", *minio), ("upload-gs", "other", "gcs")]
+    assert spec["containers"][0]["command"] == ["sh", "/etc/data/move", "run", "upload-s3,upload-gs", "torchrun"]
+
+
+def test_a_pool_may_have_its_own_mover_and_store() -> None:
+    (pool,) = SPEC["pools"]
+    own = [{**pool, "dataMovers": {"s3": {"image": "own"}}, "dataStore": "s3://edge/x/"}]
+    (fetch,) = _spec({"inputs": [_to("store:f", "/in")]}, pools=own)["initContainers"]
+    assert (fetch["image"], fetch["args"][1]) == ("own", ":s3,no_check_bucket:edge/x/ml/train/f")
+
+
+def test_inputs_alone_leave_the_command_as_it_is() -> None:
+    spec = _spec({"inputs": [_to("s3://b", "/in")]})
+    assert spec["containers"][0]["command"] == ["torchrun"]
+    assert "terminationGracePeriodSeconds" not in spec
+    assert [each["name"] for each in spec["volumes"]] == ["files", "data-folders"]
+
+
+def test_volumes_of_a_template_hold_data_and_its_fields_take_precedence() -> None:
+    mounts = [
+        {"name": "disk", "mountPath": "/disk", "readOnly": True},
+        {"name": "key", "mountPath": "/out/key"},
+        {"name": "part", "mountPath": "/out/part"},
+    ]
+    context = {"runAsUser": 7, "privileged": True, "capabilities": {"drop": ["ALL"], "add": ["IPC_LOCK"]}}
+    template = {
+        "spec": {
+            "terminationGracePeriodSeconds": 60,
+            "initContainers": [{"name": "upload-s3", "resources": {"limits": {"cpu": "1"}}}],
+            "containers": [{"volumeMounts": mounts, "securityContext": context}],
+            "volumes": [
+                {"name": "disk", "persistentVolumeClaim": {"claimName": "disk"}},
+                {"name": "key", "secret": {"secretName": "key"}},
+                {"name": "part", "emptyDir": {}},
+            ],
+        }
+    }
+    data = {"inputs": [_to("s3://b", "/disk/in")], "outputs": [_to("s3://b", "/out/")]}
+    spec = _spec(data, {"template": template, "files": {"/out/run.sh": "true", "/opt/run.sh": "true"}})
+    fetch, upload = spec["initContainers"]
+    assert [each["mountPath"] for each in fetch["volumeMounts"]] == ["/disk", "/etc/data/move"]
+    assert "readOnly" not in fetch["volumeMounts"][0]
+    inside = ["/out", "/out/part", "/out/run.sh", "/run/data", "/etc/data/move"]
+    assert [each["mountPath"] for each in upload["volumeMounts"]] == inside
+    assert upload["securityContext"] == {"runAsUser": 7, "capabilities": {"drop": ["ALL"]}}
+    assert (upload["restartPolicy"], upload["resources"]) == ("Always", {"limits": {"cpu": "1"}})
+    assert spec["terminationGracePeriodSeconds"] == 60
+    assert [each["mountPath"] for each in spec["containers"][0]["volumeMounts"] if each["name"] == "data-folders"] == [
+        "/out"
+    ]
+
+
+NAMES = ("a.pt", "b.pt", "sub/a.pt", "sub/b.txt", "a{2}}", "aa", "x$(y)")
+PATTERNS = (
+    "",
+    ".*[.]pt$",
+    "a",
+    "sub/",
+    "(?i)A[.]PT",
+    "a{2}",
+    "[^/]*$",
+    "a|sub/b",
+    "a[{]2}}",
+    "x[$][(]y",
+    "^a+$",
+    "nothing",
+)
+
+
+@needs_programs
+@pytest.mark.parametrize("regex", PATTERNS)
+def test_patterns_match_as_in_python(tmp_path: Path, regex: str) -> None:
+    for name in NAMES:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (fetch,) = _spec({"inputs": [_to("s3://b", "/in", **({"regex": regex} if regex else {}))]})["initContainers"]
+    words = ["rclone", "lsf", "-R", "--files-only", "--config", "", tmp_path]
+    words += ["--include", fetch["args"][0].replace("$$(", "$(")] if regex else []
+    found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert sorted(found) == sorted(name for name in NAMES if re.match(regex, name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -85,7 +85,7 @@ their S3 APIs (src/lib/data/storage/backends/backends.py). No mover makes a buck
 
 
 class Move(NamedTuple):
-    """A folder of the pod, and rclone's name and filter of the other side. `seconds`: between uploads; 0: at the end."""
+    """A folder of the pod, and rclone's name of the other side and filter. `seconds`: between uploads; 0: at the end."""
 
     scheme: str
     remote: str
@@ -94,10 +94,9 @@ class Move(NamedTuple):
     seconds: int = 0
 
     @property
-    def words(self) -> tuple[str, str, str]:
+    def words(self) -> tuple[str, ...]:
         """The arguments of the script. Kubernetes would expand `$(NAME)` in them."""
-        words = (self.filter, self.remote, self.folder)
-        return words[0].replace("$(", "$$("), words[1].replace("$(", "$$("), words[2].replace("$(", "$$(")
+        return tuple(word.replace("$(", "$$(") for word in (self.filter, self.remote, self.folder))
 
 
 def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
@@ -110,17 +109,20 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     for patch in main_patches(spec, pool):
         main = overlay(main, patch)
     mounts, added = _mounts(spec, main, {each.folder for each in (*fetched, *uploaded)})
+    hidden = {each["name"] for each in _volumes(spec, pool) if not each.keys().isdisjoint(("secret", "projected"))}
     state = [{"name": DATA_STATE, "mountPath": DATA_STATE_FOLDER}] if uploaded else []
     security = _security(main.get("securityContext") or {})
-    names, init = [], []
+    names: list[str] = []
+    init: list[Manifest] = []
+    files = [*map(file_mount, spec.files)]  # one in an output folder is an output
     for scheme, moves in _by_scheme(fetched):
         words = [word for each in moves for word in each.words]
-        inside = [{k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves)]
+        inside = [{k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves, hidden)]
         init.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
     for scheme, moves in _by_scheme(uploaded):
         names.append(f"upload-{scheme}")
         words = [word for each in moves for word in (str(each.seconds), *each.words)]
-        inside = [*_of([*mounts, *_files(spec)], moves), *state]
+        inside = [*_of([*mounts, *files], moves, hidden), *state]
         sidecar = _container(names[-1], movers[scheme], ["upload", names[-1]], words, inside, security)
         init.append({**sidecar, "restartPolicy": "Always"})
     generated = {
@@ -183,17 +185,17 @@ def _mounts(spec: PodSet, main: Mapping[str, Any], folders: Iterable[str]) -> tu
     return [*mounts, *added], added
 
 
-def _files(spec: PodSet) -> list[Manifest]:
-    """The mounts of its files. One in an output folder is an output."""
-    return [file_mount(path) for path in spec.files]
+def _volumes(spec: PodSet, pool: Pool) -> Iterator[Mapping[str, Any]]:
+    """The volumes of both templates."""
+    return (each for patch in (pool.template, spec.template) for each in (patch.get("spec") or {}).get("volumes") or ())
 
 
-def _of(mounts: Iterable[Manifest], moves: Iterable[Move]) -> list[Manifest]:
-    """The mounts of the folders: the innermost one around each, and those inside of it."""
+def _of(mounts: Iterable[Manifest], moves: Iterable[Move], hidden: Collection[str]) -> list[Manifest]:
+    """The mounts of the folders: the innermost one around each, and those inside of it, but no Secrets (`hidden`)."""
     found: dict[str, Manifest] = {}
     for folder in (each.folder for each in moves):
         around = [each for each in mounts if _inside(folder, each["mountPath"])]
-        within = [each for each in mounts if _inside(each["mountPath"], folder)]
+        within = [each for each in mounts if _inside(each["mountPath"], folder) and each["name"] not in hidden]
         for each in (max(around, key=lambda mount: len(mount["mountPath"])), *within):
             found[each["mountPath"]] = each
     return list(found.values())
@@ -205,7 +207,12 @@ def _security(main: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _container(
-    name: str, mover: DataMover, mode: list[str], words: list[str], mounts: list[Manifest], security: Mapping[str, Any]
+    name: str,
+    mover: DataMover,
+    mode: list[str],
+    words: list[str],
+    mounts: Sequence[Manifest],
+    security: Mapping[str, Any],
 ) -> dict[str, Any]:
     return {
         "name": name,

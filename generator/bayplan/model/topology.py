@@ -126,9 +126,6 @@ class DataMover(NamedTuple):
     secret: str = ""
 
 
-DataMovers = Annotated[Mapping[str, DataMover], Encoded(read=partial(decode_named, DataMover))]
-
-
 class Pool(NamedTuple):
     """One node shape and one list of levels. `levels` does not include the host level, which is always last."""
 
@@ -211,7 +208,7 @@ class ClusterTopology(NamedTuple):
     namespaces: Annotated[Mapping[str, Namespace], Encoded(read=partial(decode_named, Namespace))] = {}
     priority_classes: Annotated[Mapping[str, int], Encoded("priorityClasses")] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
-    data_movers: DataMovers = {}
+    data_movers: Annotated[Mapping[str, DataMover], Encoded(read=partial(decode_named, DataMover))] = {}
     data_store: str = ""  # URL of the folder that `store:` URLs name
     platform: str = "kubernetes"  # `kubernetes` | `openshift`
     read: str = ""  # the day on which its sources were read: 2026-11-22

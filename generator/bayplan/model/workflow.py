@@ -70,7 +70,7 @@ class Binary(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """A folder of a pod and a folder of an object store. `regex`: only files whose path below it begins with a match."""
+    """A folder of a pod and one of an object store. `regex`: only files whose path below it begins with a match."""
 
     url: str
     path: str

@@ -11,7 +11,7 @@ from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import count, listing, shorten
 from bayplan.kube.kinds import KINDS, SBATCH, instances
 from bayplan.kube.objects import text
-from bayplan.kube.pod import STORE, URLS, main_patches, mpi_secret_name
+from bayplan.kube.pod import STORE, main_patches, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
@@ -160,9 +160,11 @@ def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                     message = f'"{shorten(each.url)}" is in the store of the topology, which has none'
                     hint = "set `dataStore: s3://BUCKET/FOLDER` in the topology"
                     yield error("P525", route, message, hint=hint)
-                elif scheme not in movers or scheme not in URLS:
-                    message = f'podSet "{pods.spec.name}" has data in {scheme}, for which the topology has no data mover'
-                    hint = f"set `dataMovers: {{{scheme}: {{image: IMAGE}}}}` in the topology, to an image with rclone and sh"
+                elif scheme not in movers:
+                    message = (
+                        f'podSet "{pods.spec.name}" has data in {scheme}, but the topology has no data mover for it'
+                    )
+                    hint = f"set `dataMovers: {{{scheme}: {{image: IMAGE}}}}` in the topology, to an image with rclone"
                     yield error("P525", route, message, hint=hint)
                 elif secret := movers[scheme].secret:
                     secrets.setdefault(secret, route)

@@ -274,7 +274,9 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
 
 
 def check(data: Mapping[str, Any], moved: frozenset[Route] = frozenset()) -> Iterator[Diagnostic]:
-    """All findings in data that the schema accepted. `moved`: as of `Workflow`. Routes are ("workflow", "workflow", "tasks", 0, ...).
+    """All findings in data that the schema accepted. `moved`: as of `Workflow`.
+
+    Routes are ("workflow", "workflow", "tasks", 0, ...).
 
     Every function here and in `task_rules` whose name begins with `check_` is a rule.
     """

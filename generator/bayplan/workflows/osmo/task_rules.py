@@ -234,7 +234,7 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
             if len(parts) < 2 and "".join(parts) in SYSTEM:
                 message = f'the Secret hides the files of the image in "{shorten(path)}"'
                 yield warning("W454", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
-            for inner, at in _mounted(task, folders):
+            for inner, at in _mounted(workflow, task, folders):
                 if at != route and "/".join(inner[: len(parts)]) == "/".join(parts) and len(inner) > len(parts):
                     there = shorten("/" + "/".join(inner))
                     message = f'"{there}" is inside the folder of the Secret "{name}", and nothing can be mounted there'
@@ -242,13 +242,17 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
                     yield error("W423", at, message, hint="choose a folder outside of it", notes=notes)
 
 
-def _mounted(task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], Route]]:
+def _mounted(workflow: Workflow, task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], Route]]:
     """The parts of every mount path of a task, with its place."""
     paths = [(path, (*task.route, "credentials", name)) for name, path in folders.items()]
     files = enumerate(task.data.get("files", ()))
     paths += [(file["path"], (*task.route, "files", number, "path")) for number, file in files]
     mounts = enumerate(task.data.get("volumeMounts", ()))
     paths += [(mount.rpartition(":")[2], (*task.route, "volumeMounts", number)) for number, mount in mounts]
+    checkpoints = (
+        (each["path"], (*task.route, "checkpoint", i)) for i, each in enumerate(task.data.get("checkpoint", ()))
+    )
+    paths += [(path.removesuffix("*"), (*at, "path")) for path, at in checkpoints if at in workflow.moved]
     yield from (([part for part in path.split("/") if part], route) for path, route in paths)
 
 
@@ -444,7 +448,9 @@ def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: nothing uploads the output folder."""
     places = [route for _, route in workflow.left("outputs")]
     message = "bayplan does not upload outputs; the pod's /osmo/data/output is lost when the pod is deleted"
-    hint = "set `dataMovers` in the topology; or upload the files in the command or write them to persistent storage, and"
+    hint = (
+        "set `dataMovers` in the topology; or upload the files in the command or write them to persistent storage, and"
+    )
     hint += " remove `outputs`"
     yield from gathered(warning, "W442", places, message, hint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
@@ -45,15 +45,17 @@ def _folders(task: Task) -> dict[str, list[str]]:
 DATA_VOLUME = "osmo-data"
 
 
-def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
-    """The platform's template with the fields of the task. `deadline`: seconds that the pod may run."""
+def template(task: Task, allocation: Allocation, deadline: int | None, moved: Collection[str] = ()) -> dict[str, Any]:
+    """The platform's template with the fields of the task. `deadline`: seconds that the pod may run. `moved`: folders
+    of data movers, which have volumes of their own."""
+    folders = [path for path in _data_paths(task) if f"{DATA}/{path}" not in moved]
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
     context = {"privileged": True} if task.data.get("privileged") else {}
-    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
+    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation, folders)])
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **non_empty(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
+        **non_empty(volumes=[*_volumes(task, allocation, folders)], containers=[container] if container else []),
     }
     return laid_over(allocation.template, non_empty(spec=spec))
 
@@ -84,9 +86,9 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**template, "spec": {**template["spec"], "containers": renamed}}
 
 
-def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+def _volumes(task: Task, allocation: Allocation, folders: list[str]) -> Iterator[dict[str, Any]]:
     """The data volume, one for each folder of credentials (a projected one for several Secrets), and the node's."""
-    if _data_paths(task):
+    if folders:
         yield {"name": DATA_VOLUME, "emptyDir": {}}
     for number, secrets in enumerate(_folders(task).values()):
         sources = [{"secret": {"name": each}} for each in secrets]
@@ -96,9 +98,9 @@ def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
         yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
-def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+def _mounts(task: Task, allocation: Allocation, folders: list[str]) -> Iterator[dict[str, Any]]:
     """In the order of their volumes."""
-    for path in _data_paths(task):
+    for path in folders:
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
     for number, path in enumerate(_folders(task)):
         yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
@@ -166,7 +168,7 @@ NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 """OSMO sets this for tasks without GPUs, so that images that expose all GPUs expose none."""
 
 
-# Inputs, outputs and checkpoints -> `data` of the podSet, as far as the topology has data movers for them.
+# Inputs, outputs and checkpoints -> `data` of the podSet, if the topology has data movers for them.
 
 
 class Movers(NamedTuple):
@@ -198,7 +200,7 @@ def _inputs(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
 
 
 def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
-    """The output folder. It goes to the store too if another task reads it, or if the task has no other place for it."""
+    """The output folder. It goes to the store if another task reads it, or if the task has no `outputs`."""
     outputs = spec.get("outputs", ())
     path = f"{DATA}/output"
     if task.name in movers.sources or (not outputs and path[len(DATA) + 1 :] in _data_paths(task._replace(data=spec))):
@@ -235,10 +237,11 @@ def pod_set(
 ) -> NativeData:
     """The podSet without its name. `workflow` is the value of `{{workflow_id}}`."""
     spec = _resolved(task, workflow)
-    moved, places = dict[str, list[Any]](), dict[Route, Route]()
+    moved, places, folders = dict[str, list[Any]](), dict[Route, Route](), set[str]()
     for key, entry, route in _moved(task, spec, movers):
         places[("data", key, len(moved.setdefault(key, [])))] = route
         moved[key].append(entry)
+        folders.add(entry["path"])
     gpus = allocation.accelerators
     data = {
         "pool": allocation.pool,
@@ -250,7 +253,7 @@ def pod_set(
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
         "data": moved,
-        "template": template(task._replace(data=spec), allocation, deadline),
+        "template": template(task._replace(data=spec), allocation, deadline, folders),
     }
     routes = {**origins(task, allocation, data["template"]), **places}
     return NativeData({key: value for key, value in data.items() if value}, routes, frozenset(places.values()))

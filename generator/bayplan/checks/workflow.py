@@ -9,7 +9,7 @@ from itertools import islice, pairwise
 
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
+from bayplan.core.phrases import count, shorten, suggest
 from bayplan.kube.pod import STORE, URLS, container_name
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
@@ -326,8 +326,9 @@ def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterat
     parts = [part for part in rest.split("/") if part]
     form, least = URLS.get(scheme, (f"{STORE}:FOLDER", 1))
     if scheme not in (*URLS, STORE):
-        message = f'"{shorten(each.url)}" has an unknown scheme; bayplan knows {listing((*URLS, STORE), "and")}'
-        yield error("W385", (*route, "url"), message, hint=did_you_mean(scheme, (*URLS, STORE)) or f"write {form}")
+        forms = ", ".join(form for form, _ in URLS.values())
+        message = f'"{shorten(each.url)}" has a scheme that bayplan does not know'
+        yield error("W385", (*route, "url"), message, hint=f"write {forms} or {STORE}:FOLDER")
     elif len(parts) < least or (scheme in URLS) != rest.startswith("//") or {".", ".."} & set(parts):
         yield error("W385", (*route, "url"), f'"{shorten(each.url)}" is not a folder of a store', hint=f"write {form}")
     if {"", ".", ".."} & set(each.path.rstrip("/").split("/")[1:] or [""]):

@@ -85,7 +85,7 @@ their S3 APIs (src/lib/data/storage/backends/backends.py). No mover makes a buck
 
 
 class Move(NamedTuple):
-    """A folder of the pod, and rclone's name of the other side and filter. `seconds`: between uploads; 0: at the end."""
+    """A folder of the pod, and rclone's name of the other side and filter. `seconds` between uploads; 0: at the end."""
 
     scheme: str
     remote: str

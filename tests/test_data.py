@@ -47,7 +47,8 @@ def _server() -> Iterator[str]:
 
 
 def _put(url: str, content: str = "") -> None:
-    urllib.request.urlopen(urllib.request.Request(url, content.encode(), method="PUT"), timeout=10).close()
+    kind = {"Content-Type": "application/octet-stream"}
+    urllib.request.urlopen(urllib.request.Request(url, content.encode(), kind, method="PUT"), timeout=10).close()
 
 
 SIGNED = {"Authorization": "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request"}
@@ -66,16 +67,21 @@ def _get(url: str) -> str:
 class Pod:
     """A rendered pod whose containers are processes. Its volumes are folders; paths of mounts become paths of these."""
 
-    def __init__(self, folder: Path, server: str, command: str, **data: Any) -> None:
-        worker = {**WORKER, "replicas": 1, "command": ["sh", "-c", command], "data": data}
-        documents = run(workflow({"name": "train", "podSets": [worker]}), {**TOPOLOGY, "spec": SPEC}).documents
-        self.spec = next(iter(pods(documents))).spec
+    def __init__(self, folder: Path, server: str, documents: list[dict[str, Any]], number: int = 0) -> None:
+        self.spec = list(pods(documents))[number].spec
         self.maps = {each["metadata"]["name"]: each["data"] for each in documents if each["kind"] == "ConfigMap"}
         self.folder, self.server = folder, server
         for volume in self.spec["volumes"]:
             for key, text in self.maps[volume["configMap"]["name"]].items() if "configMap" in volume else ():
                 (folder / volume["name"]).mkdir(parents=True, exist_ok=True)
                 (folder / volume["name"] / key).write_text(text)
+
+    @classmethod
+    def of(cls, folder: Path, server: str, command: str, **data: Any) -> Pod:
+        """The pod of a worker with this command and data."""
+        worker = {**WORKER, "replicas": 1, "command": ["sh", "-c", command], "data": data}
+        flow = workflow({"name": "train", "podSets": [worker]})
+        return cls(folder, server, run(flow, {**TOPOLOGY, "spec": SPEC}).documents)
 
     def start(self, container: Mapping[str, Any], **env: str) -> subprocess.Popen[str]:
         """A process with the container's command and variables, with paths in the folders of its volumes."""
@@ -139,18 +145,20 @@ def test_inputs_are_fetched_and_outputs_uploaded(server: str, tmp_path: Path) ->
         _put(f"{server}/bucket/in/{name}", name)
     inputs = [_to("s3://bucket/in", "/pod/in", regex=r".*\.txt$"), _to("s3://bucket/nothing", "/pod/none")]
     outputs = [_to("store:train", "/pod/out"), _to("s3://bucket/logs", "/pod/out", regex="log{1}")]
-    command = "cd /pod/in && find . -type f | sort > /pod/out/found; echo text > /pod/out/logs.txt; ls -A /pod/none"
-    code, own, said = Pod(tmp_path, server, command, inputs=inputs, outputs=outputs).run()
+    command = (
+        "cd /pod/in && cat $(find . -type f | sort) > /pod/out/found; echo text > /pod/out/logs.txt; ls -A /pod/none"
+    )
+    code, own, said = Pod.of(tmp_path, server, command, inputs=inputs, outputs=outputs).run()
     assert (code, own) == (0, "")
     assert "there is nothing at bucket/nothing" in said
-    assert _get(f"{server}/store/runs/ml/train/train/found") == "./a.txt\n./sub/b.txt\n"
+    assert _get(f"{server}/store/runs/ml/train/train/found") == "a.txtsub/b.txt"
     assert _get(f"{server}/bucket/logs/logs.txt") == "text\n"
     assert _get(f"{server}/bucket/logs/found") == ""
 
 
 @needs_programs
 def test_a_missing_bucket_stops_the_pod(server: str, tmp_path: Path) -> None:
-    code, own, said = Pod(tmp_path, server, "true", inputs=[_to("s3://other/in", "/pod/in")]).run()
+    code, own, said = Pod.of(tmp_path, server, "true", inputs=[_to("s3://other/in", "/pod/in")]).run()
     assert (code, own) == (1, "")
     assert "cannot download other/in" in said
 
@@ -158,7 +166,7 @@ def test_a_missing_bucket_stops_the_pod(server: str, tmp_path: Path) -> None:
 @needs_programs
 @pytest.mark.parametrize(("command", "expected"), {"true": 1, "exit 7": 7}.items())
 def test_an_upload_that_fails_is_a_failure(server: str, tmp_path: Path, command: str, expected: int) -> None:
-    pod = Pod(tmp_path, server, f"echo x > /pod/out/x; {command}", outputs=[_to("s3://other/out", "/pod/out")])
+    pod = Pod.of(tmp_path, server, f"echo x > /pod/out/x; {command}", outputs=[_to("s3://other/out", "/pod/out")])
     code, own, said = pod.run(RCLONE_RETRIES="1")
     assert code == expected
     assert own == "data: the upload failed, see the log of container upload-s3\n"
@@ -167,7 +175,7 @@ def test_an_upload_that_fails_is_a_failure(server: str, tmp_path: Path, command:
 
 @needs_programs
 def test_a_command_that_fails_uploads_too(server: str, tmp_path: Path) -> None:
-    pod = Pod(tmp_path, server, "echo half > /pod/out/x; exit 3", outputs=[_to("s3://bucket/failed", "/pod/out")])
+    pod = Pod.of(tmp_path, server, "echo half > /pod/out/x; exit 3", outputs=[_to("s3://bucket/failed", "/pod/out")])
     assert pod.run()[0] == 3
     assert _get(f"{server}/bucket/failed/x") == "half\n"
 
@@ -175,7 +183,7 @@ def test_a_command_that_fails_uploads_too(server: str, tmp_path: Path) -> None:
 @needs_programs
 def test_a_stopped_pod_uploads(server: str, tmp_path: Path) -> None:
     command = "trap 'echo stopped > /pod/out/x; exit 5' TERM; while :; do sleep 0.1; done"
-    pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/stopped", "/pod/out")])
+    pod = Pod.of(tmp_path, server, command, outputs=[_to("s3://bucket/stopped", "/pod/out")])
     assert pod.spec["terminationGracePeriodSeconds"] == 1800
     assert pod.run(stop=3)[0] == 5
     assert _get(f"{server}/bucket/stopped/x") == "stopped\n"
@@ -184,7 +192,7 @@ def test_a_stopped_pod_uploads(server: str, tmp_path: Path) -> None:
 @needs_programs
 def test_a_killed_container_uploads(server: str, tmp_path: Path) -> None:
     command = "echo before > /pod/out/x; while :; do sleep 0.1; done"
-    pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/killed", "/pod/out")])
+    pod = Pod.of(tmp_path, server, command, outputs=[_to("s3://bucket/killed", "/pod/out")])
     assert pod.run(kill=3)[0] == -signal.SIGKILL
     assert _get(f"{server}/bucket/killed/x") == "before\n"
 
@@ -194,7 +202,7 @@ def test_checkpoints_are_uploaded_while_the_command_runs(server: str, tmp_path: 
     wait = f'until curl -sf -H "$SIGNED" {server}/bucket/steps/1.pt; do sleep 0.2; done > /pod/out/seen'
     command = f"echo one > /pod/out/steps/1.pt; timeout 60 sh -c '{wait}'; echo two > /pod/out/steps/2.pt"
     steps = _to("s3://bucket/steps", "/pod/out/steps", everySeconds=1, regex=r"[0-9]\.pt")
-    pod = Pod(
+    pod = Pod.of(
         tmp_path, server, f"mkdir /pod/out/steps; {command}", checkpoints=[steps], outputs=[_to("store:s", "/pod/out")]
     )
     assert pod.run()[0] == 0
@@ -205,9 +213,32 @@ def test_checkpoints_are_uploaded_while_the_command_runs(server: str, tmp_path: 
 @needs_programs
 def test_a_restarted_command_uploads_again(server: str, tmp_path: Path) -> None:
     command = "[ -e /pod/out/x ] || { echo first > /pod/out/x; exit 2; }; echo second > /pod/out/x"
-    pod = Pod(tmp_path, server, command, outputs=[_to("s3://bucket/again", "/pod/out")])
+    pod = Pod.of(tmp_path, server, command, outputs=[_to("s3://bucket/again", "/pod/out")])
     assert [pod.run()[0], _get(f"{server}/bucket/again/x")] == [2, "first\n"]
     assert [pod.run()[0], _get(f"{server}/bucket/again/x")] == [0, "second\n"]
+
+
+@needs_programs
+def test_tasks_of_osmo_pass_their_output(server: str, tmp_path: Path) -> None:
+    image = {"image": "busybox", "resource": "default"}
+    first = {
+        "name": "one",
+        "command": ["sh", "-c", "cp {{input:0}}/a {{output}}/b"],
+        "inputs": [{"url": "s3://bucket/o"}],
+    }
+    second = {"name": "two", "command": ["sh", "-c", "cp {{input:one}}/b {{output}}/c"], "inputs": [{"task": "one"}]}
+    second["outputs"] = [{"url": "s3://bucket/p/{{workflow_id}}/"}]
+    second["checkpoint"] = [{"path": "/osmo/data/output", "url": "s3://bucket/q", "frequency": "1h"}]
+    _put(f"{server}/bucket/o/a", "passed")
+    flow = {"workflow": {"name": "Flow", "tasks": [{**image, **first}, {**image, **second}]}}
+    flow["workflow"]["resources"] = {"default": {"cpu": 1}}
+    result = run(flow, {**TOPOLOGY, "spec": SPEC})
+    assert not {"W441", "W442"} & set(result.codes)
+    for number in range(2):
+        code, own, said = Pod(tmp_path / str(number), server, result.documents, number).run()
+        assert code == 0, (own, said)
+    assert _get(f"{server}/bucket/p/flow/c") == "passed"
+    assert _get(f"{server}/bucket/q/output/c") == "passed"
 
 
 def _spec(data: dict[str, Any], changes: dict[str, Any] | None = None, **topology: Any) -> dict[str, Any]:
@@ -302,20 +333,7 @@ def test_volumes_of_a_template_hold_data_and_its_fields_take_precedence() -> Non
 
 
 NAMES = ("a.pt", "b.pt", "sub/a.pt", "sub/b.txt", "a{2}}", "aa", "x$(y)")
-PATTERNS = (
-    "",
-    ".*[.]pt$",
-    "a",
-    "sub/",
-    "(?i)A[.]PT",
-    "a{2}",
-    "[^/]*$",
-    "a|sub/b",
-    "a[{]2}}",
-    "x[$][(]y",
-    "^a+$",
-    "nothing",
-)
+PATTERNS = (".*[.]pt$", "(?i)A", "a{2}", "[^/]*$", "a|sub/b", "a[{]2}}", "x[$][(]y")
 
 
 @needs_programs

@@ -314,6 +314,9 @@ def check_data(workflow: Workflow) -> Iterator[Diagnostic]:
         data, route = place.pods.data, (*place.route, "data")
         for each, own in data.transfers():
             yield from _transfer(each, (*route, *own), place.pods)
+        if any(data) and re.fullmatch(f"(fetch|upload)-({'|'.join(URLS)})", place.pods.name):
+            message = f'"{place.pods.name}" is the name of a container that moves data'
+            yield error("W385", (*place.route, "name"), message, hint="rename the podSet")
         uploads = "outputs" if data.outputs else "checkpoints" if data.checkpoints else ""
         if uploads and not place.pods.command:
             message = f'podSet "{place.pods.name}" uploads data, but has no `command` whose end bayplan can wait for'

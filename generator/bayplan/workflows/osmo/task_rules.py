@@ -479,5 +479,5 @@ def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:
     places = [
         (*task.route, key) for task in workflow.tasks for key in ("downloadType", "cacheSize") if task.data.get(key)
     ]
-    message = "bayplan does not download inputs, so this setting has no effect"
+    message = "this setting of OSMO's downloads has no effect"
     yield from gathered(warning, "W446", places, message, "remove it, or keep it for OSMO")

@@ -89,6 +89,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _fabric(plan, gang, pods),
         _channel(pods),
         _launcher(plan, pods),
+        _uploads(pods),
         ranked,
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -155,6 +156,14 @@ def _launcher(plan: Plan, pods: Pods) -> PodParts:
         volumes=({"name": "mpi-ssh", "secret": secret},),
         mounts=({"name": "mpi-ssh", "mountPath": MPI_KEYS, "readOnly": True},),
     )
+
+
+UPLOAD_SECONDS = 1800
+"""How long a deleted pod may take to end its command and to upload its data."""
+
+
+def _uploads(pods: Pods) -> PodParts:
+    return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
 def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:

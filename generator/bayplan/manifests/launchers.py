@@ -65,9 +65,6 @@ def _with_launcher(spec: PodSet) -> PodSet:
 
 # `data`: init containers that fetch, native sidecars that upload, and a script around the command that waits for them.
 
-GRACE = 1800
-"""Seconds that a deleted pod has for the end of its command and for its uploads."""
-
 KEPT = ("runAsUser", "runAsGroup", "runAsNonRoot", "allowPrivilegeEscalation", "seccompProfile", "seLinuxOptions")
 """Fields of the main container's securityContext that movers have too, so that they can read its files."""
 
@@ -129,10 +126,8 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
         "initContainers": init,
         "containers": [{"name": container_name(spec), **non_empty(volumeMounts=[*added, *state])}],
         **non_empty(volumes=[{"name": each["name"], "emptyDir": {}} for each in (*added[:1], *state)]),
-        **({"terminationGracePeriodSeconds": GRACE} if uploaded else {}),
     }
-    written = pool.template.get("spec") or {}  # of a pool's template too, these fields take precedence
-    below = {key: written[key] for key in ("initContainers", "terminationGracePeriodSeconds") if key in written}
+    below = non_empty(initContainers=(pool.template.get("spec") or {}).get("initContainers"))  # it takes precedence too
     own = named_containers(spec.template, container_name(spec))
     return spec._replace(
         command=("sh", DATA_SCRIPT, "run", ",".join(names), *spec.command) if names else spec.command,

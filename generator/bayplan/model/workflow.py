@@ -93,6 +93,11 @@ class Data(NamedTuple):
     outputs: tuple[Transfer, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
 
+    @property
+    def uploads(self) -> bool:
+        """Whether anything is uploaded."""
+        return bool(self.outputs or self.checkpoints)
+
     def transfers(self) -> Iterator[tuple[Transfer | Checkpoint, Route]]:
         """All of them, each with its route below the data."""
         for key in ("inputs", "outputs", "checkpoints"):

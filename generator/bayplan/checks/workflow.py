@@ -10,7 +10,7 @@ from itertools import islice, pairwise
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
-from bayplan.kube.pod import STORE, URLS, container_name
+from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
@@ -308,6 +308,10 @@ FOREIGN: tuple[tuple[str, str], ...] = (
 """What only Python has, outside of classes and escaped characters (RE2's syntax.txt)."""
 
 
+SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")
+"""Folders that no volume can replace."""
+
+
 def check_data(workflow: Workflow) -> Iterator[Diagnostic]:
     """W385: URLs, folders and patterns that data movers cannot use, and uploads without a command to wait for."""
     for place in pod_sets(workflow):
@@ -337,6 +341,9 @@ def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterat
     if {"", ".", ".."} & set(each.path.rstrip("/").split("/")[1:] or [""]):
         message = f'"{shorten(each.path)}" is not a folder of the pod'
         yield error("W385", (*route, "path"), message, hint='write it like "/out"')
+    if each.path.rstrip("/") in SYSTEM or f"{each.path}/".startswith((f"{DATA_STATE_FOLDER}/", f"{DATA_SCRIPT}/")):
+        message = f'"{shorten(each.path)}" is a folder that the containers of the pod need'
+        yield error("W385", (*route, "path"), message, hint="choose another folder")
     for path in pods.files:
         if each.path.rstrip("/") == path or each.path.startswith(f"{path}/"):
             message = f'"{shorten(each.path)}" is in the place of a file'

@@ -114,7 +114,9 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     files = [*map(file_mount, spec.files)]  # one in an output folder is an output
     for scheme, moves in _by_scheme(fetched):
         words = [word for each in moves for word in each.words]
-        inside = [{k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves, hidden)]
+        inside: list[Manifest] = [
+            {k: v for k, v in each.items() if k != "readOnly"} for each in _of(mounts, moves, hidden)
+        ]
         init.append(_container(f"fetch-{scheme}", movers[scheme], ["fetch"], words, inside, security))
     for scheme, moves in _by_scheme(uploaded):
         names.append(f"upload-{scheme}")

@@ -274,6 +274,18 @@ def test_each_url_is_a_remote_of_rclone(url: str, remote: str) -> None:
     assert "envFrom" not in fetch
 
 
+KINDS = {"job": "kai", "jobset": "kai", "pods": "kai", "volcano-job": "volcano"}
+
+
+@pytest.mark.parametrize(("kind", "scheduler"), KINDS.items())
+def test_each_workload_kind_moves_data(kind: str, scheduler: str) -> None:
+    worker = {**WORKER, "replicas": 2, "data": {"inputs": [_to("s3://b", "/in")], "outputs": [_to("s3://b", "/out")]}}
+    flow = workflow({"name": "train", "workload": kind, "podSets": [worker]})
+    result = run(flow, {**TOPOLOGY, "spec": SPEC}, scheduler=scheduler)
+    found = [[each["name"] for each in pod.spec["initContainers"]] for pod in pods(result.documents)]
+    assert found == [["fetch-s3", "upload-s3"]] * 2
+
+
 def test_each_scheme_has_its_containers_and_the_command_waits_for_all() -> None:
     movers = {**MOVERS, "gs": {"image": "other", "command": ["gcs"]}}
     data = {"inputs": [_to("gs://b/in", "/in")], "outputs": [_to("s3://b", "/out"), _to("gs://b", "/out")]}

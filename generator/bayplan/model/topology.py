@@ -211,6 +211,7 @@ class ClusterTopology(NamedTuple):
     data_movers: Annotated[Mapping[str, DataMover], Encoded(read=partial(decode_named, DataMover))] = {}
     data_store: str = ""  # URL of the folder that `store:` URLs name
     platform: str = "kubernetes"  # `kubernetes` | `openshift`
+    cluster_domain: str = "cluster.local"
     read: str = ""  # the day on which its sources were read: 2026-11-22
 
     def pool(self, name: str) -> Pool | None:

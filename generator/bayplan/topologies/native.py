@@ -24,7 +24,7 @@ UNDESCRIBED = NodeShape(resources={"pods": PODS * 1000})
 """Nodes that a source does not describe."""
 
 ORDER = (
-    *("read", "platform", "versions", "defaults", "queues", "priorityClasses", "images"),
+    *("read", "platform", "clusterDomain", "versions", "defaults", "queues", "priorityClasses", "images"),
     *("dataMovers", "dataStore", "schedulers"),
     *("pools", "accelerators", "fabrics", "namespaces"),
 )

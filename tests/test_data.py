@@ -241,6 +241,15 @@ def test_tasks_of_osmo_pass_their_output(server: str, tmp_path: Path) -> None:
     assert _get(f"{server}/bucket/q/output/c") == "passed"
 
 
+def test_equal_workers_stay_replicas_and_only_the_lead_uploads() -> None:
+    task = {"image": "busybox", "command": ["train", "{{output}}"]}
+    tasks = [{**task, "name": f"rank-{number}", **({} if number else {"lead": True})} for number in range(3)]
+    result = run({"workflow": {"name": "flow", "groups": [{"name": "g", "tasks": tasks}]}}, {**TOPOLOGY, "spec": SPEC})
+    found = [[each["args"] for each in pod.spec.get("initContainers", ())] for pod in pods(result.documents)]
+    assert found == [[["0", "", ":s3,no_check_bucket:store/runs/ml/flow/rank-0", "/osmo/data/output"]], [], []]
+    assert len(result.kinds("JobSet")[0]["spec"]["replicatedJobs"]) == 2
+
+
 def _spec(data: dict[str, Any], changes: dict[str, Any] | None = None, **topology: Any) -> dict[str, Any]:
     """The spec of the pod of one worker."""
     worker = {**WORKER, "replicas": 1, "data": data, **(changes or {})}

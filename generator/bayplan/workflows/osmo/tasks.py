@@ -172,11 +172,14 @@ NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 
 
 class Movers(NamedTuple):
-    """The schemes of URLs that data movers of a pool serve, with `store` if they serve its store, and the tasks whose
-    output other tasks have as input."""
+    """The schemes of URLs that data movers of a pool serve, with `store` if they serve its store.
+
+    `sources`: the tasks whose output other tasks have as input. `leads`: those whose end is the end of their group.
+    """
 
     schemes: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
+    leads: frozenset[str] = frozenset()
 
 
 Moved = tuple[str, dict[str, Any], Route]
@@ -200,10 +203,13 @@ def _inputs(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
 
 
 def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
-    """The output folder. It goes to the store if another task reads it, or if the task has no `outputs`."""
-    outputs = spec.get("outputs", ())
-    path = f"{DATA}/output"
-    if task.name in movers.sources or (not outputs and path[len(DATA) + 1 :] in _data_paths(task._replace(data=spec))):
+    """The output folder. It goes to the store if another task reads it, or if it is a lead's and has no other place.
+
+    OSMO uploads that of every task. Then equal workers would be different, because each has a folder of its own.
+    """
+    outputs, path = spec.get("outputs", ()), f"{DATA}/output"
+    alone = not outputs and task.name in movers.leads and "output" in _data_paths(task._replace(data=spec))
+    if task.name in movers.sources or alone:
         yield "outputs", {"url": f"{STORE}:{task.name}", "path": path}, (*task.route, "name")
     for number, each in enumerate(outputs):
         entry = {"url": each["url"], "path": path, "regex": each.get("regex", "")}

@@ -229,7 +229,7 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
         return Outcome(None, findings)
     name = label(spec["name"])
     tasks = [task for group in groups for task in group.tasks]
-    movers = _movers(tasks, portions.value, here.value.topology)
+    movers = _movers(groups, portions.value, here.value.topology)
     pieces = {
         task.name: pod_set(task, portions.value[task.name], name, timeouts.execution, movers[task.name])
         for task in tasks
@@ -253,18 +253,20 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
 
 
 def _movers(
-    tasks: Sequence[Task], allocations: Mapping[str, Allocation], topology: ClusterTopology | None
+    groups: Sequence[TaskGroup], allocations: Mapping[str, Allocation], topology: ClusterTopology | None
 ) -> dict[str, Movers]:
     """What the data movers of each task's pool can move."""
+    tasks = [task for group in groups for task in group.tasks]
     if topology is None:
         return {task.name: Movers() for task in tasks}
     sources = frozenset(each["task"] for task in tasks for each in task.data.get("inputs", ()) if "task" in each)
+    leads = frozenset((group.lead or group.tasks[0]).name for group in groups)
     only = topology.pools[0].name if len(topology.pools) == 1 else ""
     schemes: dict[str, frozenset[str]] = {}
     for pool in {allocation.pool or only for allocation in allocations.values()}:
         served = frozenset(topology.movers(pool))
         schemes[pool] = served | ({STORE} if topology.store(pool).partition(":")[0] in served else frozenset())
-    return {task.name: Movers(schemes[allocations[task.name].pool or only], sources) for task in tasks}
+    return {task.name: Movers(schemes[allocations[task.name].pool or only], sources, leads) for task in tasks}
 
 
 MOST_POD_SETS = 1000

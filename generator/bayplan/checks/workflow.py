@@ -313,19 +313,19 @@ SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/
 
 
 def check_data(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W385: URLs, folders and patterns that data movers cannot use, and uploads without a command to wait for."""
+    """W386: URLs, folders and patterns that data movers cannot use, and uploads without a command to wait for."""
     for place in pod_sets(workflow):
         data, route = place.pods.data, (*place.route, "data")
         for each, own in data.transfers():
             yield from _transfer(each, (*route, *own), place.pods)
         if any(data) and re.fullmatch(f"(fetch|upload)-({'|'.join(URLS)})", place.pods.name):
             message = f'"{place.pods.name}" is the name of a container that moves data'
-            yield error("W385", (*place.route, "name"), message, hint="rename the podSet")
+            yield error("W386", (*place.route, "name"), message, hint="rename the podSet")
         uploads = "outputs" if data.outputs else "checkpoints" if data.checkpoints else ""
         if uploads and not place.pods.command:
             message = f'podSet "{place.pods.name}" uploads data, but has no `command` whose end bayplan can wait for'
             hint = "set `command` to what the image would run"
-            yield error("W385", (*route, uploads), message, hint=hint)
+            yield error("W386", (*route, uploads), message, hint=hint)
 
 
 def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterator[Diagnostic]:
@@ -335,23 +335,23 @@ def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterat
     if scheme not in (*URLS, STORE):
         forms = ", ".join(form for form, _ in URLS.values())
         message = f'"{shorten(each.url)}" has a scheme that bayplan does not know'
-        yield error("W385", (*route, "url"), message, hint=f"write {forms} or {STORE}:FOLDER")
+        yield error("W386", (*route, "url"), message, hint=f"write {forms} or {STORE}:FOLDER")
     elif len(parts) < least or (scheme in URLS) != rest.startswith("//") or {".", ".."} & set(parts):
-        yield error("W385", (*route, "url"), f'"{shorten(each.url)}" is not a folder of a store', hint=f"write {form}")
+        yield error("W386", (*route, "url"), f'"{shorten(each.url)}" is not a folder of a store', hint=f"write {form}")
     if {"", ".", ".."} & set(each.path.rstrip("/").split("/")[1:] or [""]):
         message = f'"{shorten(each.path)}" is not a folder of the pod'
-        yield error("W385", (*route, "path"), message, hint='write it like "/out"')
+        yield error("W386", (*route, "path"), message, hint='write it like "/out"')
     if each.path.rstrip("/") in SYSTEM or f"{each.path}/".startswith((f"{DATA_STATE_FOLDER}/", f"{DATA_SCRIPT}/")):
         message = f'"{shorten(each.path)}" is a folder that the containers of the pod need'
-        yield error("W385", (*route, "path"), message, hint="choose another folder")
+        yield error("W386", (*route, "path"), message, hint="choose another folder")
     for path in pods.files:
         if each.path.rstrip("/") == path or each.path.startswith(f"{path}/"):
             message = f'"{shorten(each.path)}" is in the place of a file'
             note = Note("the file", (*route[:-3], "files", path, KEY))
-            yield error("W385", (*route, "path"), message, hint="choose another folder", notes=(note,))
+            yield error("W386", (*route, "path"), message, hint="choose another folder", notes=(note,))
     if problem := beyond_re2(each.regex):
         message = f'"{shorten(each.regex)}" has {problem}, which rclone does not understand'
-        yield error("W385", (*route, "regex"), message, hint="write it without, or filter in the command")
+        yield error("W386", (*route, "regex"), message, hint="write it without, or filter in the command")
 
 
 def beyond_re2(pattern: str) -> str:

@@ -26,7 +26,7 @@ from bayplan.kube.pod import (
     overlay,
     shm_mount,
 )
-from bayplan.kube.shell import FOREGROUND
+from bayplan.kube.shell import RUN
 from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, edit_unit
 from bayplan.model.topology import DataMover, Pool
@@ -133,7 +133,7 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     own = named_containers(spec.template, container_name(spec))
     return spec._replace(
         command=("sh", DATA_SCRIPT, "run", ",".join(names), *spec.command) if names else spec.command,
-        files={**spec.files, DATA_SCRIPT: table("kube", "data.sh").replace("# RUN", "\n  ".join(FOREGROUND))},
+        files={**spec.files, DATA_SCRIPT: table("kube", "data.sh").replace("# RUN", RUN)},
         template=overlay(overlay({"spec": generated}, {"spec": below}), own),
     )
 

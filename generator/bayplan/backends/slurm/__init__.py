@@ -48,7 +48,7 @@ FEATURES: Mapping[str, Feature] = {
     "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
     "mpi-launcher": Feature("mpirun in a container, or beside other steps", code="F687", firm=True),
-    "data": Feature("`data`: inputs, outputs and checkpoints", code="F688"),
+    "data": Feature("`data`: inputs, outputs and checkpoints", code="F694"),
     "other-resources": Feature("resources other than GPUs, CPUs, memory and ephemeral storage", code="F716"),
     "scattered-names": Feature("neighbouring ranks in one domain if node names mix the domains", code="F717"),
     "many-nodes": Feature("many nodes", "nodes", "F718", True),

@@ -10,7 +10,7 @@ from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, mapping, put
 from bayplan.kube.pod import REQUIRED
-from bayplan.kube.shell import FOREGROUND
+from bayplan.kube.shell import RUN
 from bayplan.workflows.osmo.units import exit_codes, quantity
 
 ROOT: Route = ("workflow", "workflow")
@@ -189,8 +189,6 @@ def stem(names: tuple[str, ...]) -> str:
 Ranges = tuple[tuple[int, int], ...]
 Action = tuple[str, str]
 """An action in upper case, and its codes as OSMO writes them."""
-
-RUN = "; ".join(FOREGROUND)
 
 FAILURE = "exit $((code ? code : 1))"
 

@@ -78,7 +78,7 @@ def test_most_hints_are_followed() -> None:
     assert sum(not each.wrong for each in verdicts()) >= LEAST
 
 
-REASONS = 54
+REASONS = 55
 """Hints that a test cannot follow, with the reason. Most concern the cluster."""
 
 

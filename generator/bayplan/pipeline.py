@@ -256,7 +256,7 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
 
         ranked, shaped = hosts.resolve(ranked, shaped)
     wrapped = any(gang.gang.barrier != "none" or gang.gang.ignore_nonlead_failures for gang in ranked.gangs)
-    if wrapped or any(place.pods.launcher for place in pod_sets(ranked.workflow)):
+    if wrapped or any(place.pods.launcher or any(place.pods.data) for place in pod_sets(ranked.workflow)):
         from bayplan.manifests import launchers
 
         ranked, shaped = launchers.expand(ranked, shaped)

@@ -48,6 +48,7 @@ WORKFLOW_CHECKS: tuple[Callable[[Workflow], Iterator[Diagnostic]], ...] = (
     workflow.check_hosts,
     templates.check_template,
     templates.check_amounts,
+    workflow.check_data,
 )
 """Checks of a workflow without a topology."""
 

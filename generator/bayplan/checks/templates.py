@@ -12,6 +12,8 @@ from bayplan.kube import quantity
 from bayplan.kube.objects import get, items, mapping
 from bayplan.kube.pod import (
     CONFIG_MAP_LIMIT,
+    DATA_SCRIPT,
+    DATA_STATE_FOLDER,
     EXCLUSIVE,
     MERGE_KEYS,
     MPI_KEYS,
@@ -214,7 +216,7 @@ def _template(pods: PodSet, route: Route) -> Iterator[Diagnostic]:
     if not any(each.code == POD_SET[1] for each in wrong):
         spec = pods.template.get("spec") or {}
         generated = {"shm": _own_shm(pods), "files": bool(pods.files), "gpu": True, "compute-domain": True}
-        generated["nic"] = pods.fabric is not None
+        generated |= {"nic": pods.fabric is not None, "data-folders": any(pods.data), "data-state": any(pods.data)}
         yield from _entries(POD_SET, spec, (*route, "spec"), generated)
         yield from _main(pods, spec.get("containers") or [], (*route, "spec", "containers"))
         # Mounts merge by their path, so a template's mount at a path of bayplan's would replace the volume there
@@ -493,6 +495,8 @@ def _wrong_path(path: str, pods: PodSet) -> str:
         return "is in the shared memory"
     if pods.launcher and (path == MPI_KEYS or path.startswith(f"{MPI_KEYS}/")):
         return "is in the folder of the launcher's ssh key"
+    if any(pods.data) and (file_key(path) == file_key(DATA_SCRIPT) or f"{path}/".startswith(f"{DATA_STATE_FOLDER}/")):
+        return f'would replace "{DATA_SCRIPT}" or "{DATA_STATE_FOLDER}", which `data` needs'
     if pods.launcher and file_key(path) == file_key(MPI_SCRIPT):
         return f'would replace the launcher\'s script "{MPI_SCRIPT}"'
     return ""

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 
 from bayplan.checks.topology import duplicates
 from bayplan.core.diagnostics import KEY, Diagnostic, Note, Route, error, warning
 from bayplan.core.phrases import count, shorten, suggest
-from bayplan.kube.pod import container_name
+from bayplan.kube.pod import DATA_SCRIPT, DATA_STATE_FOLDER, STORE, URLS, container_name
 from bayplan.model.plan import MOST_PODS
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology
 from bayplan.model.workflow import (
     GANGS,
+    Checkpoint,
     Gang,
     Group,
     Owner,
     Place,
     PodSet,
+    Transfer,
     Workflow,
     instances,
     owners,
@@ -304,3 +308,80 @@ def _names(node: Gang | Group, above: str) -> Iterator[str]:
 def _texts(pods: PodSet) -> Iterator[str]:
     yield from (*pods.command, *pods.args, *pods.env.values())
     yield from (held for held in pods.files.values() if isinstance(held, str))
+
+
+# Data: URLs and folders, and regular expressions that Go's RE2 reads as Python does.
+
+ESCAPED = r"(?s)\\.|\[\^?\]?(?:\\.|[^]\\])*\]"
+"""An escaped character or a class, inside of which nothing is a group or a repetition."""
+
+FOREIGN: tuple[tuple[str, str], ...] = (
+    (r"\(\?(?:=|!|<=|<!)", "a lookahead or a lookbehind"),
+    (r"\(\?P=|\(\?\(", "a reference to a group"),
+    (r"\(\?>|[*+?}]\+", "an atomic group or a possessive repetition"),
+    (r"\(\?#", "a comment"),
+    (r"\(\?[a-z]*[auLx]", "a flag other than i, m and s"),
+    (r"\{,", "a repetition without a minimum"),
+    (r"\{(?:[0-9]{5,}|[2-9][0-9]{3}|1(?!000[,}])[0-9]{3})[,}]", "more than 1000 repetitions"),
+)
+"""What only Python has, outside of classes and escaped characters (RE2's syntax.txt)."""
+
+
+SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")
+"""Folders that no volume can replace."""
+
+
+def check_data(workflow: Workflow) -> Iterator[Diagnostic]:
+    """W386: URLs, folders and patterns that data movers cannot use, and uploads without a command to wait for."""
+    for place in pod_sets(workflow):
+        data, route = place.pods.data, (*place.route, "data")
+        for each, own in data.transfers():
+            yield from _transfer(each, (*route, *own), place.pods)
+        if any(data) and re.fullmatch(f"(fetch|upload)-({'|'.join(URLS)})", place.pods.name):
+            message = f'"{place.pods.name}" is the name of a container that moves data'
+            yield error("W386", (*place.route, "name"), message, hint="rename the podSet")
+        uploads = "outputs" if data.outputs else "checkpoints" if data.checkpoints else ""
+        if uploads and not place.pods.command:
+            message = f'podSet "{place.pods.name}" uploads data, but has no `command` whose end bayplan can wait for'
+            hint = "set `command` to what the image would run"
+            yield error("W386", (*route, uploads), message, hint=hint)
+
+
+def _transfer(each: Transfer | Checkpoint, route: Route, pods: PodSet) -> Iterator[Diagnostic]:
+    scheme, _, rest = each.url.partition(":")
+    parts = [part for part in rest.split("/") if part]
+    form, least = URLS.get(scheme, (f"{STORE}:FOLDER", 1))
+    if scheme not in (*URLS, STORE):
+        forms = ", ".join(form for form, _ in URLS.values())
+        message = f'"{shorten(each.url)}" has a scheme that bayplan does not know'
+        yield error("W386", (*route, "url"), message, hint=f"write {forms} or {STORE}:FOLDER")
+    elif len(parts) < least or (scheme in URLS) != rest.startswith("//") or {".", ".."} & set(parts):
+        yield error("W386", (*route, "url"), f'"{shorten(each.url)}" is not a folder of a store', hint=f"write {form}")
+    if {"", ".", ".."} & set(each.path.rstrip("/").split("/")[1:] or [""]):
+        message = f'"{shorten(each.path)}" is not a folder of the pod'
+        yield error("W386", (*route, "path"), message, hint='write it like "/out"')
+    if each.path.rstrip("/") in SYSTEM or f"{each.path}/".startswith((f"{DATA_STATE_FOLDER}/", f"{DATA_SCRIPT}/")):
+        message = f'"{shorten(each.path)}" is a folder that the containers of the pod need'
+        yield error("W386", (*route, "path"), message, hint="choose another folder")
+    for path in pods.files:
+        if each.path.rstrip("/") == path or each.path.startswith(f"{path}/"):
+            message = f'"{shorten(each.path)}" is in the place of a file'
+            note = Note("the file", (*route[:-3], "files", path, KEY))
+            yield error("W386", (*route, "path"), message, hint="choose another folder", notes=(note,))
+    if problem := beyond_re2(each.regex):
+        message = f'"{shorten(each.regex)}" has {problem}, which rclone does not understand'
+        yield error("W386", (*route, "regex"), message, hint="write it without, or filter in the command")
+
+
+def beyond_re2(pattern: str) -> str:
+    """What a pattern has that Go's RE2 does not, or why no reader accepts it; empty if both read it alike."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as problem:
+        return f"a mistake ({str(problem) or 'nested too deeply'})"
+    if re.search(r"(?<!\\)(?:\\\\)*\\(?:[1-9ZuUN])", pattern):
+        return r"an escape such as \Z, \u or \1"
+    plain = re.sub(ESCAPED, "_", pattern)
+    return next((what for find, what in FOREIGN if re.search(find, plain)), "")

@@ -174,12 +174,14 @@ def _patches(spec: PodSet, pool: Pool | None) -> Iterator[Mapping[str, Any]]:
     A container without a name is the generated one. A pool knows no podSet's name, so its others are sidecars.
     """
     name = container_name(spec)
-    for patch in (pool.template if pool else {}, spec.template):
-        if written := containers(patch):
-            named = [{**each, "name": each.get("name", name)} for each in written]
-            yield {**patch, "spec": {**patch["spec"], "containers": named}}
-        elif patch:
-            yield patch
+    yield from (named_containers(patch, name) for patch in (pool.template if pool else {}, spec.template) if patch)
+
+
+def named_containers(patch: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """The template with this name for every container that has none."""
+    written = containers(patch)
+    named = [{**each, "name": each.get("name", name)} for each in written]
+    return {**patch, "spec": {**patch["spec"], "containers": named}} if written else patch
 
 
 def containers(patch: Mapping[str, Any]) -> list[Any]:
@@ -211,11 +213,18 @@ def own_parts(spec: PodSet, pool: Pool, config_map: str) -> PodParts:
         spec={"affinity": {"podAntiAffinity": {REQUIRED: [dict(APART)]}}} if spec.whole_node else {},
         labels={WHOLE_NODE: "true"} if spec.whole_node else {},
         volumes=(*([shm] if spec.shm else []), *([_files(spec, config_map)] if spec.files else [])),
-        mounts=(
-            *([{"name": SHM, "mountPath": "/dev/shm"}] if spec.shm else []),
-            *({"name": FILES, "mountPath": path, "subPath": file_key(path)} for path in spec.files),
-        ),
+        mounts=(*([shm_mount()] if spec.shm else []), *map(file_mount, spec.files)),
     )
+
+
+def shm_mount() -> Manifest:
+    """The mount of a podSet's shared memory."""
+    return {"name": SHM, "mountPath": "/dev/shm"}
+
+
+def file_mount(path: str) -> Manifest:
+    """The mount of a podSet's file."""
+    return {"name": FILES, "mountPath": path, "subPath": file_key(path)}
 
 
 def _files(spec: PodSet, config_map: str) -> Manifest:
@@ -277,7 +286,7 @@ OWN_FIELDS: Mapping[str, str] = {
 
 OWN_NAMES: Mapping[str, tuple[str, ...]] = {
     "resourceClaims": ("gpu", "nic", "compute-domain"),
-    "volumes": ("shm", "files"),
+    "volumes": ("shm", "files", "data-folders", "data-state"),
 }
 """PodSpec list -> entries that bayplan creates itself."""
 
@@ -366,6 +375,37 @@ def mpi_slots(spec: PodSet) -> int:
 def mpi_secret_name(plan: Plan) -> str:
     """The Secret with the ssh key of a workflow's MPI jobs. Its keys are those of mpi-operator's Secrets."""
     return f"{plan.workflow.name}-mpi"
+
+
+DATA_SCRIPT = "/etc/data/move"
+"""Where pods with `data` have the script `data.sh`."""
+
+DATA_FOLDERS = "data-folders"
+"""The volume of the folders that no other volume holds."""
+
+DATA_STATE, DATA_STATE_FOLDER = "data-state", "/run/data"
+"""The volume by which the command and its uploads wait for each other, and its folder."""
+
+URLS: Mapping[str, tuple[str, int]] = {
+    "s3": ("s3://BUCKET/FOLDER", 1),
+    "gs": ("gs://BUCKET/FOLDER", 1),
+    "azure": ("azure://ACCOUNT/CONTAINER/FOLDER", 2),
+    "swift": ("swift://HOST/ACCOUNT/CONTAINER/FOLDER", 3),
+    "tos": ("tos://HOST/BUCKET/FOLDER", 2),
+}
+"""Scheme of a URL of `data` -> its form, and how many parts name the bucket (OSMO 6.4, src/lib/api/storage.py)."""
+
+STORE = "store"
+"""The scheme of URLs in the topology's `dataStore`."""
+
+
+def data_url(plan: Plan, url: str, pool: str) -> str:
+    """The URL, with a folder of the pool's store for `store:FOLDER` (of this workflow) and `store:/WORKFLOW/FOLDER`."""
+    scheme, _, folder = url.partition(":")
+    if scheme != STORE:
+        return url
+    inside = folder.lstrip("/") if folder.startswith("/") else f"{plan.workflow.name}/{folder}"
+    return f"{plan.topology.store(pool).rstrip('/')}/{plan.namespace}/{inside}"
 
 
 def config_map_name(gang: GangPlan, pods: Pods) -> str:

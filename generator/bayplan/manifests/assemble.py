@@ -105,6 +105,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         _channel(pods),
         _launcher(plan, pods),
         _barrier(context.waiting.get((gang.name, pods.name)), gang, pods),
+        _uploads(pods),
         ranked,
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
@@ -197,6 +198,14 @@ def _barrier(waiting: Barrier | None, gang: GangPlan, pods: Pods) -> PodParts:
         volumes=({"name": BARRIER_VOLUME, "configMap": script},),
         mounts=({"name": BARRIER_VOLUME, "mountPath": BARRIER_SCRIPT.rpartition("/")[0]},),
     )
+
+
+UPLOAD_SECONDS = 1800
+"""How long a deleted pod may take to end its command and to upload its data."""
+
+
+def _uploads(pods: Pods) -> PodParts:
+    return PodParts(spec={"terminationGracePeriodSeconds": UPLOAD_SECONDS} if pods.spec.data.uploads else {})
 
 
 def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, ...]]:

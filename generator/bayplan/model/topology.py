@@ -117,6 +117,15 @@ class NodeShape(NamedTuple):
         return bool(self.accelerator or self.accelerators or set(self.resources) - {"pods"})
 
 
+class DataMover(NamedTuple):
+    """The image with rclone's command line for URLs of one scheme, and the Secret with its settings as variables."""
+
+    name: Name  # the scheme
+    image: str
+    command: tuple[str, ...] = ("rclone",)
+    secret: str = ""
+
+
 class Pool(NamedTuple):
     """One node shape and one list of levels. `levels` does not include the host level, which is always last."""
 
@@ -126,6 +135,8 @@ class Pool(NamedTuple):
     domains: tuple[Domain, ...] = ()
     unusable: Mapping[str, tuple[str, ...]] = {}  # reason (cordoned, notReady, spare, ...) -> node names
     template: Mapping[str, Any] = {}
+    data_movers: Mapping[str, DataMover] = {}  # scheme -> mover, in addition to the cluster's
+    data_store: str = ""  # instead of the cluster's
 
     def nodes(self) -> Iterator[str]:
         """All its nodes, in file order."""
@@ -198,6 +209,8 @@ class ClusterTopology(NamedTuple):
     namespaces: Annotated[Mapping[str, Namespace], Encoded(read=partial(decode_named, Namespace))] = {}
     priority_classes: Annotated[Mapping[str, int], Encoded("priorityClasses")] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
+    data_movers: Annotated[Mapping[str, DataMover], Encoded(read=partial(decode_named, DataMover))] = {}
+    data_store: str = ""  # URL of the folder that `store:` URLs name
     platform: str = "kubernetes"  # `kubernetes` | `openshift`
     cluster_domain: str = "cluster.local"
     read: str = ""  # the day on which its sources were read: 2026-11-22
@@ -211,6 +224,16 @@ class ClusterTopology(NamedTuple):
         own_pool = self.pool(pool)
         rank = own_pool.level(level) if own_pool and level else None
         return rank.label if rank else ""
+
+    def movers(self, pool: str) -> Mapping[str, DataMover]:
+        """The data movers of a pool's pods by scheme."""
+        own_pool = self.pool(pool)
+        return {**self.data_movers, **(own_pool.data_movers if own_pool else {})}
+
+    def store(self, pool: str) -> str:
+        """The URL of the store of a pool's pods; empty if they have none."""
+        own_pool = self.pool(pool)
+        return (own_pool.data_store if own_pool else "") or self.data_store
 
     def scheduler_name(self, scheduler: str, default: str) -> str:
         """The `schedulerName` of a scheduler: its name in this cluster, otherwise its default name."""

@@ -69,6 +69,42 @@ class Binary(NamedTuple):
     base64: Annotated[str, Encoded(read=_in_one_line)]
 
 
+class Transfer(NamedTuple):
+    """A folder of a pod and one of an object store. `regex`: only files whose path below it begins with a match."""
+
+    url: str
+    path: str
+    regex: str = ""
+
+
+class Checkpoint(NamedTuple):
+    """A folder to upload while the command runs: how many seconds after the end of the last upload."""
+
+    url: str
+    path: str
+    every_seconds: int
+    regex: str = ""
+
+
+class Data(NamedTuple):
+    """What to fetch before the command, to upload after it, and to upload while it runs."""
+
+    inputs: tuple[Transfer, ...] = ()
+    outputs: tuple[Transfer, ...] = ()
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+    @property
+    def uploads(self) -> bool:
+        """Whether anything is uploaded."""
+        return bool(self.outputs or self.checkpoints)
+
+    def transfers(self) -> Iterator[tuple[Transfer | Checkpoint, Route]]:
+        """All of them, each with its route below the data."""
+        for key in ("inputs", "outputs", "checkpoints"):
+            for number, each in enumerate(getattr(self, key)):
+                yield each, (key, number)
+
+
 class PodSet(NamedTuple):
     """Identical pods. `replicas` is per instance of the owner; with the owner's `size` it is the total."""
 
@@ -90,6 +126,7 @@ class PodSet(NamedTuple):
     ports: Mapping[str, int] = {}
     shm: str = ""
     files: Mapping[str, str | Binary] = {}
+    data: Data = Data()
     restart_policy: str = "Never"
     retry_on_exit_codes: tuple[int, ...] = ()
     restart_gang_on_exit_codes: tuple[int, ...] = ()

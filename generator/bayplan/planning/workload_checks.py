@@ -12,7 +12,7 @@ from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
 from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
 from bayplan.kube.objects import text
-from bayplan.kube.pod import cannot_wait, main_patches, may_share_address, mpi_secret_name
+from bayplan.kube.pod import STORE, cannot_wait, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
@@ -99,6 +99,7 @@ def fitting(plan: Plan, shape: Shape, target: Target) -> Iterator[Diagnostic]:
     yield from _small_starts(plan)
     yield from _launchers(plan, shape)
     yield from _barriers(plan, shape)
+    yield from _data(plan, shape)
     for pods in {pods.route: pods for gang in plan.gangs for pods in all_pods(gang.root) if pods.ranks}.values():
         yield from _nodes(pods)
         yield from _processes(pods, plan.topology)
@@ -189,6 +190,34 @@ def _with_one_address(plan: Plan, gang: GangPlan, found: Mapping[str, Barrier]) 
         if may_share_address([(pods.spec, pool) for pods, pool in everyone], total):
             return everyone[0][0].spec.name
     return ""
+
+
+def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
+    """P525: data without a mover or a store. P526: the Secrets of the movers."""
+    outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
+    secrets: dict[str, Route] = {}
+    for gang in (each for each in plan.gangs if each.copy == 0 and each.name not in outside):
+        for pods in once(all_pods(gang.root)):
+            movers, store = plan.topology.movers(pods.pool), plan.topology.store(pods.pool)
+            for each, own in pods.spec.data.transfers():
+                route = (*pods.route, "data", *own, "url")
+                scheme = (store if each.url.startswith(f"{STORE}:") else each.url).partition(":")[0]
+                if not scheme:
+                    message = f'"{shorten(each.url)}" is in the store of the topology, which has none'
+                    hint = "set `dataStore: s3://BUCKET/FOLDER` in the topology"
+                    yield error("P525", route, message, hint=hint)
+                elif scheme not in movers:
+                    message = (
+                        f'podSet "{pods.spec.name}" has data in {scheme}, but the topology has no data mover for it'
+                    )
+                    hint = f"set `dataMovers: {{{scheme}: {{image: IMAGE}}}}` in the topology, to an image with rclone"
+                    yield error("P525", route, message, hint=hint)
+                elif secret := movers[scheme].secret:
+                    secrets.setdefault(secret, route)
+    for secret, route in secrets.items():
+        message = f'data movers get their settings from the Secret "{secret}" in namespace "{plan.namespace}"'
+        hint = f"create it: kubectl create secret generic {secret} -n {plan.namespace} --from-env-file=FILE"
+        yield info("P526", route, message, hint=hint)
 
 
 def _waiting_for_all(plan: Plan) -> Iterator[Diagnostic]:

@@ -45,7 +45,7 @@ HOSTNAME = ("kubernetes.io/hostname",)
 IN_SLURM = (*HOSTNAME, "slinky.slurm.net/slurm-nodename")
 STATES = ("cordoned", "notReady", "unhealthy")
 
-SETTINGS = "name read versions images priorities defaults schedulers accelerators fabrics namespaces"
+SETTINGS = "name read versions images data priorities defaults schedulers accelerators fabrics namespaces"
 """Facts about a cluster besides its nodes and its queues."""
 UNNETWORKED = SETTINGS.replace(" fabrics", "")
 NODE = "cards resources template"

@@ -66,7 +66,7 @@ def _settings(topology: ClusterTopology, names: Mapping[str, str]) -> dict[str, 
 def _pool_settings(pool: Mapping[str, Any]) -> dict[str, Any]:
     levels = pool.get("levels", ())
     order = {"order of levels": " > ".join(level["name"] for level in levels)}
-    declared = {key: pool[key] for key in ("node", "template") if key in pool}
+    declared = {key: pool[key] for key in ("node", "template", "dataMovers", "dataStore") if key in pool}
     return {**declared, **order, "levels": {level["name"]: level for level in levels}}
 
 

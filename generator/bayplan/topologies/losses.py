@@ -86,6 +86,11 @@ DEVICES: dict[str, Any] = {"hca": "", "interface": "", "gpu": None, "numa": None
 CLOUD = ("efa", "gke", "hostnetwork")
 
 
+def _without_data(topology: ClusterTopology) -> ClusterTopology:
+    nothing: dict[str, Any] = {"data_movers": {}, "data_store": ""}
+    return topology._replace(**nothing, pools=tuple(pool._replace(**nothing) for pool in topology.pools))
+
+
 def _default_queue(topology: ClusterTopology) -> ClusterTopology:
     """The export writes an object for a single default queue, and the import reads it as the only queue."""
     own = topology.defaults.get("queue")
@@ -213,6 +218,7 @@ LOSSES: Mapping[str, Loss] = {
     "read": _settings("`read`", read=""),
     "versions": _settings("versions", versions={}),
     "images": _settings("images", images={}),
+    "data": _topology("data movers and stores", _without_data),
     "priorities": _settings("PriorityClasses", priority_classes={}),
     "defaults": _settings("defaults", defaults={}),
     "schedulers": _settings("scheduler settings", schedulers={}),

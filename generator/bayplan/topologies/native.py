@@ -8,9 +8,9 @@ from typing import Any
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.kube import quantity
 from bayplan.kube.objects import non_empty
-from bayplan.model.encoding import decode, encode, ordered
+from bayplan.model.encoding import decode, decode_named, encode, ordered
 from bayplan.model.formats import Context, Part, Read, ReadOptions, SourceFile
-from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, DataMover, Domain, Level, NodeShape, Pool
 from bayplan.topologies import hostlist
 
 NAME = "native"
@@ -24,7 +24,8 @@ UNDESCRIBED = NodeShape(resources={"pods": PODS * 1000})
 """Nodes that a source does not describe."""
 
 ORDER = (
-    *("read", "platform", "clusterDomain", "versions", "defaults", "queues", "priorityClasses", "images", "schedulers"),
+    *("read", "platform", "clusterDomain", "versions", "defaults", "queues", "priorityClasses", "images"),
+    *("dataMovers", "dataStore", "schedulers"),
     *("pools", "accelerators", "fabrics", "namespaces"),
 )
 """The order of the keys of `spec`: pools first, then what they refer to."""
@@ -101,6 +102,8 @@ def _pool(data: Any, route: Route, issues: list[Diagnostic]) -> Pool:
             if (names := _expand(nodes, (*route, "unusable", reason), issues))
         },
         template=ordered(data.get("template", {})),
+        data_movers=decode_named(DataMover, data.get("dataMovers", {})),
+        data_store=data.get("dataStore", ""),
     )
 
 
@@ -149,7 +152,8 @@ def pool_document(pool: Pool) -> dict[str, Any]:
     return {
         "name": pool.name,
         "node": node_document(pool.node),
-        **non_empty(template=encode(pool.template), levels=encode(pool.levels)),
+        **non_empty(template=encode(pool.template), dataMovers=encode(pool.data_movers), dataStore=pool.data_store),
+        **non_empty(levels=encode(pool.levels)),
         "domains": [domain_document(domain) for domain in pool.domains],
         **non_empty(unusable={reason: hostlist.compress(names) for reason, names in pool.unusable.items()}),
     }

@@ -19,7 +19,7 @@ KIND = SCHEMA = "Workflow"
 METADATA = ("name", "namespace", "labels", "annotations")
 """Fields of a Workflow in its `metadata`; all others are in `spec`."""
 
-MERGED = ("env", "resources", "ports", "files", "template")
+MERGED = ("env", "resources", "ports", "files", "data", "template")
 """A podSet adds to the defaults of these keys. Any other key replaces its default."""
 
 

@@ -49,6 +49,7 @@ FEATURES: Mapping[str, Feature] = {
     "own-network": Feature("ports and shared memory of a pod", code="F714"),
     "no-container": Feature("an image or files without a container", code="F715"),
     "mpi-launcher": Feature("mpirun in a container, or beside other steps", code="F687", firm=True),
+    "data": Feature("`data`: inputs, outputs and checkpoints", code="F694"),
     "other-resources": Feature("resources other than GPUs, CPUs, memory and ephemeral storage", code="F716"),
     "scattered-names": Feature("neighbouring ranks in one domain if node names mix the domains", code="F717"),
     "many-nodes": Feature("many nodes", "nodes", "F718", True),
@@ -259,6 +260,11 @@ PODS = (
         "mpi-launcher",
         "mpirun of a Slurm job runs on its first node, outside of containers, and uses all nodes of the job",
         "set `backends: {slurm: {container: none}}`, and make the podSet a gang of its own",
+    ),
+    not_yet_here(
+        "data",
+        "Slurm jobs read and write the filesystem of the cluster, and bayplan does not move data for them",
+        "remove `data`, and name folders of the cluster's filesystem in the command",
     ),
     not_yet_here(
         "other-resources",

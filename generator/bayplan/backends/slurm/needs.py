@@ -167,6 +167,8 @@ def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:
         yield Need("mpi-launcher", 1, (*pods.route, "launcher"), subject=subject)
     if (spec.image or spec.files) and not container:
         yield Need("no-container", 1, (*pods.route, "files" if spec.files else "image"), subject=subject)
+    if any(spec.data):
+        yield Need("data", 1, (*pods.route, "data"), subject=subject)
     others = sorted(set(spec.resources) - set(RESOURCES)) if not spec.whole_node else []
     if others:
         yield Need("other-resources", 1, (*pods.route, "resources", others[0]), subject=subject)

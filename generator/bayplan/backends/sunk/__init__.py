@@ -38,6 +38,7 @@ from bayplan.planning.fit.problem import demand
 FEATURES: Mapping[str, Feature] = {
     "missing-requests": Feature("pods without a CPU and a memory request", code="F643"),
     "grace-period": Feature("a long terminationGracePeriodSeconds", code="F731"),
+    "late-uploads": Feature("time for the uploads of stopped pods", code="F731"),
     "sunk-placement": Feature("placement by a pod template", code="F736"),
     "shared-cards": Feature("network cards of pods that share a node", code="F750"),
     "sunk-gpus": Feature("GPUs of other resources than nvidia.com/gpu", code="F727"),
@@ -94,6 +95,13 @@ SUPPORT = (
         "grace-period",
         "the SUNK Pod Scheduler requires a terminationGracePeriodSeconds below Slurm's KillWait minus 5 seconds",
         "shorten it, or state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it",
+    ),
+    approximate(
+        "late-uploads",
+        "the SUNK Pod Scheduler requires a short terminationGracePeriodSeconds, so a stopped pod has little time to"
+        " upload its data",
+        "state a longer `schedulers: {sunk: {killWait: ...}}` if Slurm has it; otherwise upload checkpoints often",
+        report="warning",
     ),
     not_yet_upstream("numa", "the SUNK Pod Scheduler passes no NUMA request to Slurm", SLURM),
     approximate(
@@ -158,6 +166,8 @@ def _pods_needs(plan: Plan, pods: Pods) -> Iterator[Need]:
         at = (*pods.route, "template") if pods.spec.template else pods.route
         ends = f"{subject} has a grace period of {grace} seconds, and the limit is {_grace(plan)}"
         yield Need("grace-period", grace, at, subject=ends)
+    if pods.spec.data.uploads and _grace(plan) < KILL_WAIT:
+        yield Need("late-uploads", 1, (*pods.route, "data"), subject=subject)
     for field in ignored_placement_fields(plan.topology, pods):
         yield Need("sunk-placement", 1, (*pods.route, "template", "spec", field), subject=f"{subject}, `{field}`")
     if _unconverted_gpus(plan, pods):

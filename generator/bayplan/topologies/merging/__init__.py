@@ -175,7 +175,7 @@ def depths_in(pool: Pool, part: Part) -> list[int]:
     return sorted(found)
 
 
-OWN = ("images", "namespaces", "priority_classes")
+OWN = ("images", "namespaces", "priority_classes", "data_movers", "data_store")
 """The parts must agree on these, on `versions` and on `schedulers`. For `defaults` the first part wins."""
 
 
@@ -275,11 +275,11 @@ def _pools(one: Part, other: Part, issues: list[Diagnostic]) -> Iterator[Pool]:
 
 
 def _framed(pool: Pool, frame: Pool | None, issues: list[Diagnostic]) -> Pool:
-    """The pool with the selector, tolerations and template of a pool without domains."""
+    """The pool with the selector, tolerations, template and data movers of a pool without domains."""
     if frame is None:
         return pool
     node = pools.merge_shapes(pool.node, frame.node, f'pool "{pool.name}"', (), issues)
-    return pool._replace(node=node, template=frame.template or pool.template)
+    return pool._replace(node=node, **pools.settings(frame, pool))
 
 
 def _without_frames(result: Part, issues: list[Diagnostic]) -> Part:

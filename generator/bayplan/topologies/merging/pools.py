@@ -325,8 +325,13 @@ def merge_pool(pool: Pool, other: Pool, issues: list[Diagnostic], sides: Sides) 
         levels=levels.levels,
         domains=domains,
         unusable={why: tuple(node for node, w in unusable.items() if w == why and node in placed) for why in reasons},
-        template=pool.template or other.template,
+        **settings(pool, other),
     )
+
+
+def settings(one: Pool, other: Pool) -> dict[str, Any]:
+    """Each setting of the first pool, or of the other one if the first has none."""
+    return {key: getattr(one, key) or getattr(other, key) for key in ("template", "data_movers", "data_store")}
 
 
 def _merged_domains(

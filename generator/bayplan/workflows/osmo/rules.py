@@ -282,12 +282,14 @@ def check_cache(workflow: Workflow) -> Iterator[Diagnostic]:
             yield error("W413", (*task.route, "cacheSize"), message, hint=hint)
 
 
-def check(data: Mapping[str, Any]) -> Iterator[Diagnostic]:
-    """All findings in data that the schema accepted. Routes are ("workflow", "workflow", "tasks", 0, ...).
+def check(data: Mapping[str, Any], moved: frozenset[Route] = frozenset()) -> Iterator[Diagnostic]:
+    """All findings in data that the schema accepted. `moved`: as of `Workflow`.
+
+    Routes are ("workflow", "workflow", "tasks", 0, ...).
 
     Every function here and in `task_rules` whose name begins with `check_` is a rule.
     """
-    workflow = read(plain(data)["workflow"])
+    workflow = read(plain(data)["workflow"])._replace(moved=moved)
     for name, rule in (*globals().items(), *vars(task_rules).items()):
         if name.startswith("check_"):
             yield from rule(workflow)

@@ -67,10 +67,14 @@ class TaskGroup(NamedTuple):
 
 
 class Workflow(NamedTuple):
-    """A workflow in the types of `plain`. As in OSMO, tasks outside of groups have the numbers after the groups."""
+    """A workflow in the types of `plain`. As in OSMO, tasks outside of groups have the numbers after the groups.
+
+    `moved`: the inputs, outputs and checkpoints that data movers of the topology fetch and upload.
+    """
 
     spec: Mapping[str, Any]
     task_groups: tuple[TaskGroup, ...]
+    moved: frozenset[Route] = frozenset()
 
     @property
     def groups(self) -> tuple[TaskGroup, ...]:
@@ -92,6 +96,10 @@ class Workflow(NamedTuple):
         for task in self.tasks:
             for index, entry in enumerate(task.data.get(key, ())):
                 yield entry, (*task.route, key, index)
+
+    def left(self, key: str) -> Iterator[tuple[Any, Route]]:
+        """The entries of such a list that no data mover moves."""
+        return (each for each in self.entries(key) if each[1] not in self.moved)
 
     def resources(self) -> Iterator[tuple[str, Mapping[str, Any], Route]]:
         """Name, data and place of every resource."""

@@ -234,7 +234,7 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
             if len(parts) < 2 and "".join(parts) in SYSTEM:
                 message = f'the Secret hides the files of the image in "{shorten(path)}"'
                 yield warning("W454", route, message, hint="mount it in a folder of its own, such as /secrets/" + name)
-            for inner, at in _mounted(task, folders):
+            for inner, at in _mounted(workflow, task, folders):
                 if at != route and "/".join(inner[: len(parts)]) == "/".join(parts) and len(inner) > len(parts):
                     there = shorten("/" + "/".join(inner))
                     message = f'"{there}" is inside the folder of the Secret "{name}", and nothing can be mounted there'
@@ -242,13 +242,17 @@ def check_folders(workflow: Workflow) -> Iterator[Diagnostic]:
                     yield error("W423", at, message, hint="choose a folder outside of it", notes=notes)
 
 
-def _mounted(task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], Route]]:
+def _mounted(workflow: Workflow, task: Task, folders: dict[str, str]) -> Iterator[tuple[list[str], Route]]:
     """The parts of every mount path of a task, with its place."""
     paths = [(path, (*task.route, "credentials", name)) for name, path in folders.items()]
     files = enumerate(task.data.get("files", ()))
     paths += [(file["path"], (*task.route, "files", number, "path")) for number, file in files]
     mounts = enumerate(task.data.get("volumeMounts", ()))
     paths += [(mount.rpartition(":")[2], (*task.route, "volumeMounts", number)) for number, mount in mounts]
+    checkpoints = (
+        (each["path"], (*task.route, "checkpoint", i)) for i, each in enumerate(task.data.get("checkpoint", ()))
+    )
+    paths += [(path.removesuffix("*"), (*at, "path")) for path, at in checkpoints if at in workflow.moved]
     yield from (([part for part in path.split("/") if part], route) for path, route in paths)
 
 
@@ -409,44 +413,49 @@ def _source(targets: list[Any]) -> str:
 # bayplan reports each kind of loss once, no matter how many tasks it affects.
 
 SHARED = "put the data on storage that all tasks mount (volumeMounts, or a volume of the topology's pool)"
-REMOVE = "then remove the input, unless the task must wait for another task"
+MOVERS = "set `dataMovers` (and for data between tasks `dataStore`) in the topology"
+REMOVE = "remove the input, unless the task must wait for another task"
 
 
 def check_inputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W441: nothing is downloaded into an input's folder."""
-    places = [route for entry, route in workflow.entries("inputs") if ":" not in entry.get("task", "")]
+    places = [route for entry, route in workflow.left("inputs") if ":" not in entry.get("task", "")]
     message = "bayplan does not download inputs; the task finds an empty folder /osmo/data/input/<n>"
-    yield from gathered(warning, "W441", places, message, f"{SHARED}, or download it in the command; {REMOVE}")
+    hint = f"{MOVERS}; or {SHARED}, or download it in the command, and {REMOVE}"
+    yield from gathered(warning, "W441", places, message, hint)
 
 
 def check_other_workflows(workflow: Workflow) -> Iterator[Diagnostic]:
-    """W441: an input from a task of another workflow. Only OSMO's database knows where the data is."""
-    places = [route for entry, route in workflow.entries("inputs") if ":" in entry.get("task", "")]
+    """W441: an input from a task of another workflow. Without a store, only OSMO's database knows where the data is."""
+    places = [route for entry, route in workflow.left("inputs") if ":" in entry.get("task", "")]
     message = "bayplan does not download inputs from earlier workflows; the task finds an empty folder instead"
-    yield from gathered(
-        warning, "W441", places, message, f"{SHARED}, let the earlier workflow write it there, and remove the input"
-    )
+    hint = f"{MOVERS}; or {SHARED}, let the earlier workflow write it there, and remove the input"
+    yield from gathered(warning, "W441", places, message, hint)
 
 
 def check_outputs(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: nothing uploads the output folder."""
-    places = [route for _, route in workflow.entries("outputs")]
+    places = [route for _, route in workflow.left("outputs")]
     message = "bayplan does not upload outputs; the pod's /osmo/data/output is lost when the pod is deleted"
-    hint = "upload the files in the command, or write them to persistent storage; then remove `outputs`"
+    hint = (
+        "set `dataMovers` in the topology; or upload the files in the command or write them to persistent storage, and"
+    )
+    hint += " remove `outputs`"
     yield from gathered(warning, "W442", places, message, hint)
 
 
 def check_collections(workflow: Workflow) -> Iterator[Diagnostic]:
     """W442: checkpoints and KPIs."""
-    places = [route for _, route in workflow.entries("checkpoint")]
+    places = [route for _, route in workflow.left("checkpoint")]
     message = "bayplan does not upload checkpoints; OSMO uploads them while the command runs"
-    yield from gathered(
-        warning,
-        "W442",
-        places,
-        message,
-        "let the command write checkpoints to persistent storage, and remove `checkpoint`",
-    )
+    hint = "set `dataMovers` in the topology; or let the command write checkpoints to persistent storage, and remove"
+    yield from gathered(warning, "W442", places, message, f"{hint} `checkpoint`")
+    for each, route in workflow.entries("checkpoint"):
+        folder = each["path"].rstrip("/").rpartition("/")[2]
+        if route in workflow.moved and folder != "*" and not each.get("regex", ".*").startswith(".*"):
+            message = f'OSMO matches this pattern with paths such as "{shorten(folder)}/file", bayplan with "file"'
+            hint = "write `.*` at its beginning, or end `path` with `/*`: both then match what is below the folder"
+            yield warning("W442", (*route, "regex"), message, hint=hint)
     places = [route for _, route in workflow.entries("kpis")]
     message = "bayplan does not collect KPIs; OSMO collects these files after the command"
     yield from gathered(
@@ -459,5 +468,5 @@ def check_transfer(workflow: Workflow) -> Iterator[Diagnostic]:
     places = [
         (*task.route, key) for task in workflow.tasks for key in ("downloadType", "cacheSize") if task.data.get(key)
     ]
-    message = "bayplan does not download inputs, so this setting has no effect"
+    message = "this setting of OSMO's downloads has no effect"
     yield from gathered(warning, "W446", places, message, "remove it, or keep it for OSMO")

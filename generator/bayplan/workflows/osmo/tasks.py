@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import non_empty
+from bayplan.kube.pod import STORE
 from bayplan.workflows.osmo import tokens
-from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, retried, with_exit_codes
+from bayplan.workflows.osmo.source import AMOUNTS, Allocation, Task, label, retried, with_exit_codes
 from bayplan.workflows.osmo.task_rules import DATA
 from bayplan.workflows.osmo.tokens import Token
-from bayplan.workflows.osmo.units import k8s_name
+from bayplan.workflows.osmo.units import k8s_name, seconds
 
 # Credentials of a task -> references to Secrets of the same names.
 
@@ -44,15 +45,17 @@ def _folders(task: Task) -> dict[str, list[str]]:
 DATA_VOLUME = "osmo-data"
 
 
-def template(task: Task, allocation: Allocation, deadline: int | None) -> dict[str, Any]:
-    """The platform's template with the fields of the task. `deadline`: seconds that the pod may run."""
+def template(task: Task, allocation: Allocation, deadline: int | None, moved: Collection[str] = ()) -> dict[str, Any]:
+    """The platform's template with the fields of the task. `deadline`: seconds that the pod may run. `moved`: folders
+    of data movers, which have volumes of their own."""
+    folders = [path for path in _data_paths(task) if f"{DATA}/{path}" not in moved]
     env = [{"name": name, "valueFrom": source} for name, source in sorted(variables(task).items())]
     context = {"privileged": True} if task.data.get("privileged") else {}
-    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation)])
+    container = non_empty(securityContext=context, env=env, volumeMounts=[*_mounts(task, allocation, folders)])
     spec = {
         **({"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if task.data.get("hostNetwork") else {}),
         **({} if deadline is None else {"activeDeadlineSeconds": deadline}),
-        **non_empty(volumes=[*_volumes(task, allocation)], containers=[container] if container else []),
+        **non_empty(volumes=[*_volumes(task, allocation, folders)], containers=[container] if container else []),
     }
     return laid_over(allocation.template, non_empty(spec=spec))
 
@@ -83,9 +86,9 @@ def named(template: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return {**template, "spec": {**template["spec"], "containers": renamed}}
 
 
-def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+def _volumes(task: Task, allocation: Allocation, folders: list[str]) -> Iterator[dict[str, Any]]:
     """The data volume, one for each folder of credentials (a projected one for several Secrets), and the node's."""
-    if _data_paths(task):
+    if folders:
         yield {"name": DATA_VOLUME, "emptyDir": {}}
     for number, secrets in enumerate(_folders(task).values()):
         sources = [{"secret": {"name": each}} for each in secrets]
@@ -95,9 +98,9 @@ def _volumes(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
         yield {"name": f"osmo-host-{number}", "hostPath": {"path": mount.partition(":")[0]}}
 
 
-def _mounts(task: Task, allocation: Allocation) -> Iterator[dict[str, Any]]:
+def _mounts(task: Task, allocation: Allocation, folders: list[str]) -> Iterator[dict[str, Any]]:
     """In the order of their volumes."""
-    for path in _data_paths(task):
+    for path in folders:
         yield {"name": DATA_VOLUME, "mountPath": f"{DATA}/{path}", "subPath": path}
     for number, path in enumerate(_folders(task)):
         yield {"name": f"osmo-credentials-{number}", "mountPath": path, "readOnly": True}
@@ -169,19 +172,91 @@ NO_GPUS = ("NVIDIA_VISIBLE_DEVICES", "")
 """OSMO sets this for tasks without GPUs, so that images that expose all GPUs expose none."""
 
 
+# Inputs, outputs and checkpoints -> `data` of the podSet, if the topology has data movers for them.
+
+
+class Movers(NamedTuple):
+    """The schemes of URLs that data movers of a pool serve, with `store` if they serve its store.
+
+    `sources`: the tasks whose output other tasks have as input. `leads`: those whose end is the end of their group.
+    """
+
+    schemes: frozenset[str] = frozenset()
+    sources: frozenset[str] = frozenset()
+    leads: frozenset[str] = frozenset()
+
+
+Moved = tuple[str, dict[str, Any], Route]
+"""A list of `data`, an entry of it, and the place that it comes from."""
+
+
+def _moved(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+    """The entries for the movers. `spec`: the task with its tokens replaced."""
+    for key, entry, route in (*_inputs(task, spec), *_outputs(task, spec, movers), *_checkpoints(task, spec)):
+        if entry["url"].partition(":")[0] in movers.schemes:
+            yield key, non_empty(**entry), route
+
+
+def _inputs(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
+    """An input from a task is what that task left in the store."""
+    for number, each in enumerate(spec.get("inputs", ())):
+        workflow, _, name = each.get("task", "").rpartition(":")
+        url = each.get("url") or (f"{STORE}:/{label(workflow)}/{name}" if workflow else f"{STORE}:{name}")
+        entry = {"url": url, "path": f"{DATA}/input/{number}", "regex": each.get("regex", "")}
+        yield "inputs", entry, (*task.route, "inputs", number)
+
+
+def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+    """The output folder. It goes to the store if another task reads it, or if it is a lead's and has no other place.
+
+    OSMO uploads that of every task. Then equal workers would be different, because each has a folder of its own.
+    """
+    outputs, path = spec.get("outputs", ()), f"{DATA}/output"
+    alone = not outputs and task.name in movers.leads and "output" in _data_paths(task._replace(data=spec))
+    if task.name in movers.sources or alone:
+        yield "outputs", {"url": f"{STORE}:{task.name}", "path": path}, (*task.route, "name")
+    for number, each in enumerate(outputs):
+        entry = {"url": each["url"], "path": path, "regex": each.get("regex", "")}
+        yield "outputs", entry, (*task.route, "outputs", number)
+
+
+def _checkpoints(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
+    """OSMO uploads `/state/*` as what is in the folder, and `/state` as a folder of that name."""
+    for number, each in enumerate(spec.get("checkpoint", ())):
+        path = f"/{each['path'].lstrip('/')}"
+        folder = (path.removesuffix("*") if path.endswith("/*") else path).rstrip("/")
+        url = each["url"] if path.endswith("/*") else f"{each['url'].rstrip('/')}/{folder.rpartition('/')[2]}"
+        frequency = {"everySeconds": max(seconds(each["frequency"]) or 1, 1), "regex": each.get("regex", "")}
+        yield "checkpoints", {"url": url, "path": folder, **frequency}, (*task.route, "checkpoint", number)
+
+
 class NativeData(NamedTuple):
-    """Native data, and routes in it -> routes in the source."""
+    """Native data, and routes in it -> routes in the source. `moved`: as of `source.Workflow`."""
 
     data: Mapping[str, Any]
     origins: Mapping[Route, Route]
+    moved: frozenset[Route] = frozenset()
 
 
-def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | None, *, alone: bool) -> NativeData:
+def pod_set(
+    task: Task,
+    allocation: Allocation,
+    workflow: str,
+    deadline: int | None,
+    movers: Movers = Movers(),  # noqa: B008
+    *,
+    alone: bool,
+) -> NativeData:
     """The podSet without its name. `workflow` is the value of `{{workflow_id}}`.
 
     `alone`: if OSMO starts the task again, the other tasks of its group go on.
     """
     spec = _resolved(task, workflow)
+    moved, places, folders = dict[str, list[Any]](), dict[Route, Route](), set[str]()
+    for key, entry, route in _moved(task, spec, movers):
+        places[("data", key, len(moved.setdefault(key, [])))] = route
+        moved[key].append(entry)
+        folders.add(entry["path"])
     gpus = allocation.accelerators
     data = {
         "pool": allocation.pool,
@@ -193,9 +268,11 @@ def pod_set(task: Task, allocation: Allocation, workflow: str, deadline: int | N
         "env": _environment(task._replace(data=spec), gpus),
         "files": {file["path"]: _contents(file) for file in spec.get("files", ())},
         "retryOnExitCodes" if alone else "restartGangOnExitCodes": list(retried(allocation.exit_actions)),
-        "template": template(task._replace(data=spec), allocation, deadline),
+        "data": moved,
+        "template": template(task._replace(data=spec), allocation, deadline, folders),
     }
-    return NativeData({key: value for key, value in data.items() if value}, origins(task, allocation, data["template"]))
+    routes = {**origins(task, allocation, data["template"]), **places}
+    return NativeData({key: value for key, value in data.items() if value}, routes, frozenset(places.values()))
 
 
 def _environment(task: Task, gpus: int) -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, info, warning
 from bayplan.kube.objects import non_empty
-from bayplan.kube.pod import cannot_wait, host_network, may_share_address
+from bayplan.kube.pod import STORE, cannot_wait, host_network, may_share_address
 from bayplan.model.formats import Context, Read
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.model.workflow import GANGS, PodSet, Workflow, pod_sets_of
@@ -21,7 +21,7 @@ from bayplan.workflows.osmo.site import allocations, limits, site
 from bayplan.workflows.osmo.source import LONGEST, ROOT, SHORTEST, Allocation, Task, TaskGroup, label, shorten_name
 from bayplan.workflows.osmo.source import read as read_source
 from bayplan.workflows.osmo.task_rules import gathered
-from bayplan.workflows.osmo.tasks import NativeData, pod_set
+from bayplan.workflows.osmo.tasks import Movers, NativeData, pod_set
 from bayplan.workflows.osmo.units import k8s_name, plain
 
 # Groups whose tasks share nodes: a ComputeDomain would give the only channel of each node to one of the tasks.
@@ -188,7 +188,9 @@ def read(data: Any, context: Context) -> Outcome[Read[Workflow]]:
     translated = _translate(plain(data)["workflow"], context, whole=not has_errors(ruled))
     if translated.value is None:
         return Outcome(None, (*ruled, *translated.diagnostics))
-    native_data, origins = translated.value
+    native_data, origins, moved = translated.value
+    if moved:
+        ruled = tuple(rules.check(data, moved))
     ruled += _priority(context)
     if SUBJECT in context.beside:
         ruled = tuple(each for each in ruled if not _set_by_pool(each, native_data))
@@ -266,8 +268,16 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
     if levels.value is None or portions.value is None or timeouts is None or not whole:
         return Outcome(None, findings)
     name = label(spec["name"])
+    movers = _movers(groups, portions.value, here.value.topology)
     pieces = {
-        task.name: pod_set(task, portions.value[task.name], name, timeouts.execution, alone=group.restarts_alone(task))
+        task.name: pod_set(
+            task,
+            portions.value[task.name],
+            name,
+            timeouts.execution,
+            movers[task.name],
+            alone=group.restarts_alone(task),
+        )
         for group in groups
         for task in group.tasks
     }
@@ -286,7 +296,25 @@ def _translate(spec: Mapping[str, Any], context: Context, *, whole: bool) -> Out
             message = f'group "{gang.group.name}" gets no ComputeDomain: {what}'
             hint = "to use NVLink between nodes, request all GPUs of a node in one task"
             findings += (warning("W456", (*task.resource_route, "gpu"), message, hint=hint),)
-    return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial), findings)
+    moved = frozenset(route for piece in pieces.values() for route in piece.moved)
+    return Outcome(_document(spec, short, gangs, waits, timeouts.total, partial)._replace(moved=moved), findings)
+
+
+def _movers(
+    groups: Sequence[TaskGroup], allocations: Mapping[str, Allocation], topology: ClusterTopology | None
+) -> dict[str, Movers]:
+    """What the data movers of each task's pool can move."""
+    tasks = [task for group in groups for task in group.tasks]
+    if topology is None:
+        return {task.name: Movers() for task in tasks}
+    sources = frozenset(each["task"] for task in tasks for each in task.data.get("inputs", ()) if "task" in each)
+    leads = frozenset((group.lead or group.tasks[0]).name for group in groups)
+    only = topology.pools[0].name if len(topology.pools) == 1 else ""
+    schemes: dict[str, frozenset[str]] = {}
+    for pool in {allocation.pool or only for allocation in allocations.values()}:
+        served = frozenset(topology.movers(pool))
+        schemes[pool] = served | ({STORE} if topology.store(pool).partition(":")[0] in served else frozenset())
+    return {task.name: Movers(schemes[allocations[task.name].pool or only], sources, leads) for task in tasks}
 
 
 MOST_POD_SETS = 1000

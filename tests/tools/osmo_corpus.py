@@ -93,6 +93,7 @@ TWICE = Kind("text that OSMO reads as Jinja when it renders the workflow the sec
 
 KINDS = (*LISTED, TWICE)
 DROPPED = "a required level, which OSMO drops beside a preferred one"
+PROMOTED = "tasks without topology, which OSMO places in the domain of the only other tasks of their group"
 """What the section on the topology lists."""
 
 
@@ -205,8 +206,14 @@ def judge(number: int, source: str, theirs: Mapping[str, Any], ours: Ours) -> Re
     differences = list(compared(theirs, ours))
     if not differences:
         return result("equal")
-    kind = TWICE.title if twice else DROPPED if all(each.startswith(DROPPED) for each in differences) else ""
+    kind = TWICE.title if twice else _topology_kind(differences)
     return result(f"other values: {kind}" if kind else "FAULT: values", "; ".join(differences))
+
+
+def _topology_kind(differences: Sequence[str]) -> str:
+    """The kind of difference in the domains, if there is no other difference."""
+    kinds = (kind for kind in (DROPPED, PROMOTED) if all(each.startswith((DROPPED, PROMOTED)) for each in differences))
+    return next((kind for kind in kinds if any(each.startswith(kind) for each in differences)), "")
 
 
 def _is(kind: Kind, finding: tuple[str, str]) -> bool:
@@ -252,7 +259,10 @@ def compared(theirs: Mapping[str, Any], ours: Ours) -> Iterator[str]:
         ]
         wanted_domains, got_domains = _finest(domains), _finest(_domains(gang.node))
         dropped = [[tasks, -1 if soft >= 0 else hard, soft] for tasks, hard, soft in got_domains]
-        yield from _pairs(DROPPED if wanted_domains == dropped else "domains", wanted_domains, got_domains)
+        everyone = sorted(task["name"] for task in group["tasks"])
+        promoted = [[everyone, *got_domains[0][1:]]] if len(got_domains) == 1 else []
+        kind = DROPPED if wanted_domains == dropped else PROMOTED if wanted_domains == promoted else "domains"
+        yield from _pairs(kind, wanted_domains, got_domains)
 
 
 def _pairs(name: str, wanted: Any, got: Any) -> Iterator[str]:

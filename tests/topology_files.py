@@ -56,14 +56,26 @@ def imported(*sources: tuple[str, str | bytes], options: tuple[str, ...] = ()) -
                 file.write(content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content)
         out = os.path.join(folder, "out.yaml")
         command = ["topology", "import", *paths, *options, "-o", out, "--diagnostics", "json"]
-        with contextlib.redirect_stdout(io.StringIO()) as stdout, contextlib.redirect_stderr(io.StringIO()) as stderr:
+        with contextlib.redirect_stdout(stream()) as stdout, contextlib.redirect_stderr(stream()) as stderr:
             code = run(command)
         text = ""
         if os.path.exists(out):
             with open(out, encoding="utf-8") as file:
                 text = file.read()
-        said = stderr.getvalue()
-        return Said(code, stdout.getvalue() + text, found_in(said), said)
+        said = written(stderr)
+        return Said(code, written(stdout) + text, found_in(said), said)
+
+
+def stream() -> io.TextIOWrapper:
+    """A text stream in memory, with a buffer of bytes as the streams of a process have."""
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def written(made: io.TextIOWrapper) -> str:
+    """What it got."""
+    held = made.buffer
+    assert isinstance(held, io.BytesIO)
+    return held.getvalue().decode()
 
 
 def found_in(text: str) -> list[dict[str, Any]]:

@@ -20,7 +20,19 @@ from bayplan.model.topology import (
     Pool,
     Rail,
 )
-from bayplan.model.workflow import Accelerator, Attachment, Binary, Gang, Group, Placement, PodSet, Workflow
+from bayplan.model.workflow import (
+    Accelerator,
+    Attachment,
+    Binary,
+    Checkpoint,
+    Data,
+    Gang,
+    Group,
+    Placement,
+    PodSet,
+    Transfer,
+    Workflow,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(
@@ -82,6 +94,25 @@ ACCELERATORS = st.builds(
     qos=st.sampled_from(["", "fixed-share"]),
     portion=st.just(1000),
 )
+TRANSFERS = st.builds(
+    Transfer,
+    url=st.sampled_from(["s3://models/run-1", "store:prepared"]),
+    path=st.sampled_from(["/in", "/out/a"]),
+    regex=st.sampled_from(["", ".*[.]pt$"]),
+)
+CHECKPOINTS = st.builds(
+    Checkpoint,
+    url=st.just("s3://models/run-1"),
+    path=st.just("/state"),
+    every_seconds=st.integers(1, 600),
+    regex=st.just(""),
+)
+DATA = st.builds(
+    Data,
+    inputs=st.lists(TRANSFERS, max_size=2).map(tuple),
+    outputs=st.lists(TRANSFERS, max_size=2).map(tuple),
+    checkpoints=st.lists(CHECKPOINTS, max_size=1).map(tuple),
+)
 SECRETS = st.lists(st.sampled_from(["registry", "a.b-c"]), unique=True).map(tuple)
 CODES = st.lists(st.integers(1, 255), unique=True, max_size=3).map(tuple)
 POD_SETS = st.builds(
@@ -109,6 +140,7 @@ POD_SETS = st.builds(
     restart_policy=st.sampled_from(["Never", "OnFailure", "Always"]),
     retry_on_exit_codes=CODES,
     restart_gang_on_exit_codes=CODES,
+    data=DATA,
     template=TEMPLATE,
 )
 HELD = st.lists(POD_SETS, min_size=1, max_size=2).map(tuple)
@@ -144,6 +176,7 @@ GANGS = st.builds(
     replicas=COUNT,
     compute_domain=WISHES,
     rendezvous=st.sampled_from(["gang", "group", "none"]),
+    barrier=st.sampled_from(["none", "gang", "group"]),
     lead=OPTIONAL,
     hosts=st.dictionaries(st.sampled_from(["${HOST}", "the lead", "\u00e9\n"]), st.sampled_from(["a", "a-0-b/12"])),
     ignore_nonlead_failures=st.one_of(st.none(), st.booleans()),

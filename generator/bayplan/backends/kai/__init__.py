@@ -35,7 +35,7 @@ FEATURES: Mapping[str, Feature] = {
     "unit-name-length": Feature("long names of group instances", "characters", "F613", True),
     "timings": Feature("`preemptionDelay` and `stalenessGracePeriod`", code="F634"),
     "optional-groups-together": Feature("a required level around a group with `minReplicas`", code="F604"),
-    "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F656"),
+    "retries-together": Feature("a required level around a podSet with `retryOnExitCodes`", code="F695"),
     "uncounted-claim": Feature("quotas for GPUs of a device class without `gpu` in its name", code="F605"),
     "parentless-queue": Feature("a queue without a parent", code="F637"),
 }

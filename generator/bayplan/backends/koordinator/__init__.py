@@ -56,7 +56,7 @@ FEATURES = {
     "koordinator-layer-names": Feature("levels whose layers would have the same name", "", "F667", firm=True),
     "koordinator-inner-preferred": Feature("a preferred level of groups", code="F632"),
     "koordinator-unequal-pods": Feature("pods of different size in a gang without a placement", "podSets", "F690"),
-    "koordinator-retries": Feature("`retryOnExitCodes` in a gang with a required level", code="F656"),
+    "koordinator-retries": Feature("`retryOnExitCodes` in a gang with a required level", code="F695"),
     "concurrent-gangs": Feature("different gangs that run at the same time", "gangs", "F690"),
 }
 """Features that concern only Koordinator."""

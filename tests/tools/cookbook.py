@@ -1,0 +1,202 @@
+"""Run the training jobs of OSMO's cookbook as processes: its own files, rendered by bayplan, and real launchers.
+
+python -m tools.cookbook [JOB...] [--kai 0.14] [--dns-delay 10] [--pull master=20]
+
+It needs root, a checkout of OSMO in BAYPLAN_OSMO, and in BAYPLAN_LAUNCHERS a virtual environment with torch, torchvision,
+deepspeed and ray, and with moto's server and rclone beside them.
+
+Replaced are: in the training programs, NCCL by Gloo and the GPU by the CPU; MNIST by 256 random images; `pip` by a program
+that does nothing, since its packages are there; in ray's head, `sleep infinity` by a program that uses the cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from tools.pod_runner import PROGRAMS, Image, Report, Scene, run
+from tools.run import bayplan
+
+OSMO = Path(os.environ.get("BAYPLAN_OSMO", "/nowhere"))
+LAUNCHERS = Path(os.environ.get("BAYPLAN_LAUNCHERS", "/nowhere"))
+COMMANDS = ("torchrun", "deepspeed", "ray", "moto_server", "rclone")
+
+TOPOLOGY = """
+apiVersion: bayplan.dev/v1alpha1
+kind: ClusterTopology
+metadata: {{name: hall}}
+spec:
+  versions: {{kubernetes: "1.34", kai: "{kai}", jobset: "0.12"}}
+  defaults: {{scheduler: kai, namespace: ml, queue: research}}
+  pools:
+  - name: h100
+    node: {{accelerator: h100, count: 8, cpu: "100", memory: 900Gi}}
+    levels:
+    - {{name: rack, label: example.com/rack}}
+    domains:
+    - {{path: r1, nodes: "n[01-08]"}}
+  accelerators:
+    h100: {{vendor: nvidia, allocator: device-plugin, resources: {{count: nvidia.com/gpu}}}}
+"""
+
+CPU = {
+    'backend="nccl"': 'backend="gloo"',
+    "torch.cuda.set_device(local_rank)": "pass",
+    ".to(self.local_rank)": "",
+    "device_ids=[self.local_rank]": "",
+    'f"cuda:{self.local_rank}"': '"cpu"',
+    ".to(model_engine.local_rank)": "",
+}
+"""What the training programs say -> what they say without a GPU."""
+
+RAY = """
+import socket, sys, time
+import ray
+
+ray.init(address="auto")
+limit = time.time() + 60
+while len(alive := [each for each in ray.nodes() if each["Alive"]]) < int(sys.argv[1]) and time.time() < limit:
+    time.sleep(1)
+
+@ray.remote(scheduling_strategy="SPREAD", num_cpus=1)
+def host(number):
+    time.sleep(1)
+    return socket.gethostname()
+
+hosts = sorted(set(ray.get([host.remote(number) for number in range(8)])))
+print(len(alive), "nodes, tasks ran on", *hosts, flush=True)
+if len(hosts) < int(sys.argv[1]):
+    sys.exit("the cluster is too small")
+with open(f"{sys.argv[2]}/hosts.txt", "w") as file:
+    print(*hosts, sep="\\n", file=file)
+"""
+
+HEAD = """          python3 /tmp/job.py {{num_nodes}} {{output}}
+      - path: /tmp/job.py
+        localpath: job.py
+      outputs:
+      - url: {{storage_url}}/{{workflow_id}}/
+      {% else %}"""
+
+
+class Job(NamedTuple):
+    """A file of the cookbook, and the template variables and texts that change."""
+
+    file: str
+    variables: Mapping[str, str]
+    changes: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+
+
+STORE = "s3://models/osmo"
+JOBS = {
+    "torchrun-template": Job(
+        "dnn_training/torchrun_multinode/train_template.yaml", {"n_gpus_per_node": "2", "n_epochs": "3"}
+    ),
+    "torchrun": Job("dnn_training/torchrun_multinode/train.yaml", {}),
+    "elastic": Job("dnn_training/torchrun_elastic/train.yaml", {"n_gpus_per_node": "1", "n_epochs": "3"}),
+    "deepspeed": Job("dnn_training/deepspeed_multinode/train.yaml", {"n_gpus_per_node": "2", "n_epochs": "2"}),
+    "ray": Job(
+        "integration_and_tools/ray/ray.yaml", {}, {"          sleep infinity\n      {% else %}": HEAD}, {"job.py": RAY}
+    ),
+    "ray-as-it-is": Job("integration_and_tools/ray/ray.yaml", {"timeout": "60s"}),
+}
+
+
+def missing() -> list[str]:
+    """What these runs lack on this machine."""
+    lacking = [each for each in COMMANDS if not (LAUNCHERS / "bin" / each).exists()]
+    lacking += [each for each in PROGRAMS if not shutil.which(each)]
+    lacking += [] if (OSMO / "cookbook").is_dir() else ["OSMO in BAYPLAN_OSMO"]
+    return lacking + ["root"] * (os.geteuid() != 0)
+
+
+def manifests(job: Job, kai: str, folder: Path) -> str:
+    """What bayplan renders of the job; `folder` gets the cookbook's files with the changes."""
+    source = OSMO / "cookbook" / Path(job.file).parent
+    shutil.copytree(source, folder / "job")
+    for path in (folder / "job").iterdir():
+        text = path.read_text()
+        for old, new in {**job.changes, **CPU}.items():
+            text = text.replace(old, new)
+        path.write_text(text)
+    for name, text in job.files.items():
+        (folder / "job" / name).write_text(text)
+    (folder / "topology.yaml").write_text(TOPOLOGY.format(kai=kai))
+    variables = {"storage_url": STORE, **job.variables}
+    words = [word for name, value in variables.items() for word in ("--set", f"{name}={value}")]
+    done = bayplan("render", str(folder / "job" / Path(job.file).name), "-t", str(folder / "topology.yaml"), *words)
+    if done.returncode:
+        raise ValueError(done.stderr)
+    (folder / "render.log").write_text(done.stderr)
+    (folder / "manifests.yaml").write_text(done.stdout)
+    return done.stdout
+
+
+def _mnist(folder: Path) -> None:
+    """256 random images in the files of MNIST."""
+    raw, count = folder / "MNIST" / "raw", 256
+    raw.mkdir(parents=True)
+    chance = random.Random(1)
+    for part in ("train", "t10k"):
+        images = struct.pack(">IIII", 2051, count, 28, 28) + chance.randbytes(count * 28 * 28)
+        labels = struct.pack(">II", 2049, count) + bytes(chance.choices(range(10), k=count))
+        (raw / f"{part}-images-idx3-ubyte").write_bytes(images)
+        (raw / f"{part}-labels-idx1-ubyte").write_bytes(labels)
+
+
+def image(folder: Path) -> Image:
+    """The image of all containers: the launchers, the data, and a pip that has nothing to do."""
+    data = folder / "data"
+    if not data.exists():
+        _mnist(data)
+    places = ["/tmp/data", *(f"/tmp/rank_{number}" for number in range(8))]
+    tools = str(LAUNCHERS.resolve())
+    folders = {tools: tools, **dict.fromkeys(places, str(data))}
+    env = {"PATH": f"/opt/stubs:{tools}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+    env |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    return Image(env, folders, {"/opt/stubs/pip": '#!/bin/sh\necho "pip $*"\n'})
+
+
+def play(name: str, folder: Path, *, kai: str = "0.17", **changes: object) -> Report:
+    """Render one job and run it."""
+    documents = [each for each in yaml.safe_load_all(manifests(JOBS[name], kai, folder)) if each]
+    scene = Scene(documents, {"": image(folder)})
+    return run(scene._replace(**changes), folder / "run")
+
+
+def _pulls(words: Sequence[str]) -> Iterator[tuple[str, float]]:
+    for word in words:
+        name, _, seconds = word.partition("=")
+        yield name, float(seconds)
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="*", default=list(JOBS), metavar="JOB", help=", ".join(JOBS))
+    parser.add_argument("--kai", default="0.17")
+    parser.add_argument("--dns-delay", type=float, default=0)
+    parser.add_argument("--pull", action="append", default=[], metavar="POD=SECONDS")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("--folder", type=Path)
+    given = parser.parse_args()
+    for name in given.jobs:
+        folder = (given.folder or Path(tempfile.mkdtemp())) / name
+        shutil.rmtree(folder, ignore_errors=True)
+        pulls = dict(_pulls(given.pull))
+        report = play(name, folder, kai=given.kai, dns_delay=given.dns_delay, pulls=pulls, seconds=given.seconds)
+        (folder / "report.txt").write_text(report.text())
+        print(f"{name}: {report.seconds:.0f} s, {dict(report.ends)}, {dict(report.codes)}; {folder}/report.txt", flush=True)
+
+
+if __name__ == "__main__":
+    _main()

@@ -163,7 +163,7 @@ def image(folder: Path) -> Image:
     tools = str(LAUNCHERS.resolve())
     folders = {tools: tools, **dict.fromkeys(places, str(data))}
     env = {"PATH": f"/opt/stubs:{tools}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
-    env |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+    env |= {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1", "TORCH_EXTENSIONS_DIR": f"{tools}/extensions"}
     return Image(env, folders, {"/opt/stubs/pip": '#!/bin/sh\necho "pip $*"\n'})
 
 

@@ -206,6 +206,11 @@ bind() {{
   mount --bind "$1" "{own}/root$2"
   if [ "$3" = ro ]; then mount -o remount,bind,ro "{own}/root$2"; fi
 }}
+part() {{
+  mkdir -p "{own}/$3/upper" "{own}/$3/work" "{own}/root$2"
+  mount -t overlay overlay -o "lowerdir=$1,upperdir={own}/$3/upper,workdir={own}/$3/work" "{own}/root$2"
+}}
+{parts}
 {binds}
 exec chroot {own}/root env -i --chdir={folder} {words}
 """
@@ -238,7 +243,10 @@ class Container:
             own=own,
             room=pod.room,
             host=pod.host,
-            binds="\n".join(_quote("bind", *each) for each in self.binds(image)),
+            parts="\n".join(
+                _quote("part", source, target, str(number)) for number, (target, source) in enumerate(image.folders.items())
+            ),
+            binds="\n".join(_quote("bind", *each) for each in self.binds()),
             folder=_quote(self.spec.get("workingDir", "/")),
             words=_quote(*words),
         )
@@ -258,9 +266,8 @@ class Container:
                 log.write(f"{self.pod.cluster.now():7.2f} ".encode() + line.rstrip(b"\n") + b"\n")
                 log.flush()
 
-    def binds(self, image: Image) -> Iterator[tuple[str, str, str]]:
+    def binds(self) -> Iterator[tuple[str, str, str]]:
         """Source, target and mode of everything that is mounted."""
-        yield from ((source, target, "ro") for target, source in image.folders.items())
         for name in ("hosts", "resolv.conf", "hostname"):
             yield str(self.pod.room / "etc" / name), f"/etc/{name}", "rw"
         for mount in self.spec.get("volumeMounts", []):

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import yaml
 
-from tools.pod_runner import PROGRAMS, Image, Report, Scene, run
+from tools.pod_runner import BRIDGE, PROGRAMS, Image, Report, Scene, run
 from tools.run import bayplan
 
 OSMO = Path(os.environ.get("BAYPLAN_OSMO", "/nowhere"))
@@ -37,6 +37,8 @@ metadata: {{name: hall}}
 spec:
   versions: {{kubernetes: "1.34", kai: "{kai}", jobset: "0.12"}}
   defaults: {{scheduler: kai, namespace: ml, queue: research}}
+  dataMovers:
+    s3: {{image: "rclone/rclone:1.71", command: [rclone, --s3-provider=Minio], secret: s3-keys}}
   pools:
   - name: h100
     node: {{accelerator: h100, count: 8, cpu: "100", memory: 900Gi}}
@@ -97,7 +99,14 @@ class Job(NamedTuple):
     files: Mapping[str, str] = {}
 
 
+PORT = 5000
 STORE = "s3://models/osmo"
+KEYS = {
+    "RCLONE_S3_ENDPOINT": f"http://{BRIDGE}:{PORT}",
+    "RCLONE_S3_ACCESS_KEY_ID": "key",
+    "RCLONE_S3_SECRET_ACCESS_KEY": "secret",
+}
+SECRET = {"kind": "Secret", "apiVersion": "v1", "metadata": {"name": "s3-keys"}, "stringData": KEYS}
 JOBS = {
     "torchrun-template": Job(
         "dnn_training/torchrun_multinode/train_template.yaml", {"n_gpus_per_node": "2", "n_epochs": "3"}
@@ -168,10 +177,23 @@ def image(folder: Path) -> Image:
 
 
 def play(name: str, folder: Path, *, kai: str = "0.17", **changes: object) -> Report:
-    """Render one job and run it."""
+    """Render one job and run it beside an S3 server, whose objects are in the folder `store` afterwards."""
     documents = [each for each in yaml.safe_load_all(manifests(JOBS[name], kai, folder)) if each]
-    scene = Scene(documents, {"": image(folder)})
+    scene = Scene(
+        [*documents, SECRET],
+        {"": image(folder)},
+        servers=[[f"{LAUNCHERS}/bin/moto_server", "-H", BRIDGE, "-p", str(PORT)]],
+        before=[_rclone("mkdir", ":s3:models")],
+        after=[_rclone("copy", ":s3:models", str(folder / "store"))],
+    )
     return run(scene._replace(**changes), folder / "run")
+
+
+def _rclone(*words: str) -> list[str]:
+    """A command that reaches the S3 server from beside the pods, when it has started."""
+    keys = [f"{name}={value}" for name, value in KEYS.items()]
+    call = " ".join((f"{LAUNCHERS}/bin/rclone", "-q", "--s3-provider=Minio", *words))
+    return ["env", *keys, "sh", "-c", f"for i in $(seq 30); do {call} && exit; sleep 1; done; exit 1"]
 
 
 def _pulls(words: Sequence[str]) -> Iterator[tuple[str, float]]:
@@ -186,6 +208,7 @@ def _main() -> None:
     parser.add_argument("--kai", default="0.17")
     parser.add_argument("--dns-delay", type=float, default=0)
     parser.add_argument("--pull", action="append", default=[], metavar="POD=SECONDS")
+    parser.add_argument("--dns-ttl", type=int, default=30)
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
@@ -193,9 +216,20 @@ def _main() -> None:
         folder = (given.folder or Path(tempfile.mkdtemp())) / name
         shutil.rmtree(folder, ignore_errors=True)
         pulls = dict(_pulls(given.pull))
-        report = play(name, folder, kai=given.kai, dns_delay=given.dns_delay, pulls=pulls, seconds=given.seconds)
+        changes = {"dns_delay": given.dns_delay, "dns_ttl": given.dns_ttl, "pulls": pulls, "seconds": given.seconds}
+        report = play(name, folder, kai=given.kai, **changes)
         (folder / "report.txt").write_text(report.text())
-        print(f"{name}: {report.seconds:.0f} s, {dict(report.ends)}, {dict(report.codes)}; {folder}/report.txt", flush=True)
+        print(
+            *(
+                f"  {each.relative_to(folder)} {each.stat().st_size}"
+                for each in sorted((folder / "store").rglob("*.*"))
+            ),
+            sep="\n",
+        )
+        print(
+            f"{name}: {report.seconds:.0f} s, {dict(report.ends)}, {dict(report.codes)}; {folder}/report.txt",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

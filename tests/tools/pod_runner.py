@@ -32,8 +32,6 @@ BRIDGE = "10.77.0.1"
 """The address of the DNS server, and of everything else that runs beside the pods."""
 ROOM = Path("/run/pods")
 """A tmpfs of the runner: what containers write, volumes, and layers of images."""
-TTL = 5
-"""Seconds for which CoreDNS keeps an answer, also that a name does not exist (`ttl` of its plugin kubernetes)."""
 PROGRAMS = ("unshare", "nsenter", "ip", "mount", "chroot")
 
 Tree = Mapping[str, Any]
@@ -53,7 +51,8 @@ class Scene(NamedTuple):
     `images` is by the beginning of the image's name, and the longest one counts. `servers` are commands that run beside the
     pods, `before` those that must end before the pods start, and `after` those after them. `pulls` has the seconds that
     a pod's images take, by an expression that its hostname contains. `dns_delay` is the seconds from a pod's address, or
-    its readiness, to its DNS record.
+    its readiness, to its DNS record, and `dns_ttl` those for which DNS repeats an answer, also that a name is unknown (30 in
+    kubeadm's Corefile).
     """
 
     documents: Sequence[Tree]
@@ -63,6 +62,7 @@ class Scene(NamedTuple):
     after: Sequence[Sequence[str]] = ()
     pulls: Mapping[str, float] = {}
     dns_delay: float = 0
+    dns_ttl: int = 30
     domain: str = "cluster.local"
     seconds: float = 300
 
@@ -133,13 +133,21 @@ class Cluster:
 
     def image(self, name: str) -> Image:
         """What the image of that name has."""
-        return next((self.scene.images[each] for each in sorted(self.scene.images, key=len, reverse=True) if name.startswith(each)))
+        return next(
+            (
+                self.scene.images[each]
+                for each in sorted(self.scene.images, key=len, reverse=True)
+                if name.startswith(each)
+            )
+        )
 
     def of(self, service: Tree) -> Iterator[PodRun]:
         """The pods of a Service that have a DNS record now."""
         spec = service["spec"]
         for pod in self.pods:
-            selected = pod.namespace == service["metadata"].get("namespace") and spec["selector"].items() <= pod.labels.items()
+            selected = (
+                pod.namespace == service["metadata"].get("namespace") and spec["selector"].items() <= pod.labels.items()
+            )
             since = pod.addressed if spec.get("publishNotReadyAddresses") else pod.ready_since
             if selected and not pod.phase and since is not None and self.now() - since >= self.scene.dns_delay:
                 yield pod
@@ -244,7 +252,8 @@ class Container:
             room=pod.room,
             host=pod.host,
             parts="\n".join(
-                _quote("part", source, target, str(number)) for number, (target, source) in enumerate(image.folders.items())
+                _quote("part", source, target, str(number))
+                for number, (target, source) in enumerate(image.folders.items())
             ),
             binds="\n".join(_quote("bind", *each) for each in self.binds()),
             folder=_quote(self.spec.get("workingDir", "/")),
@@ -285,7 +294,9 @@ class Container:
         declared: dict[str, str] = {}
         for source in self.spec.get("envFrom", []):
             ((kind, spec),) = ((kind, spec) for kind, spec in source.items() if kind != "prefix")
-            found = self.pod.cluster.object({"configMapRef": "ConfigMap"}.get(kind, "Secret"), self.pod.namespace, spec["name"])
+            found = self.pod.cluster.object(
+                {"configMapRef": "ConfigMap"}.get(kind, "Secret"), self.pod.namespace, spec["name"]
+            )
             if found:
                 declared |= {source.get("prefix", "") + key: value.decode() for key, value in _content(found).items()}
         for entry in (*self.spec.get("env", []), *self.pod.given):
@@ -341,7 +352,9 @@ class Container:
 class PodRun(threading.Thread):
     """One pod, from its address to its end."""
 
-    def __init__(self, cluster: Cluster, template: Tree, name: str, namespace: str, labels: Tree, annotations: Tree) -> None:
+    def __init__(
+        self, cluster: Cluster, template: Tree, name: str, namespace: str, labels: Tree, annotations: Tree
+    ) -> None:
         super().__init__(daemon=True, name=name)
         metadata = template.get("metadata", {})
         self.cluster, self.namespace = cluster, namespace
@@ -380,7 +393,11 @@ class PodRun(threading.Thread):
             if key := re.fullmatch(r"metadata\.(labels|annotations)\['(.*)'\]", path):
                 return str({"labels": self.labels, "annotations": self.annotations}[key[1]].get(key[2], ""))
             known = {"metadata.name": self.name, "metadata.namespace": self.namespace, "status.podIP": self.address}
-            known |= {"metadata.uid": f"uid-{self.number}", "spec.nodeName": f"node-{self.number}", "status.hostIP": BRIDGE}
+            known |= {
+                "metadata.uid": f"uid-{self.number}",
+                "spec.nodeName": f"node-{self.number}",
+                "status.hostIP": BRIDGE,
+            }
             return known[path]
         if kind == "resourceFieldRef":
             where, _, name = spec["resource"].partition(".")
@@ -616,7 +633,9 @@ class JobRun(Controller):
                     action = self._action(pod)
                     failures += action == "Count"
                     if action == "FailJob" or failures > self.spec.get("backoffLimit", 6):
-                        self.finish("Failed: " + ("PodFailurePolicy" if action == "FailJob" else "BackoffLimitExceeded"))
+                        self.finish(
+                            "Failed: " + ("PodFailurePolicy" if action == "FailJob" else "BackoffLimitExceeded")
+                        )
                         return
                     later[index] = self.cluster.now() + min(10 * 2 ** max(failures - 1, 0), 600)
             time.sleep(0.05)
@@ -709,7 +728,10 @@ class JobSetRun(Controller):
             first, total = total, total + each.get("replicas", 1)
             met = all(
                 each_.get("name") in jobs
-                and all(job.end == "Complete" if each_["status"] == "Complete" else job.ready() for job in jobs[each_["name"]])
+                and all(
+                    job.end == "Complete" if each_["status"] == "Complete" else job.ready()
+                    for job in jobs[each_["name"]]
+                )
                 for each_ in each.get("dependsOn", [])
             )
             if each["name"] not in jobs and met:
@@ -718,7 +740,11 @@ class JobSetRun(Controller):
     def _job(self, replicated: Tree, copy: int, first: int) -> JobRun:
         spec = replicated["template"]["spec"]
         template = spec["template"]
-        pod = {"subdomain": self.subdomain, **template["spec"]} if self.network.get("enableDNSHostnames", True) else template["spec"]
+        pod = (
+            {"subdomain": self.subdomain, **template["spec"]}
+            if self.network.get("enableDNSHostnames", True)
+            else template["spec"]
+        )
         name = f"{self.title}-{replicated['name']}-{copy}"
         metadata = {"name": name, "namespace": self.namespace}
         labels = {
@@ -784,7 +810,10 @@ class VolcanoRun(Controller):
         """All tasks, restarted or ended as the policies say."""
         retries = 0
         while True:
-            tasks = {task["name"]: [self._pod(task, index) for index in range(task["replicas"])] for task in self.spec["tasks"]}
+            tasks = {
+                task["name"]: [self._pod(task, index) for index in range(task["replicas"])]
+                for task in self.spec["tasks"]
+            }
             while not (action := self._action(tasks)):
                 time.sleep(0.05)
             if action != "RestartJob" or retries >= self.spec.get("maxRetry", 3):
@@ -817,7 +846,11 @@ class VolcanoRun(Controller):
         spec: dict[str, Any] = dict(task["template"]["spec"])
         if "svc" in self.plugins:
             spec = {"hostname": name, "subdomain": self.title, **spec}
-        number = {"volcano.sh/task-index": str(index), "volcano.sh/task-spec": task["name"], "volcano.sh/job-name": self.title}
+        number = {
+            "volcano.sh/task-index": str(index),
+            "volcano.sh/task-spec": task["name"],
+            "volcano.sh/job-name": self.title,
+        }
         template = {**task["template"], "spec": spec}
         pod = PodRun(self.cluster, template, name, self.namespace, number, number)
         if "env" in self.plugins:
@@ -871,7 +904,7 @@ class Names(threading.Thread):
             found = self._found(name)
             if name.endswith(self.cluster.scene.domain) and (name not in self.kept or self.kept[name][1] != found):
                 self.cluster.event("DNS:", name, "is", " ".join(found) or "unknown")
-            self.kept[name] = (self.cluster.now() + TTL, found)
+            self.kept[name] = (self.cluster.now() + self.cluster.scene.dns_ttl, found)
         return found
 
     def _found(self, name: str) -> list[str]:
@@ -899,7 +932,8 @@ class Names(threading.Thread):
         (kind,) = struct.unpack("!H", question[at + 1 : at + 3])
         found = self.addresses(".".join(labels))
         records = [
-            b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, TTL, 4) + socket.inet_aton(each) for each in (found if kind == 1 else [])
+            b"\xc0\x0c" + struct.pack("!HHIH", 1, 1, self.cluster.scene.dns_ttl, 4) + socket.inet_aton(each)
+            for each in (found if kind == 1 else [])
         ]
         code = 0 if found else 3
         head = question[:2] + struct.pack("!HHHHH", 0x8580 | code, 1, len(records), 0, 0)

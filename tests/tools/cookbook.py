@@ -2,11 +2,12 @@
 
 python -m tools.cookbook [JOB...] [--kai 0.14] [--dns-delay 10] [--pull master=20]
 
-It needs root, a checkout of OSMO in BAYPLAN_OSMO, and in BAYPLAN_LAUNCHERS a virtual environment with torch, torchvision,
-deepspeed and ray, and with moto's server and rclone beside them.
+It needs root, a checkout of OSMO in BAYPLAN_OSMO, and in BAYPLAN_LAUNCHERS a virtual environment with torch,
+torchvision, deepspeed and ray, and with moto's server and rclone beside them.
 
-Replaced are: in the training programs, NCCL by Gloo and the GPU by the CPU; MNIST by 256 random images; `pip` by a program
-that does nothing, since its packages are there; in ray's head, `sleep infinity` by a program that uses the cluster.
+Replaced are: in the training programs, NCCL by Gloo and the GPU by the CPU; MNIST by 256 random images; `pip` by a
+program that does nothing, since its packages are there; in ray's head, `sleep infinity` by a program that uses the
+cluster, and its task gets an output.
 """
 
 from __future__ import annotations
@@ -63,19 +64,19 @@ CPU = {
 RAY = """
 import socket, sys, time
 import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
 
 ray.init(address="auto")
 limit = time.time() + 60
-while len(alive := [each for each in ray.nodes() if each["Alive"]]) < int(sys.argv[1]) and time.time() < limit:
+while len(nodes := [each["NodeID"] for each in ray.nodes() if each["Alive"]]) < int(sys.argv[1]) and time.time() < limit:
     time.sleep(1)
 
-@ray.remote(scheduling_strategy="SPREAD", num_cpus=1)
-def host(number):
-    time.sleep(1)
+@ray.remote(num_cpus=1)
+def host():
     return socket.gethostname()
 
-hosts = sorted(set(ray.get([host.remote(number) for number in range(8)])))
-print(len(alive), "nodes, tasks ran on", *hosts, flush=True)
+hosts = sorted(ray.get([host.options(scheduling_strategy=On(node, soft=False)).remote() for node in nodes]))
+print("tasks ran on", *hosts, flush=True)
 if len(hosts) < int(sys.argv[1]):
     sys.exit("the cluster is too small")
 with open(f"{sys.argv[2]}/hosts.txt", "w") as file:

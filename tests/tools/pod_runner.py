@@ -1,12 +1,12 @@
 """Run the pods of rendered manifests as processes of this machine, as the controllers, the kubelet and CoreDNS would.
 
 `run(scene, folder)` starts each pod of JobSets, Jobs, Volcano Jobs and bare Pods. A pod has a network namespace and an
-address; a bridge connects them. A container has its own mount, PID and UTS namespace: the files of the machine below those
-of its image, its volumes at their paths, the kubelet's /etc/hosts and resolv.conf, and only its own environment. A DNS
-server on the bridge answers for headless Services, some seconds after a pod has its address.
+address; a bridge connects them. A container has its own mount, PID and UTS namespace: the files of the machine below
+those of its image, its volumes at their paths, the kubelet's /etc/hosts and resolv.conf, and only its own environment.
+A DNS server on the bridge answers for headless Services, some seconds after a pod has its address.
 
 Nothing is scheduled and nothing is limited: all pods of the manifests start at once, and requests, limits, security
-contexts, service accounts and clusterIPs have no effect. It needs root, and util-linux and iproute2.
+contexts, service accounts and clusterIPs have no effect. It needs root, util-linux and iproute2.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import itertools
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import struct
@@ -38,7 +37,7 @@ Tree = Mapping[str, Any]
 
 
 class Image(NamedTuple):
-    """What an image has besides the files of the machine: variables, `folders` (path -> folder of the machine), `files`."""
+    """What an image has besides the files of the machine; `folders` is by path, and the machine's /tmp is in none."""
 
     env: Mapping[str, str] = {}
     folders: Mapping[str, str] = {}
@@ -48,11 +47,12 @@ class Image(NamedTuple):
 class Scene(NamedTuple):
     """What runs: manifests, and the cluster around them.
 
-    `images` is by the beginning of the image's name, and the longest one counts. `servers` are commands that run beside the
-    pods, `before` those that must end before the pods start, and `after` those after them. `pulls` has the seconds that
-    a pod's images take, by an expression that its hostname contains. `dns_delay` is the seconds from a pod's address, or
-    its readiness, to its DNS record, and `dns_ttl` those for which DNS repeats an answer, also that a name is unknown (30 in
-    kubeadm's Corefile).
+    `images` is by the beginning of the image's name, and the longest one counts.
+    `servers`, `before`, `after`: commands beside the pods, that end before the pods start, and after the pods.
+    `pulls`: an expression that a pod's hostname contains -> the seconds that its images take.
+    `dns_delay`: the seconds from a pod's address, or its readiness, to its DNS record.
+    `dns_ttl`: the seconds for which DNS repeats an answer, also that a name is unknown (30 in kubeadm's Corefile).
+    `seconds`: the limit for the workloads.
     """
 
     documents: Sequence[Tree]
@@ -68,10 +68,11 @@ class Scene(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What came out: the end of each workload (`Complete`, `Failed: REASON`, or "" at the scene's limit) and pod.
+    """What came out.
 
-    `ends` is by `KIND/NAME`, `phases` by pod, `codes` by `POD/CONTAINER` (of its last run), `logs` of all runs by the same;
-    each line begins with the seconds since the start.
+    `ends`: `KIND/NAME` of a workload -> `Complete`, `Failed: REASON`, or "" if it ran until the scene's limit.
+    `codes`: `POD/CONTAINER` -> the exit code of its last run.
+    `logs`: the same -> what all runs printed; each line begins with the seconds since the start.
     """
 
     seconds: float
@@ -133,13 +134,8 @@ class Cluster:
 
     def image(self, name: str) -> Image:
         """What the image of that name has."""
-        return next(
-            (
-                self.scene.images[each]
-                for each in sorted(self.scene.images, key=len, reverse=True)
-                if name.startswith(each)
-            )
-        )
+        images = self.scene.images
+        return images[max((each for each in images if name.startswith(each)), key=len)]
 
     def of(self, service: Tree) -> Iterator[PodRun]:
         """The pods of a Service that have a DNS record now."""
@@ -452,33 +448,26 @@ class PodRun(threading.Thread):
         pulls = self.cluster.scene.pulls
         self._sleep(max((seconds for each, seconds in pulls.items() if re.search(each, self.host)), default=0))
         sidecars: list[Container] = []
-        for spec in self.spec.get("initContainers", []):
-            container = Container(self, spec)
-            self.containers.append(container)
-            if self._over():
-                break
-            if container.restarts_always:
-                sidecars.append(container)
-                container.start()
-                self._wait(lambda one=container: one.probed("startupProbe"), sidecars)
-            elif not self._init(container, sidecars):
-                break
-        else:
+        mains: list[Container] = []
+        failed = not all(self._init(Container(self, spec), sidecars) for spec in self.spec.get("initContainers", []))
+        if not failed and not self._over():
             mains = [Container(self, spec) for spec in self.spec["containers"]]
             self.containers += mains
-            if not self._over():
-                for container in mains:
-                    container.start()
-                self._wait(lambda: all(map(self._finished, mains)), sidecars, mains)
-            forced = self._over()
-            self._end(mains, sidecars)
-            return forced or any(each.code != 0 for each in mains)
+            for container in mains:
+                container.start()
+            self._wait(lambda: all(map(self._finished, mains)), sidecars, mains)
+        forced = self._over()
         self._end([each for each in self.containers if each not in sidecars], sidecars)
-        return True
+        return failed or forced or any(each.code != 0 for each in mains)
 
     def _init(self, container: Container, sidecars: list[Container]) -> bool:
-        """Run an init container; whether it succeeded."""
+        """Run an init container, or start a sidecar; whether the next one may start."""
+        self.containers.append(container)
         container.start()
+        if container.restarts_always:
+            sidecars.append(container)
+            self._wait(lambda: container.probed("startupProbe"), sidecars)
+            return not self._over()
         self._wait(lambda: self._finished(container), sidecars)
         return container.ended() and container.code == 0
 
@@ -888,7 +877,7 @@ def _controller(cluster: Cluster, document: Tree) -> Controller | None:
 
 
 class Names(threading.Thread):
-    """A DNS server as CoreDNS with its plugins `kubernetes` and `cache`: A records of headless Services and of their pods."""
+    """A DNS server as CoreDNS with its plugins `kubernetes` and `cache`: headless Services and their pods."""
 
     def __init__(self, cluster: Cluster) -> None:
         super().__init__(daemon=True)

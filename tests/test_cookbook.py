@@ -1,4 +1,4 @@
-"""Training jobs of OSMO's cookbook run as processes from rendered manifests, and the runner does what Kubernetes does."""
+"""OSMO's training jobs run as processes from rendered manifests, and the runner does what Kubernetes does."""
 
 from __future__ import annotations
 

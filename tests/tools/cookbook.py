@@ -67,8 +67,10 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On
 
 ray.init(address="auto")
-limit = time.time() + 60
-while len(nodes := [each["NodeID"] for each in ray.nodes() if each["Alive"]]) < int(sys.argv[1]) and time.time() < limit:
+for second in range(60):
+    nodes = [each["NodeID"] for each in ray.nodes() if each["Alive"]]
+    if len(nodes) >= int(sys.argv[1]):
+        break
     time.sleep(1)
 
 @ray.remote(num_cpus=1)

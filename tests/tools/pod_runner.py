@@ -456,9 +456,9 @@ class PodRun(threading.Thread):
             for container in mains:
                 container.start()
             self._wait(lambda: all(map(self._finished, mains)), sidecars, mains)
-        forced = self._over()
+        late = bool(self.reason)
         self._end([each for each in self.containers if each not in sidecars], sidecars)
-        return failed or forced or any(each.code != 0 for each in mains)
+        return failed or late or not mains or any(each.code != 0 for each in mains)
 
     def _init(self, container: Container, sidecars: list[Container]) -> bool:
         """Run an init container, or start a sidecar; whether the next one may start."""

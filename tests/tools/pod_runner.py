@@ -867,7 +867,7 @@ class BarePod(Controller):
 
 
 def _controller(cluster: Cluster, document: Tree) -> Controller | None:
-    kind, group = document["kind"], document["apiVersion"].partition("/")[0]
+    kind, group = document["kind"], document.get("apiVersion", "").partition("/")[0]
     if kind == "Job":
         return (VolcanoRun if group == "batch.volcano.sh" else JobRun)(cluster, document)
     return {"JobSet": JobSetRun, "Pod": BarePod}[kind](cluster, document) if kind in ("JobSet", "Pod") else None

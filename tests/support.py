@@ -111,37 +111,37 @@ class Pod(NamedTuple):
 def pods(documents: Iterable[Mapping[str, Any]]) -> Iterator[Pod]:
     """Every pod that JobSets, Jobs and Pods come down to, with its environment evaluated."""
     for each in documents:
-        name = each["metadata"]["name"]
+        name, given = each["metadata"]["name"], {"namespace": each["metadata"].get("namespace", "")}
         if each["kind"] == "JobSet":
             for job in each["spec"]["replicatedJobs"]:
                 for copy in range(job["replicas"]):
                     stem = f"{name}-{job['name']}-{copy}"
-                    yield from _job_pods(stem, name, job["template"]["spec"], copy)
+                    yield from _job_pods(stem, name, job["template"]["spec"], {**given, "copy": str(copy)})
         elif each["kind"] == "Job" and "completionMode" in each["spec"]:
-            yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"])
+            yield from _job_pods(name, each["spec"]["template"]["spec"].get("subdomain", ""), each["spec"], given)
         elif each["kind"] == "Job" and "tasks" in each["spec"]:
-            yield from _task_pods(each)
+            yield from _task_pods(each, given)
         elif each["kind"] == "Pod":
             spec = each["spec"]
             host = f"{spec['hostname']}.{spec['subdomain']}" if "subdomain" in spec else ""
-            yield _pod(name, host, each, {})
+            yield _pod(name, host, each, given)
 
 
-def _job_pods(stem: str, service: str, spec: Mapping[str, Any], copy: int = 0) -> Iterator[Pod]:
+def _job_pods(stem: str, service: str, spec: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
     assert spec["parallelism"] == spec["completions"]
     for number in range(spec["completions"]):
-        index = {"JOB_COMPLETION_INDEX": str(number), "copy": str(copy)}
-        yield _pod(f"{stem}-{number}", f"{stem}-{number}.{service}", spec["template"], index)
+        index = {**given, "JOB_COMPLETION_INDEX": str(number)}
+        yield _pod(f"{stem}-{number}", service and f"{stem}-{number}.{service}", spec["template"], index)
 
 
-def _task_pods(job: Mapping[str, Any]) -> Iterator[Pod]:
+def _task_pods(job: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[Pod]:
     """The pods of a Volcano Job, as its controller and its plugins `svc` and `env` make them."""
     owner = job["metadata"]["name"]
     for task in job["spec"]["tasks"]:
         for number in range(task["replicas"]):
             name = f"{owner}-{task['name']}-{number}"
             host = f"{name}.{owner}" if "svc" in job["spec"]["plugins"] else ""
-            pod = _pod(name, host, task["template"], {"VC_TASK_INDEX": str(number)})
+            pod = _pod(name, host, task["template"], {**given, "VC_TASK_INDEX": str(number)})
             partition = task.get("partitionPolicy", {}).get("partitionSize")
             labels = {"volcano.sh/partition-id": str(number // partition)} if partition else {}
             yield pod._replace(labels={**pod.labels, **labels})
@@ -151,12 +151,20 @@ def _pod(name: str, host: str, template: Mapping[str, Any], given: Mapping[str, 
     container = template["spec"]["containers"][0]
     env = dict(given)
     for entry in container.get("env", []):
-        env[entry["name"]] = entry["value"] if "value" in entry else _field(entry, given)
-    command = container.get("command", [])
+        env[entry["name"]] = expanded(entry["value"], env) if "value" in entry else _field(entry, given)
+    words = {key: [expanded(word, env) for word in container[key]] for key in ("command", "args") if key in container}
+    command = words.get("command", [])
     if command[:2] == ["sh", "-c"]:
         env |= exported(command[2], env)
     metadata = template["metadata"]
-    return Pod(name, host, metadata.get("labels", {}), metadata.get("annotations", {}), env, template["spec"])
+    spec = {**template["spec"], "containers": [{**container, **words}, *template["spec"]["containers"][1:]]}
+    host = f"{host}.{given['namespace']}.svc.cluster.local" if host else ""
+    return Pod(name, host, metadata.get("labels", {}), metadata.get("annotations", {}), env, spec)
+
+
+def expanded(text: str, env: Mapping[str, str]) -> str:
+    """`$(NAME)` as the kubelet expands it: a variable that is not set yet stays as it is."""
+    return re.sub(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)", lambda name: env.get(name[1], name[0]), text)
 
 
 def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
@@ -167,6 +175,7 @@ def _field(entry: Mapping[str, Any], given: Mapping[str, str]) -> str:
 
 
 FIELDS = {
+    "metadata.namespace": "namespace",
     "metadata.annotations['batch.kubernetes.io/job-completion-index']": "JOB_COMPLETION_INDEX",
     "metadata.annotations['jobset.sigs.k8s.io/job-index']": "copy",
     "metadata.annotations['volcano.sh/task-index']": "VC_TASK_INDEX",

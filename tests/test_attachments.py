@@ -245,7 +245,7 @@ def test_bootstrap_over_the_fabric_leaves_the_rendezvous_where_it_is() -> None:
     made = template(support.run(flow(pod_set(fabric={"name": "rails", "bootstrap": "fabric"})), topology()))
     assert env(made)["NCCL_SOCKET_IFNAME"] == "=net1"
     assert env(made)["GLOO_SOCKET_IFNAME"] == "net1"
-    assert env(made)["MASTER_ADDR"] == "train-worker-0-0.train"
+    assert env(made)["MASTER_ADDR"] == "train-worker-0-0.train.$(POD_NAMESPACE).svc.cluster.local"
 
 
 def test_only_those_who_meet_must_be_attached_alike() -> None:

@@ -54,7 +54,7 @@ def test_hosts_leave_bytes_alone() -> None:
     files = {"/opt/key": {"base64": "AAEC"}, "/opt/text": "AAEC"}
     (held,) = support.run(flow(files, hosts={"AAEC": "worker"})).kinds("ConfigMap")
     assert held["binaryData"] == {"opt.key": "AAEC"}
-    assert held["data"] == {"opt.text": "train-worker-0-0.train"}
+    assert held["data"] == {"opt.text": "train-worker-0-0.train.ml.svc.cluster.local"}
 
 
 @given(st.binary(max_size=100))

@@ -70,7 +70,7 @@ def test_texts_become_the_name_that_the_pod_has(kind: str, rendezvous: str) -> N
     name = next(iter(files(result)))
     assert files(result)[name] == {"opt.hosts": f"{server.host}\n{second.host}\n", "opt.none": "nobody"}
     assert not re.search("@server@|@second@", str(result.documents))
-    assert server.host.partition(".")[2] in services(result)
+    assert server.host.split(".")[1] in services(result)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -109,7 +109,7 @@ def test_a_gang_alone_has_the_names_it_has_then() -> None:
 def test_only_gangs_with_hosts_bring_a_service_without_rendezvous(kind: str) -> None:
     quiet = support.run(support.workflow(gang(workload=kind, hosts={})))
     assert quiet.kinds("Service") == []
-    assert {pod.host.partition(".")[2] for pod in support.pods(quiet.documents)} == {""}
+    assert {pod.host for pod in support.pods(quiet.documents)} == {""}
     heard = support.run(support.workflow(gang(workload=kind)))
     (service,) = heard.kinds("Service")
     assert service["spec"]["selector"] == {"bayplan.dev/gang": "train"}
@@ -129,6 +129,32 @@ def test_templates_keep_their_texts() -> None:
     group = {"name": "part", "replicas": 2, "podSets": [SERVER, {**CLIENT, "template": template}]}
     pods = list(support.pods(support.run(support.workflow(gang(groups=[group]))).documents))
     assert of(pods, pod_set="client")[0].env["A"] == "@server@"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_complete_in_every_namespace(kind: str) -> None:
+    result = support.run(support.workflow(gang(workload=kind)))
+    documents = [{**each, "metadata": {**each["metadata"], "namespace": "other"}} for each in result.documents]
+    pods = list(support.pods(documents))
+    (server,) = of(pods, pod_set="server", group="part-1")
+    assert server.host.endswith(".other.svc.cluster.local")
+    assert {pod.env["SERVER"] for pod in of(pods, pod_set="client")} == {f"{server.host}:1"}
+
+
+def test_the_cluster_has_another_domain() -> None:
+    topology = {**support.TOPOLOGY, "spec": {**support.TOPOLOGY["spec"], "clusterDomain": "gpu.example.com"}}
+    result = support.run(support.workflow(gang()), topology)
+    assert files(result).popitem()[1]["opt.hosts"].startswith("train-part-1-server-0-0.train.ml.svc.gpu.example.com\n")
+
+
+def test_a_user_may_set_the_variable_of_the_namespace() -> None:
+    client = {**CLIENT, "env": {"POD_NAMESPACE": "mine", "SERVER": "@server@"}}
+    result = support.run(support.workflow(gang(groups=[{"name": "part", "replicas": 2, "podSets": [SERVER, client]}])))
+    pods = list(support.pods(result.documents))
+    (server,) = of(pods, pod_set="server", group="part-1")
+    assert {(pod.env["POD_NAMESPACE"], pod.env["SERVER"]) for pod in of(pods, pod_set="client")} == {
+        ("mine", server.host)
+    }
 
 
 def test_files_that_grow_past_the_limit_are_refused() -> None:

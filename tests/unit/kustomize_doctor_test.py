@@ -169,6 +169,28 @@ def test_names_that_lead_nowhere_in_a_real_build(tmp_path: Path) -> None:
     assert 'Pod "dev-train-0" has the host name "train-0.train" with the former name of Service "dev-train"' in said
 
 
+FILES = """\
+apiVersion: v1
+kind: Service
+metadata: {name: train, namespace: ml}
+spec: {clusterIP: None}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: train-files, namespace: ml}
+data: {run.sh: torchrun --master_addr train-0.train.ml.svc.cluster.local}
+"""
+
+
+def test_a_namespace_in_a_file(tmp_path: Path) -> None:
+    write(tmp_path / "top" / "rendered.yaml", FILES)
+    write(tmp_path / "top" / "kustomization.yaml", {"resources": ["rendered.yaml"], "namespace": "dev"})
+    code, said = doctor(tmp_path, None)
+    assert (code, said.count("error[A968]")) == (1, 1)
+    assert 'ConfigMap "train-files" has the host name "train-0.train.ml.svc"' in said
+    assert 'with the former namespace "ml"' in said
+
+
 def test_a_channel_template_with_a_name_of_its_own(tmp_path: Path) -> None:
     write(
         tmp_path / "top" / "rendered.yaml",

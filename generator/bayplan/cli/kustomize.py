@@ -32,7 +32,8 @@ from bayplan.text.document import Document, read
 # kustomize-plugin/references/names.yaml lists the fields. A reference is broken if no object of that kind has the name,
 # and the name of one is the same with a prefix, a suffix or a hash.
 
-HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*)\.([a-z0-9][-a-z0-9]*)")
+HOST = re.compile(r"(?<![-a-z0-9.])([a-z0-9][-a-z0-9]*\.([a-z0-9][-a-z0-9]*))(?:\.([a-z0-9][-a-z0-9]*)\.svc\b)?")
+"""A host `<pod>.<service>`, perhaps with a namespace."""
 
 
 def _name(data: Any) -> str:
@@ -84,19 +85,24 @@ def _orphaned_channels(objects: Sequence[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _broken_hosts(objects: Sequence[Any]) -> Iterator[tuple[str, str, str]]:
-    """Owner, host name in an environment variable or an argument, and the renamed Service."""
+    """Owner, host name in an environment variable, an argument or a file, and what has changed in it."""
     services = [each for each in objects if text(each, "kind") in ("Service", "JobSet", "LeaderWorkerSet")]
     present = {_name(each) for each in services} | {text(each, "spec", "network", "subdomain") for each in services}
     for owner in objects:
-        hosts = dict.fromkeys(match[0] for word in _free_text(owner) for match in HOST.finditer(word))
-        for host in hosts:
-            target = _renamed_from(host.split(".")[1], services, present)
-            if target is not None:
-                yield title(owner), host, title(target)
+        hosts = dict.fromkeys(match.group(1, 2, 3) for word in _free_text(owner) for match in HOST.finditer(word))
+        renamed = {host: _renamed_from(service, services, present) for host, service, _ in hosts}
+        yield from (
+            (title(owner), host, f"the former name of {title(to)}") for host, to in renamed.items() if to is not None
+        )
+        for host, service, namespace in hosts:
+            if service in present and namespace and namespace != text(owner, "metadata", "namespace"):
+                yield title(owner), f"{host}.{namespace}.svc", f'the former namespace "{namespace}"'
 
 
 def _free_text(data: Any) -> Iterator[str]:
-    """Environment variables, commands and arguments of the containers of an object's pods."""
+    """Environment variables, commands and arguments of the containers of an object's pods; strings of ConfigMaps."""
+    if text(data, "kind") == "ConfigMap":
+        yield from (each for each in mapping(get(data, "data")).values() if isinstance(each, str))
     for _, pod in pod_templates(data):
         for container in (*items(pod, "spec", "containers"), *items(pod, "spec", "initContainers")):
             yield from (text(each, "value") for each in items(container, "env"))
@@ -214,8 +220,8 @@ def _built_objects(objects: Sequence[Any], route: Route) -> Iterator[Diagnostic]
         message = f'{owner} was renamed, but its channel template is still "{channel}"'
         hint = "give both the same name, so that kustomize renames both, and overlays do not share the template"
         yield warning("A968", route, message, hint=hint)
-    for owner, host, target in _broken_hosts(objects):
-        message = f'{owner} has the host name "{host}" with the former name of {target}'
+    for owner, host, former in _broken_hosts(objects):
+        message = f'{owner} has the host name "{host}" with {former}'
         hint = "let ExpandWorkflows write the host name, or use `replacements:`"
         yield error("A968", route, message, hint=hint)
 

@@ -6,8 +6,8 @@ from typing import Any
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
 from bayplan.kube.pod import container_name, containers
-from bayplan.model.manifest import Slot
-from bayplan.model.plan import Pods, Ranks
+from bayplan.model.manifest import Manifest, Slot
+from bayplan.model.plan import Plan, Pods, Ranks
 from bayplan.model.workflow import PodSet
 
 MASTER_PORT = 29500
@@ -18,6 +18,30 @@ def master_port(pods: Pods) -> int:
     """The port on which rank 0 of the rendezvous listens."""
     port = pods.spec.env.get("MASTER_PORT", "")
     return int(port) if port.isascii() and port.isdigit() and len(port) < 6 else MASTER_PORT
+
+
+NAMESPACE_VARIABLE = "POD_NAMESPACE"
+
+
+def full_name(host: str, spec: PodSet | None, plan: Plan) -> str:
+    """The full DNS name of `<pod>.<service>`, in the containers of a podSet, or in a file.
+
+    The kubelet writes the full name of a pod into its own hosts file (Kubernetes 1.37, pkg/kubelet/kubelet_pods.go), so
+    the pod recognises it before DNS does. Under its short name, torchrun's rank 0 would not recognise itself and wait
+    for another one. A container reads its namespace from the pod, because kustomize and Helm may change it.
+    """
+    literal = spec is None or NAMESPACE_VARIABLE in user_names(spec)
+    namespace = plan.namespace if literal else f"$({NAMESPACE_VARIABLE})"
+    return f"{host}.{namespace}.svc.{plan.topology.cluster_domain}"
+
+
+def own_namespace(spec: PodSet, command: Iterable[Any], env: Iterable[Mapping[str, Any]]) -> tuple[Manifest, ...]:
+    """The variable with the pod's namespace, if the container refers to it and the user does not set it."""
+    texts = (*command, *spec.args, *(each.get("value") for each in env))
+    used = any(f"$({NAMESPACE_VARIABLE})" in text for text in texts if isinstance(text, str))
+    if not used or NAMESPACE_VARIABLE in user_names(spec):
+        return ()
+    return ({"name": NAMESPACE_VARIABLE, **_value("metadata.namespace")},)
 
 
 RANK_NAMES = ("NODE_RANK", "PET_NODE_RANK")

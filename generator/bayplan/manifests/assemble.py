@@ -35,7 +35,7 @@ from bayplan.kube.pod import (
     own_parts,
     template,
 )
-from bayplan.kube.ranks import arithmetic, local_address, rank_env, user_names
+from bayplan.kube.ranks import arithmetic, full_name, local_address, own_namespace, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
 from bayplan.model.plan import ComputeDomain, GangPlan, Plan, Pods, all_pods, allocator
 from bayplan.model.target import Target
@@ -93,6 +93,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
         PodParts(env=entries(pods.spec.env)),
         marks.pod,
     )
+    parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
     return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
 
@@ -166,7 +167,9 @@ def _ranks(context: WorkloadContext, pods: Pods) -> tuple[PodParts, tuple[str, .
     numbers = context.kind.numbers(pods) if pods.route in context.shelled and pods.total > 1 else None
     copy: int | str = numbers.copy if ranks.each and numbers else master.number // leader.replicas
     gang, number = context.gangs[master.gang], master.number % leader.replicas
-    host = _address(leader) or context.kind.host(context.workload, gang, leader, copy, number)
+    host = _address(leader) or full_name(
+        context.kind.host(context.workload, gang, leader, copy, number), pods.spec, context.plan
+    )
     rendezvous = rank_env(pods, ranks, host, _own_number(context.kind, pods), numbers)
     return PodParts(env=rendezvous.env), rendezvous.command
 

@@ -198,6 +198,7 @@ class ClusterTopology(NamedTuple):
     priority_classes: Annotated[Mapping[str, int], Encoded("priorityClasses")] = {}
     images: Mapping[str, str] = {}  # kubectl: what the adopt Job runs
     platform: str = "kubernetes"  # `kubernetes` | `openshift`
+    cluster_domain: str = "cluster.local"
     read: str = ""  # the day on which its sources were read: 2026-11-22
 
     def pool(self, name: str) -> Pool | None:

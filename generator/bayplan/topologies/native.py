@@ -24,7 +24,7 @@ UNDESCRIBED = NodeShape(resources={"pods": PODS * 1000})
 """Nodes that a source does not describe."""
 
 ORDER = (
-    *("read", "platform", "versions", "defaults", "queues", "priorityClasses", "images", "schedulers"),
+    *("read", "platform", "clusterDomain", "versions", "defaults", "queues", "priorityClasses", "images", "schedulers"),
     *("pools", "accelerators", "fabrics", "namespaces"),
 )
 """The order of the keys of `spec`: pools first, then what they refer to."""

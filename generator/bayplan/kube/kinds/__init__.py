@@ -139,7 +139,8 @@ class Kind(Protocol):
         """How a shell in a pod computes its number and that of its copy."""
 
     def host(self, workload: Workload, gang: GangPlan, pods: Pods, copy: int | str, number: int, /) -> str:
-        """The DNS name of one pod for its siblings; a piece of shell if only a shell knows the copy."""
+        """`<pod>.<service>`: the DNS name of one pod in its namespace; a piece of shell if only a shell knows the
+        copy. For Slurm: the name of its node."""
 
     def write(self, workload: Workload, pieces: Mapping[tuple[str, str], Piece], /) -> Iterator[Manifest | Many]:
         """The documents of the workload."""

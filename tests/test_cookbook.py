@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+from support import run as compiled
+from support import workflow
 from tools.cookbook import JOBS, LAUNCHERS, missing, play
 from tools.pod_runner import PROGRAMS, Image, Report, Scene, run
 
@@ -149,6 +151,23 @@ def test_a_pod_has_what_the_kubelet_gives_it(tmp_path: Path) -> None:
     assert lines(report, "one/upload") == ["uploads"]
     found = [line.split() for line in lines(report, "two/main")]
     assert found == [[address, "STREAM", "one.all.ml.svc.cluster.local"], [address, "STREAM", found[1][2]], ["2"]]
+
+
+@needs_root
+@pytest.mark.parametrize(
+    ("kind", "scheduler"), [("jobset", "kai"), ("job", "kueue"), ("pods", "koordinator"), ("volcano-job", "volcano")]
+)
+def test_pods_of_each_kind_have_their_ranks_and_the_name_of_the_first(
+    tmp_path: Path, kind: str, scheduler: str
+) -> None:
+    show = 'echo "$NODE_RANK of $NNODES"; sleep 2; getent ahostsv4 "$MASTER_ADDR" | head -n 1; sleep 2'
+    pod_set = {"name": "worker", "replicas": 2, "command": ["sh", "-c", show], "image": "any"}
+    rendered = compiled(workflow({"name": "main", "workload": kind, "podSets": [pod_set]}), scheduler=scheduler)
+    report = run(Scene(rendered.documents, {"": Image()}, seconds=30), tmp_path)
+    assert set(report.ends.values()) == {"Complete"}, report.text()
+    printed = sorted(line[8:] for text in report.logs.values() for line in text.splitlines())
+    assert printed[:2] == ["0 of 2", "1 of 2"]
+    assert printed[2] == printed[3], printed
 
 
 @needs_root

@@ -2,12 +2,9 @@
 
 python -m tools.cookbook [JOB...] [--kai 0.14] [--dns-delay 10] [--pull master=20]
 
-It needs root, a checkout of OSMO in BAYPLAN_OSMO, and in BAYPLAN_LAUNCHERS a virtual environment with torch,
-torchvision, deepspeed and ray, and with moto's server and rclone beside them.
-
-Replaced are: in the training programs, NCCL by Gloo and the GPU by the CPU; MNIST by 256 random images; `pip` by a
-program that does nothing, since its packages are there; in ray's head, `sleep infinity` by a program that uses the
-cluster, and its task gets an output.
+It needs root and a checkout of OSMO in BAYPLAN_OSMO. BAYPLAN_LAUNCHERS is a virtual environment with torch, deepspeed,
+torchvision, ray, moto and rclone. CONTRIBUTING.md says what is not the cookbook's own: NCCL, the GPU, the data,
+pip, and what Ray's head does.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import random
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -199,40 +196,26 @@ def _rclone(*words: str) -> list[str]:
     return ["env", *keys, "sh", "-c", f"for i in $(seq 30); do {call} && exit; sleep 1; done; exit 1"]
 
 
-def _pulls(words: Sequence[str]) -> Iterator[tuple[str, float]]:
-    for word in words:
-        name, _, seconds = word.partition("=")
-        yield name, float(seconds)
-
-
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("jobs", nargs="*", default=list(JOBS), metavar="JOB", help=", ".join(JOBS))
     parser.add_argument("--kai", default="0.17")
     parser.add_argument("--dns-delay", type=float, default=0)
-    parser.add_argument("--pull", action="append", default=[], metavar="POD=SECONDS")
     parser.add_argument("--dns-ttl", type=int, default=30)
+    parser.add_argument("--pull", action="append", default=[], metavar="POD=SECONDS")
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--folder", type=Path)
     given = parser.parse_args()
+    pulls = {name: float(seconds) for name, _, seconds in (each.partition("=") for each in given.pull)}
+    changes = {"dns_delay": given.dns_delay, "dns_ttl": given.dns_ttl, "pulls": pulls, "seconds": given.seconds}
     for name in given.jobs:
         folder = (given.folder or Path(tempfile.mkdtemp())) / name
         shutil.rmtree(folder, ignore_errors=True)
-        pulls = dict(_pulls(given.pull))
-        changes = {"dns_delay": given.dns_delay, "dns_ttl": given.dns_ttl, "pulls": pulls, "seconds": given.seconds}
         report = play(name, folder, kai=given.kai, **changes)
         (folder / "report.txt").write_text(report.text())
-        print(
-            *(
-                f"  {each.relative_to(folder)} {each.stat().st_size}"
-                for each in sorted((folder / "store").rglob("*.*"))
-            ),
-            sep="\n",
-        )
-        print(
-            f"{name}: {report.seconds:.0f} s, {dict(report.ends)}, {dict(report.codes)}; {folder}/report.txt",
-            flush=True,
-        )
+        print(f"{name}: {report.seconds:.0f} s, {dict(report.ends)}, {dict(report.codes)}; {folder}/report.txt")
+        stored = (each for each in sorted((folder / "store").rglob("*")) if each.is_file())
+        print(*(f"  {each.relative_to(folder)} {each.stat().st_size}" for each in stored), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

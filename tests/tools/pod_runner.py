@@ -1,12 +1,12 @@
 """Run the pods of rendered manifests as processes of this machine, as the controllers, the kubelet and CoreDNS would.
 
 `run(scene, folder)` starts each pod of JobSets, Jobs, Volcano Jobs and bare Pods. A pod has a network namespace and an
-address; a bridge connects them. A container has its own mount, PID and UTS namespace: the files of the machine below
-those of its image, its volumes at their paths, the kubelet's /etc/hosts and resolv.conf, and only its own environment.
-A DNS server on the bridge answers for headless Services, some seconds after a pod has its address.
+address; a bridge connects them. A container has its own mount, PID and UTS namespace. Below the files of its image are
+those of the machine. It has its volumes at their paths, the kubelet's /etc/hosts and resolv.conf, and only its own
+environment. A DNS server on the bridge answers for headless Services, some seconds after a pod has its address.
 
-Nothing is scheduled and nothing is limited: all pods of the manifests start at once, and requests, limits, security
-contexts, service accounts and clusterIPs have no effect. It needs root, util-linux and iproute2.
+All pods of the manifests start at once. Requests, limits, security contexts, service accounts and clusterIPs have no
+effect. It needs root, util-linux and iproute2.
 """
 
 from __future__ import annotations

@@ -155,12 +155,12 @@ def test_a_pod_has_what_the_kubelet_gives_it(tmp_path: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize(
-    ("kind", "scheduler"), [("jobset", "kai"), ("job", "kueue"), ("pods", "koordinator"), ("volcano-job", "volcano")]
+    ("kind", "scheduler"), [("jobset", "kai"), ("job", "kai"), ("pods", "koordinator"), ("volcano-job", "volcano")]
 )
 def test_pods_of_each_kind_have_their_ranks_and_the_name_of_the_first(
     tmp_path: Path, kind: str, scheduler: str
 ) -> None:
-    show = 'echo "$NODE_RANK of $NNODES"; sleep 2; getent ahostsv4 "$MASTER_ADDR" | head -n 1; sleep 2'
+    show = 'echo "$NODE_RANK of $NNODES"; sleep 1; getent ahostsv4 "$MASTER_ADDR" | head -n 1; sleep 1'
     pod_set = {"name": "worker", "replicas": 2, "command": ["sh", "-c", show], "image": "any"}
     rendered = compiled(workflow({"name": "main", "workload": kind, "podSets": [pod_set]}), scheduler=scheduler)
     report = run(Scene(rendered.documents, {"": Image()}, seconds=30), tmp_path)
@@ -172,7 +172,7 @@ def test_pods_of_each_kind_have_their_ranks_and_the_name_of_the_first(
 
 @needs_root
 def test_names_exist_after_the_delay_and_answers_are_repeated(tmp_path: Path) -> None:
-    ask = "for second in $(seq 8); do getent ahostsv4 one.all > /dev/null && echo known; sleep 1; done"
+    ask = "for second in $(seq 5); do getent ahostsv4 one.all > /dev/null && echo known; sleep 1; done"
     text = f"""
 {PODS.split("---")[0]}
 ---
@@ -183,7 +183,7 @@ spec:
   hostname: other
   subdomain: all
   restartPolicy: Never
-  containers: [{{name: main, image: any, command: [sh, -c, "sleep 9"]}}]
+  containers: [{{name: main, image: any, command: [sh, -c, "sleep 6"]}}]
 ---
 kind: Pod
 apiVersion: v1
@@ -192,7 +192,7 @@ spec:
   hostname: one
   subdomain: all
   restartPolicy: Never
-  containers: [{{name: main, image: any, command: [sh, -c, "sleep 9"]}}]
+  containers: [{{name: main, image: any, command: [sh, -c, "sleep 6"]}}]
 ---
 kind: Pod
 apiVersion: v1
@@ -201,7 +201,7 @@ spec:
   restartPolicy: Never
   containers: [{{name: main, image: any, command: [sh, -c, {ask!r}]}}]
 """
-    report = scene(tmp_path, text, dns_delay=1, dns_ttl=4)
+    report = scene(tmp_path, text, dns_delay=1, dns_ttl=2)
     assert 2 <= len(lines(report, "three/main")) <= 4, report.text()
 
 

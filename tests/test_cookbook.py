@@ -45,7 +45,7 @@ def test_jobs_meet_finish_and_leave_their_model_in_the_store(tmp_path: Path, job
 @needs_launchers
 @pytest.mark.parametrize(("kai", "end"), [("0.14", "Failed: DeadlineExceeded"), ("0.17", "")])
 def test_rays_head_waits_for_the_worker_and_the_worker_for_the_head(tmp_path: Path, kai: str, end: str) -> None:
-    report = play("ray", tmp_path, kai=kai, pulls={"master": 60}, seconds=200)
+    report = play("ray", tmp_path, kai=kai, pulls={"master": 60}, seconds=300)
     lead = {key: code for key, code in report.codes.items() if key.endswith("/master")}
     assert list(lead.values()) == [0], report.text()
     assert len((tmp_path / "store" / "osmo" / "ray-example" / "hosts.txt").read_text().split()) == 2

@@ -115,7 +115,10 @@ JOBS = {
     "elastic": Job("dnn_training/torchrun_elastic/train.yaml", {"n_gpus_per_node": "1", "n_epochs": "3"}),
     "deepspeed": Job("dnn_training/deepspeed_multinode/train.yaml", {"n_gpus_per_node": "2", "n_epochs": "2"}),
     "ray": Job(
-        "integration_and_tools/ray/ray.yaml", {}, {"          sleep infinity\n      {% else %}": HEAD}, {"job.py": RAY}
+        "integration_and_tools/ray/ray.yaml",
+        {"timeout": "240s"},
+        {"          sleep infinity\n      {% else %}": HEAD},
+        {"job.py": RAY},
     ),
     "ray-as-it-is": Job("integration_and_tools/ray/ray.yaml", {"timeout": "60s"}),
 }

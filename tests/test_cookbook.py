@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,12 +13,11 @@ import yaml
 from support import run as compiled
 from support import workflow
 from tools.cookbook import JOBS, LAUNCHERS, missing, play
-from tools.pod_runner import PROGRAMS, Image, Report, Scene, run
+from tools.pod_runner import Image, Report, Scene, lacking, run
 
-LACKING = missing()
-NOTHING = [each for each in PROGRAMS if not shutil.which(each)] + ["root"] * (os.geteuid() != 0)
-needs_launchers = pytest.mark.skipif(bool(LACKING), reason=f"without {', '.join(LACKING)}")
-needs_root = pytest.mark.skipif(bool(NOTHING), reason=f"without {', '.join(NOTHING)}")
+MISSING, LACKING = missing(), lacking()
+needs_launchers = pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
+needs_root = pytest.mark.skipif(bool(LACKING), reason=f"without {', '.join(LACKING)}")
 
 MODELS = {
     "torchrun": "my-trained-model/train-multi-gpu/models/snapshot.pth",

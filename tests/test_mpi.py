@@ -17,9 +17,9 @@ from support import TOPOLOGY, WORKER, pods, run, workflow
 from tools import pod_runner
 from tools.pod_runner import Image, Scene
 
-PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen", *pod_runner.PROGRAMS)
+PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + ["root"] * (os.geteuid() != 0)
+MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + pod_runner.lacking()
 
 PROGRAM = """
 echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname), pod $NODE_RANK, $FLAVOR, $rank, $PWD"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import yaml
 
-from tools.pod_runner import BRIDGE, PROGRAMS, Image, Report, Scene, run
+from tools.pod_runner import BRIDGE, Image, Report, Scene, lacking, run
 from tools.run import bayplan
 
 OSMO = Path(os.environ.get("BAYPLAN_OSMO", "/nowhere"))
@@ -126,10 +126,8 @@ JOBS = {
 
 def missing() -> list[str]:
     """What these runs lack on this machine."""
-    lacking = [each for each in COMMANDS if not (LAUNCHERS / "bin" / each).exists()]
-    lacking += [each for each in PROGRAMS if not shutil.which(each)]
-    lacking += [] if (OSMO / "cookbook").is_dir() else ["OSMO in BAYPLAN_OSMO"]
-    return lacking + ["root"] * (os.geteuid() != 0)
+    absent = [each for each in COMMANDS if not (LAUNCHERS / "bin" / each).exists()]
+    return absent + lacking() + ["OSMO in BAYPLAN_OSMO"] * (not (OSMO / "cookbook").is_dir())
 
 
 def manifests(job: Job, kai: str, folder: Path) -> str:

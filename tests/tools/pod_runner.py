@@ -16,6 +16,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -31,7 +32,6 @@ BRIDGE = "10.77.0.1"
 """The address of the DNS server, and of everything else that runs beside the pods."""
 ROOM = Path("/run/pods")
 """A tmpfs of the runner: what containers write, volumes, and layers of images."""
-PROGRAMS = ("unshare", "nsenter", "ip", "mount", "chroot")
 
 Tree = Mapping[str, Any]
 
@@ -86,6 +86,16 @@ class Report(NamedTuple):
         """All of it, for people."""
         logs = "".join(f"--- {name}\n{text}" for name, text in self.logs.items())
         return "\n".join([*self.events, f"{self.ends} {self.codes} {self.seconds:.1f} s", logs])
+
+
+def lacking() -> list[str]:
+    """What the runner needs and this machine does not have."""
+    absent = [each for each in ("unshare", "nsenter", "ip", "mount", "chroot") if not shutil.which(each)]
+    if os.geteuid() != 0:
+        return [*absent, "root"]
+    if not absent and subprocess.run(["unshare", "-nm", "true"], capture_output=True, check=False).returncode:
+        return ["namespaces"]
+    return absent
 
 
 def run(scene: Scene, folder: Path) -> Report:

@@ -24,6 +24,7 @@ import subprocess
 import sys
 import threading
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,7 +161,7 @@ class Cluster:
 
 
 def volumes_of(cluster: Cluster, pod: PodRun) -> dict[str, Path]:
-    """A folder with the content of each volume of the pod, and None for those that are optional and absent."""
+    """A folder with the content of each volume of the pod."""
     made = {}
     for volume in pod.spec.get("volumes", []):
         folder = pod.room / "volumes" / volume["name"]
@@ -197,8 +198,6 @@ def _keys(cluster: Cluster, pod: PodRun, source: str, spec: Tree, folder: Path) 
 
 
 def _content(found: Tree) -> dict[str, bytes]:
-    from base64 import b64decode
-
     text = {key: value.encode() for key, value in {**found.get("data", {}), **found.get("stringData", {})}.items()}
     if found["kind"] == "Secret":
         text |= {key: b64decode(value) for key, value in found.get("data", {}).items()}
@@ -425,7 +424,6 @@ class PodRun(threading.Thread):
         except Exception as error:
             failed = True
             self.cluster.event(self.name, "cannot run:", repr(error))
-        self.ready_since = None
         subprocess.run(["ip", "netns", "del", self.netns], check=False, capture_output=True)
         self.phase = "Failed" if failed else "Succeeded"
         self.cluster.event(self.name, self.phase, self.reason)
@@ -523,6 +521,7 @@ class PodRun(threading.Thread):
 
     def _end(self, mains: Sequence[Container], sidecars: Sequence[Container]) -> None:
         """End the main containers, then the sidecars, last one first, within one grace period."""
+        self.ready_since = None
         limit = self.cluster.now() + self.spec.get("terminationGracePeriodSeconds", 30)
         for together in (mains, *([each] for each in reversed(sidecars))):
             left = [each for each in together if each.process and not each.ended()]
@@ -611,8 +610,9 @@ class JobRun(Controller):
         self.done: set[int] = set()
 
     def ready(self) -> bool:
-        """Whether all pods are ready."""
-        return sum(pod.ready_since is not None for pod in self.pods) >= self.spec.get("parallelism", 1)
+        """Whether all pods are ready, or have succeeded."""
+        ready = [pod for pod in self.pods if pod.ready_since is not None or pod.phase == "Succeeded"]
+        return len(ready) >= self.spec.get("parallelism", 1)
 
     def run(self) -> None:
         """Pods of each index until all succeeded, or too many failed."""
@@ -725,25 +725,14 @@ class JobSetRun(Controller):
         total = 0
         for each in self.spec["replicatedJobs"]:
             first, total = total, total + each.get("replicas", 1)
-            met = all(
-                each_.get("name") in jobs
-                and all(
-                    job.end == "Complete" if each_["status"] == "Complete" else job.ready()
-                    for job in jobs[each_["name"]]
-                )
-                for each_ in each.get("dependsOn", [])
-            )
-            if each["name"] not in jobs and met:
+            if each["name"] not in jobs and all(_met(one, jobs) for one in each.get("dependsOn", [])):
                 jobs[each["name"]] = [self._job(each, copy, first) for copy in range(each.get("replicas", 1))]
 
     def _job(self, replicated: Tree, copy: int, first: int) -> JobRun:
         spec = replicated["template"]["spec"]
         template = spec["template"]
-        pod = (
-            {"subdomain": self.subdomain, **template["spec"]}
-            if self.network.get("enableDNSHostnames", True)
-            else template["spec"]
-        )
+        named = {"subdomain": self.subdomain} if self.network.get("enableDNSHostnames", True) else {}
+        pod = {**named, **template["spec"]}
         name = f"{self.title}-{replicated['name']}-{copy}"
         metadata = {"name": name, "namespace": self.namespace}
         labels = {
@@ -790,6 +779,13 @@ class JobSetRun(Controller):
             self.restarts += 1
             return "restart"
         return "Failed: FailedJobs"
+
+
+def _met(dependency: Tree, jobs: Mapping[str, Sequence[JobRun]]) -> bool:
+    """Whether the Jobs of an earlier replicatedJob are ready, or complete."""
+    earlier = jobs.get(dependency["name"], ())
+    complete = dependency["status"] == "Complete"
+    return bool(earlier) and all(job.end == "Complete" if complete else job.ready() for job in earlier)
 
 
 class VolcanoRun(Controller):

@@ -99,13 +99,6 @@ class Job(NamedTuple):
     files: Mapping[str, str] = {}
 
 
-LOSS = """            first = os.environ["TORCHELASTIC_RESTART_COUNT"] == "0"
-            if first and epoch == 1 and os.environ["HOSTNAME"].endswith("-2"):
-                os.kill(os.getppid(), 9)
-            self._run_epoch(epoch)
-"""
-"""torchrun of one of the three workers dies in the second epoch."""
-
 PORT = 5000
 STORE = "s3://models/osmo"
 KEYS = {
@@ -120,11 +113,6 @@ JOBS = {
     ),
     "torchrun": Job("dnn_training/torchrun_multinode/train.yaml", {}),
     "elastic": Job("dnn_training/torchrun_elastic/train.yaml", {"n_gpus_per_node": "1", "n_epochs": "3"}),
-    "elastic-loss": Job(
-        "dnn_training/torchrun_elastic/train.yaml",
-        {"n_gpus_per_node": "1", "n_epochs": "3"},
-        {"            self._run_epoch(epoch)\n": LOSS},
-    ),
     "deepspeed": Job("dnn_training/deepspeed_multinode/train.yaml", {"n_gpus_per_node": "2", "n_epochs": "2"}),
     "ray": Job(
         "integration_and_tools/ray/ray.yaml",

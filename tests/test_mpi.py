@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from bayplan import pipeline
-from bayplan.kube.shell import quote
 from bayplan.text import document
 from bayplan.text.emit import emit
 from support import TOPOLOGY, WORKER, pods, run, workflow
+from tools import pod_runner
+from tools.pod_runner import Image, Scene
 
-PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen", "unshare", "ip")
+PROGRAMS = ("mpirun", "sshd", "ssh", "ssh-keygen")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + ["root"] * (os.geteuid() != 0)
+MISSING = [name for name in PROGRAMS if not shutil.which(name, path=PATH)] + pod_runner.lacking()
 
 PROGRAM = """
 echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE on $(hostname), pod $NODE_RANK, $FLAVOR, $rank, $PWD"
@@ -26,57 +27,21 @@ sleep 1
 exit "$STATUS"
 """
 
-# Each pod is a process with a network, a hostname and an /etc of its own; a bridge connects them.
-SCENE = """
-set -eu
-ip link set lo up
-ip link add br0 type bridge && ip link set br0 up
-number=0
-for pod in pods/*; do
-  unshare -num sh "$pod" & process=$!
-  while [ "$(readlink /proc/$process/ns/net)" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
-  ip link add "veth$number" type veth peer name eth0 netns "$process"
-  ip link set "veth$number" master br0 up
-  number=$((number + 1)) processes="${processes:-} $process"
-done
-for process in $processes; do wait "$process" && status=0 || status=$?; echo "status $status"; done
-"""
-POD = """
-until ip link set eth0 up 2>/dev/null; do sleep 0.1; done
-ip link set lo up && ip addr add {address}/24 dev eth0 && hostname pod-{number}
-mount -t overlay overlay -o lowerdir=etc:/etc /etc
-mount -t tmpfs tmpfs /run
-cd {folder}
-exec env -i {words}
-"""
-
 
 def _run(folder: Path, replicas: int, kind: str, /, **env: str) -> list[str]:
-    """What the pods print and `status N` for each of them, in order."""
+    """What the pods print, and `status N` for each of them."""
     documents = _documents(replicas, kind, **env)
-    etc = folder / "etc"
-    (etc / "mpi" / "ssh").mkdir(parents=True)
-    (script,) = next(each["data"] for each in documents if each["kind"] == "ConfigMap").values()
-    (etc / "mpi" / "launch").write_text(script)
-    (etc / "passwd").write_text(Path("/etc/passwd").read_text() + "sshd:x:99:99::/run/sshd:/usr/sbin/nologin\n")
     if "FLAVOR" not in env:
-        key = etc / "mpi" / "ssh" / "ssh-privatekey"
+        key = folder / "ssh-privatekey"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
-    everyone = list(pods(documents))
-    addresses = [f"10.77.0.{number + 1}" for number in range(replicas)]
-    names = "".join(f"{address} {pod.host}\n" for address, pod in zip(addresses, everyone, strict=True))
-    (etc / "hosts").write_text(f"127.0.0.1 localhost\n{names}")
-    (folder / "pods").mkdir()
+        metadata = {"name": "train-mpi", "namespace": "ml"}
+        documents.append({"kind": "Secret", "metadata": metadata, "stringData": {key.name: key.read_text()}})
+    users = Path("/etc/passwd").read_text() + "sshd:x:99:99::/run/sshd:/usr/sbin/nologin\n"
     kept = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
-    for number, (address, pod) in enumerate(zip(addresses, everyone, strict=True)):
-        variables = {**kept, **pod.env, "MPI_ADDRESS": address, "MPI_FOLDER": "/run"}
-        variables |= {"HOME": str(folder), "PATH": PATH}
-        words = [*(f"{name}={value}" for name, value in variables.items()), *pod.spec["containers"][0]["command"]]
-        text = POD.format(number=number, address=address, folder=folder, words=" ".join(map(quote, words)))
-        (folder / "pods" / f"{number}.sh").write_text(text)
-    alone = ["unshare", "-nmpf", "--kill-child", "--mount-proc", "sh", "-c", SCENE]
-    done = subprocess.run(alone, cwd=folder, capture_output=True, text=True, timeout=90, check=False)
-    return done.stdout.splitlines() + done.stderr.splitlines()
+    image = Image({"PATH": PATH, **kept}, {"/tmp": "/tmp"}, {"/etc/passwd": users, "/run/sshd/empty": ""})
+    report = pod_runner.run(Scene(documents, {"": image}, seconds=90), folder / "run")
+    printed = [line[8:] for text in report.logs.values() for line in text.splitlines()]
+    return [*(f"status {code}" for code in report.codes.values()), *printed]
 
 
 def _documents(replicas: int, kind: str = "auto", /, **env: str) -> list[dict[str, Any]]:
@@ -174,21 +139,22 @@ def test_mpirun_starts_ranks_on_all_pods(tmp_path: Path, replicas: int, kind: st
     own = dict.fromkeys(("folder", "rank", "limit", "port", "status"), "own")
     env = {"STATUS": str(status), "OMPI_MCA_routed_radix": "1", "PRTE_MCA_routed_radix": "1"}
     lines = _run(tmp_path, replicas, kind, **env, **own)
-    ranks = sorted(line for line in lines if " of " in line and " on pod-" in line)
-    places = [f"pod-{rank // 2}, pod {rank // 2}, bitter sweet, own, {tmp_path}" for rank in range(2 * replicas)]
+    ranks = sorted(line for line in lines if " of " in line and ", pod " in line)
+    hosts = [str(pod.host).partition(".")[0] for pod in pods(_documents(replicas, kind))]
+    places = [f"{hosts[rank // 2] or hosts}, pod {rank // 2}, bitter sweet, own, /" for rank in range(2 * replicas)]
     assert ranks == [f"{rank} of {2 * replicas} on {place}" for rank, place in enumerate(places)], lines
     assert [line for line in lines if line.startswith("status ")] == [f"status {status}"] * replicas
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
 def test_pods_without_the_key_fail_with_the_reason(tmp_path: Path) -> None:
-    lines = _run(tmp_path, 2, "jobset", FLAVOR="no key")
+    lines = _run(tmp_path, 2, "pods", FLAVOR="no key")
     assert lines[:2] == ["status 1"] * 2
     assert sum("/etc/mpi/ssh has no key" in line for line in lines) == 2
 
 
 @pytest.mark.skipif(bool(MISSING), reason=f"without {', '.join(MISSING)}")
 def test_the_first_pod_does_not_wait_forever(tmp_path: Path) -> None:
-    lines = _run(tmp_path, 2, "jobset", NNODES="3", MPI_START_SECONDS="5")
+    lines = _run(tmp_path, 2, "pods", NNODES="3", MPI_START_SECONDS="5")
     assert lines[:2] == ["status 1"] * 2
     assert "mpi: of 3 pods, those with these ranks joined within 5 seconds: 0 1" in lines

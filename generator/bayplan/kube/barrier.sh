@@ -71,6 +71,8 @@ trap 'exit 143' TERM
 [ -n "$barrier_own" ] || barrier_current=yes
 barrier_start=$(date +%s) barrier_told=$(date +%s)
 say "waits until $BARRIER_PODS pods run, by the DNS name $BARRIER_SERVICE"
+# Servers repeat "no address" too, so the first question comes when the other pods may have started as well.
+[ "$barrier_settle" -eq 0 ] || rest 5
 while :; do
   count
   [ -z "$barrier_current" ] || [ "$barrier_number" -lt "$BARRIER_PODS" ] || break

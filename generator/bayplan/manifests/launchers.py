@@ -1,5 +1,8 @@
-"""Put programs around the commands of podSets: `launcher: mpi` starts the command in the first pod and sshd in all
-pods, `data` waits for uploads, a shell hides failures, and `barrier` starts the command when all pods run."""
+"""Put programs around the commands of podSets.
+
+`launcher: mpi` starts the command in the first pod and sshd in all pods. `data` waits for uploads, and a shell hides
+failures. `barrier` starts the command when all pods run.
+"""
 
 from __future__ import annotations
 

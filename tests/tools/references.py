@@ -98,7 +98,8 @@ def wanted(data: Any) -> Iterator[tuple[str, str, str]]:
             if "configMap" in volume:
                 yield "", "ConfigMap", volume["configMap"]["name"]
         for container in (*inner["containers"], *inner.get("initContainers", ())):
-            yield from (("", "ConfigMap", e["configMapRef"]["name"]) for e in container.get("envFrom", ()))
+            sources = (e["configMapRef"] for e in container.get("envFrom", ()) if "configMapRef" in e)
+            yield from (("", "ConfigMap", each["name"]) for each in sources)
             waits = (e["value"] for e in container.get("env", ()) if e["name"] == "BARRIER_SERVICE")
             yield from (("", "Service", each.replace("$(BARRIER_GROUP)", "0")) for each in waits)
     if kind == "PodGroup":

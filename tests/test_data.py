@@ -302,7 +302,7 @@ def test_each_scheme_has_its_containers_and_the_command_waits_for_all() -> None:
     found = [(each["name"], each["image"], each["env"][0]["value"]) for each in spec["initContainers"]]
     minio = ("rclone/rclone:1.71", "rclone --s3-provider=Minio")
     assert found == [("fetch-gs", "other", "gcs"), ("upload-s3", *minio), ("upload-gs", "other", "gcs")]
-    assert spec["containers"][0]["command"] == ["sh", "/etc/data/move", "run", "upload-s3,upload-gs", "torchrun"]
+    assert spec["containers"][0]["command"] == ["sh", "/etc/data/move", "run", "upload-s3,upload-gs", "1", "torchrun"]
 
 
 def test_a_pool_may_have_its_own_mover_and_store() -> None:
@@ -310,6 +310,33 @@ def test_a_pool_may_have_its_own_mover_and_store() -> None:
     own = [{**pool, "dataMovers": {"s3": {"image": "own"}}, "dataStore": "s3://edge/x/"}]
     (fetch,) = _spec({"inputs": [_to("store:f", "/in")]}, pools=own)["initContainers"]
     assert (fetch["image"], fetch["args"][1]) == ("own", ":s3,no_check_bucket:edge/x/ml/train/f")
+
+
+def test_settings_of_movers_in_a_pool_are_for_pods_with_these_movers() -> None:
+    limits = {"limits": {"cpu": "4"}}
+    settings = [{"name": name, "resources": limits} for name in ("fetch-s3", "upload-s3")]
+    (pool,) = SPEC["pools"]
+    pools = [{**pool, "template": {"spec": {"initContainers": settings}}}]
+    (fetch,) = _spec({"inputs": [_to("s3://b", "/in")]}, pools=pools)["initContainers"]
+    assert (fetch["name"], fetch["image"], fetch["resources"]) == ("fetch-s3", "rclone/rclone:1.71", limits)
+    assert "initContainers" not in _spec({}, pools=pools)
+
+
+def test_the_settings_of_a_sidecar_count_in_the_fit() -> None:
+    settings = [{"name": "upload-s3", "resources": {"limits": {"cpu": "2"}}}]
+    (pool,) = SPEC["pools"]
+    all_of_it = {"resources": {"cpu": str(pool["node"]["cpu"])}, "template": {"spec": {"initContainers": settings}}}
+    outputs = {"data": {"outputs": [_to("s3://b", "/out")]}}
+    for changes, codes in ((all_of_it | outputs, {"P552"}), (all_of_it, set())):
+        result = run(workflow({"name": "train", "podSets": [{**WORKER, **changes}]}), {**TOPOLOGY, "spec": SPEC})
+        assert {code for code in result.codes if code == "P552"} == codes
+
+
+def test_a_failed_upload_has_an_exit_code_that_starts_nothing_again() -> None:
+    worker = {**WORKER, "retryOnExitCodes": [1, 3], "data": {"outputs": [_to("s3://b", "/out")]}}
+    result = run(workflow({"name": "train", "podSets": [worker]}), {**TOPOLOGY, "spec": SPEC})
+    (pod, *_) = pods(result.documents)
+    assert pod.spec["containers"][0]["command"][2:5] == ["run", "upload-s3", "2"]
 
 
 def test_inputs_alone_leave_the_command_as_it_is() -> None:

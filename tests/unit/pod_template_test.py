@@ -48,7 +48,7 @@ def specs(kind: str, template: Any, gang: Any = {}, **pod_set: Any) -> list[Any]
     worker = {**support.WORKER, "replicas": 2, "template": template, **pod_set}
     result = support.run(support.workflow({"name": "main", "workload": kind, "podSets": [worker], **gang}))
     assert result.compiled, result.diagnostics
-    assert {each.code for each in result.diagnostics} <= {"P508", "P518", "W537"}
+    assert {each.code for each in result.diagnostics} <= {"F609", "P508", "P518", "W537"}
     return [pod.spec for pod in support.pods(result.documents)]
 
 

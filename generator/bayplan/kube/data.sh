@@ -4,7 +4,8 @@
 #   move fetch FILTER REMOTE FOLDER...          an init container downloads its inputs
 #   move upload NAME SECONDS FILTER REMOTE FOLDER...
 #                                               a sidecar uploads: every SECONDS and at the end, or 0: only at the end
-#   move run NAMES COMMAND...                   the main container; NAMES of its sidecars, separated by commas
+#   move run NAMES CODE COMMAND...              the main container; NAMES of its sidecars, separated by commas; CODE: its
+#                                               exit code if only an upload failed
 #
 # The kubelet ignores the exit code of a sidecar. So the main container waits for the sidecars, and fails if one failed.
 # They share a folder: `attempt` has the number of the command's start, `status.ATTEMPT` its exit code, and
@@ -49,10 +50,12 @@ upload() { # NOW SECONDS FILTER REMOTE FOLDER...: what is due at that second, or
 
 case $data_mode in
 fetch)
-  umask 0 # the command may have another user
+  trap 'exit 143' TERM INT # the first process of a container ignores these signals otherwise
+  umask 0                  # the command may have another user
   while [ $# -ge 3 ]; do
     mkdir -p "$3"
-    if ! copy "$1" "$2" "$3"; then
+    copy "$1" "$2" "$3" &
+    if ! wait "$!"; then
       say "cannot download ${2#:*:}"
       exit 1
     fi
@@ -82,8 +85,8 @@ upload)
   done
   ;;
 run)
-  data_names=$1 data_attempt=0
-  shift
+  data_names=$1 data_failure=$2 data_attempt=0
+  shift 2
   [ ! -e "$data_state/attempt" ] || read -r data_attempt < "$data_state/attempt"
   data_attempt=$((data_attempt + 1))
   put attempt "$data_attempt" || exit 1
@@ -96,7 +99,7 @@ run)
     read -r data_result < "$data_state/done.$data_attempt.$data_name"
     if [ "$data_result" != 0 ]; then
       say "the upload failed, see the log of container $data_name"
-      [ "$code" != 0 ] || code=1
+      [ "$code" != 0 ] || code=$data_failure
     fi
   done
   exit "$code"

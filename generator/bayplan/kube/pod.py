@@ -334,8 +334,10 @@ def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     for probe in PROBES:
         if [each[probe] for each in mains if probe in each][-1:] not in ([], [None]):
             return f"its {probe} fails until the command runs", f"remove the {probe}"
-    if policies == ["Default"]:
-        return "its `dnsPolicy: Default` asks servers that know no Services", "remove `dnsPolicy`"
+    searches = any(get(each, "spec", "dnsConfig", "searches") for each in templates)
+    on_node = host_network(spec, pool)
+    if policies in (["Default"], *([] if searches else [["None"]]), *([["ClusterFirst"]] if on_node else [])):
+        return f"its `dnsPolicy: {policies[0]}` asks servers that know no Services", "remove `dnsPolicy`"
     if gates:
         return "its `readinessGates` may wait for the command", "remove `readinessGates`"
     return (f'its file "{inside}" is where bayplan mounts a script', "rename the file") if inside else ("", "")
@@ -394,6 +396,23 @@ URLS: Mapping[str, tuple[str, int]] = {
     "tos": ("tos://HOST/BUCKET/FOLDER", 2),
 }
 """Scheme of a URL of `data` -> its form, and how many parts name the bucket (OSMO 6.4, src/lib/api/storage.py)."""
+
+
+def mover_kind(container: Mapping[str, Any]) -> str:
+    """`fetch` or `upload` for settings of a data mover in a template, which have no image; empty for others."""
+    kind, _, scheme = str(container.get("name", "")).partition("-")
+    return kind if scheme in URLS and kind in ("fetch", "upload") and "image" not in container else ""
+
+
+def without_idle_movers(template: Manifest) -> dict[str, Any]:
+    """The template without settings of data movers that its pods do not have."""
+    spec = template["spec"]
+    if "initContainers" not in spec:
+        return dict(template)
+    kept = [each for each in spec["initContainers"] if not mover_kind(each)]
+    others = {key: value for key, value in spec.items() if key != "initContainers"}
+    return {**template, "spec": {**others, **non_empty(initContainers=kept)}}
+
 
 STORE = "store"
 """The scheme of URLs in the topology's `dataStore`."""

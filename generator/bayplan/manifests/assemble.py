@@ -40,6 +40,7 @@ from bayplan.kube.pod import (
     network_claim_name,
     own_parts,
     template,
+    without_idle_movers,
 )
 from bayplan.kube.ranks import arithmetic, full_name, local_address, own_namespace, rank_env, user_names
 from bayplan.model.manifest import Lowered, Manifest, Many, Marks, PodParts, Shape, Slot, Workload
@@ -112,7 +113,7 @@ def _piece(context: WorkloadContext, gang: GangPlan, pods: Pods, marks: Marks) -
     )
     parts = parts._replace(env=(*own_namespace(pods.spec, command, parts.env), *parts.env))
     owner = marks.owner._replace(labels={**gang_labels(plan, gang), **marks.owner.labels})
-    return Piece(template(pods.spec, pool, parts, command), owner, marks.job)
+    return Piece(without_idle_movers(template(pods.spec, pool, parts, command)), owner, marks.job)
 
 
 def _labels(plan: Plan, gang: GangPlan, pods: Pods) -> dict[str, str]:

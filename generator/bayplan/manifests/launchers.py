@@ -66,11 +66,12 @@ def _gang(plan: Plan, gang: GangPlan, kind: str, waiting: frozenset[str]) -> Gan
         pool = plan.topology.pool(pods.pool)
         if pool and any(spec.data):
             spec = _with_data(plan, spec, pool)
+        if pods.name in waiting:
+            spec = spec._replace(command=("sh", BARRIER_SCRIPT, *spec.command))
         if hides_failures(gang.gang, spec) and kind not in UNWRAPPED:
             passed = (*spec.retry_on_exit_codes, *spec.restart_gang_on_exit_codes)
             spec = spec._replace(command=ignoring(spec.command, passed))
-        first = ("sh", BARRIER_SCRIPT) if pods.name in waiting else ()
-        return pods._replace(spec=spec._replace(command=(*first, *spec.command)))
+        return pods._replace(spec=spec)
 
     return gang._replace(root=edit_unit(gang.root, pods=with_programs))
 
@@ -113,8 +114,8 @@ class Move(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The arguments of the script. Kubernetes would expand `$(NAME)` in them."""
-        return tuple(word.replace("$(", "$$(") for word in (self.filter, self.remote, self.folder))
+        """The arguments of the script. Kubernetes expands `$(NAME)` in them, and makes `$$` one dollar sign."""
+        return tuple(word.replace("$", "$$") for word in (self.filter, self.remote, self.folder))
 
 
 def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
@@ -152,8 +153,10 @@ def _with_data(plan: Plan, spec: PodSet, pool: Pool) -> PodSet:
     }
     below = non_empty(initContainers=(pool.template.get("spec") or {}).get("initContainers"))  # it takes precedence too
     own = named_containers(spec.template, container_name(spec))
+    again = {*spec.retry_on_exit_codes, *spec.restart_gang_on_exit_codes}  # a failed upload must not repeat the command
+    failure = str(min({*range(1, 256)} - again, default=1))
     return spec._replace(
-        command=("sh", DATA_SCRIPT, "run", ",".join(names), *spec.command) if names else spec.command,
+        command=("sh", DATA_SCRIPT, "run", ",".join(names), failure, *spec.command) if names else spec.command,
         files={**spec.files, DATA_SCRIPT: table("kube", "data.sh").replace("# RUN", RUN)},
         template=overlay(overlay({"spec": generated}, {"spec": below}), own),
     )
@@ -224,6 +227,10 @@ def _security(main: Mapping[str, Any]) -> dict[str, Any]:
     return {key: main[key] for key in KEPT if key in main} | ({"capabilities": {"drop": dropped}} if dropped else {})
 
 
+POD_IDENTITY = {"RCLONE_S3_ENV_AUTH": "true", "RCLONE_AZUREBLOB_ENV_AUTH": "true"}
+"""Without a Secret, rclone gets credentials from the pod, as of its service account (rclone 1.71, `env_auth`)."""
+
+
 def _container(
     name: str,
     mover: DataMover,
@@ -232,12 +239,13 @@ def _container(
     mounts: Sequence[Manifest],
     security: Mapping[str, Any],
 ) -> dict[str, Any]:
+    variables = {"MOVER": " ".join(mover.command), **({} if mover.secret else POD_IDENTITY)}
     return {
         "name": name,
         "image": mover.image,
         "command": ["sh", DATA_SCRIPT, *mode],
         "args": words,
-        "env": [{"name": "MOVER", "value": " ".join(mover.command)}],
+        "env": [{"name": name, "value": value} for name, value in variables.items()],
         **non_empty(envFrom=[{"secretRef": {"name": mover.secret}}] if mover.secret else []),
         "volumeMounts": [*mounts, file_mount(DATA_SCRIPT)],
         **non_empty(securityContext=security),

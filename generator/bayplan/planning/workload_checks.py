@@ -12,14 +12,14 @@ from bayplan.core.phrases import count, listing, shorten
 from bayplan.fabrics import fabric_of, on_host
 from bayplan.kube.kinds import KINDS, SBATCH, Barrier, instances, workload_barriers
 from bayplan.kube.objects import text
-from bayplan.kube.pod import STORE, cannot_wait, main_patches, may_share_address, mpi_secret_name
+from bayplan.kube.pod import STORE, cannot_wait, data_url, main_patches, may_share_address, mpi_secret_name
 from bayplan.kube.ranks import arithmetic, shell_names
 from bayplan.model.backend import Backend
 from bayplan.model.manifest import Shape, Workload
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, edit_plan, minimum, once, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import ClusterTopology, Pool
-from bayplan.model.workflow import UNWRAPPED, PodSet, hides_failures
+from bayplan.model.workflow import UNWRAPPED, Checkpoint, PodSet, Transfer, hides_failures
 from bayplan.planning.fit import Impossible, prove
 from bayplan.planning.pools import irregularly_shared
 
@@ -192,6 +192,25 @@ def _with_one_address(plan: Plan, gang: GangPlan, found: Mapping[str, Barrier]) 
     return ""
 
 
+def _other_stores(plan: Plan) -> Iterator[Diagnostic]:
+    """P525: an input that another podSet leaves in the store of another pool."""
+    everyone = [pods for gang in plan.gangs for pods in once(all_pods(gang.root))]
+    written: dict[str, set[str]] = {}
+    for pods in everyone:
+        uploads: list[Transfer | Checkpoint] = [*pods.spec.data.outputs, *pods.spec.data.checkpoints]
+        for each in uploads:
+            if each.url.startswith(f"{STORE}:"):
+                written.setdefault(each.url, set()).add(data_url(plan, each.url, pods.pool))
+    for pods in everyone:
+        for number, fetched in enumerate(pods.spec.data.inputs):
+            url = data_url(plan, fetched.url, pods.pool)
+            if url not in written.get(fetched.url, {url}):
+                other = min(written[fetched.url])
+                message = f'podSet "{pods.spec.name}" would read {shorten(url)}, but the output is in {shorten(other)}'
+                hint = f"give both pools the same `dataStore`, or write {other}"
+                yield error("P525", (*pods.route, "data", "inputs", number, "url"), message, hint=hint)
+
+
 def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
     """P525: data without a mover or a store. P526: the Secrets of the movers."""
     outside = {gang.name for each in shape.workloads if each.kind == SBATCH for gang in each.gangs}
@@ -214,6 +233,7 @@ def _data(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                     yield error("P525", route, message, hint=hint)
                 elif secret := movers[scheme].secret:
                     secrets.setdefault(secret, route)
+    yield from _other_stores(plan)
     for secret, route in secrets.items():
         message = f'data movers get their settings from the Secret "{secret}" in namespace "{plan.namespace}"'
         hint = f"create it: kubectl create secret generic {secret} -n {plan.namespace} --from-env-file=FILE"

@@ -29,7 +29,7 @@ SUPPORT = (
     Support("restarts"),
     approximate(
         "gang-retries",
-        "srun reports only the highest exit code of its tasks, so the gang fails with these exit codes",
+        "srun reports only the highest exit code of its tasks, so these exit codes are failures like any other",
         "set `maxRestarts` to restart the gang after any failure",
         report="warning",
     ),

@@ -119,7 +119,10 @@ def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
     steady, peak = _added(map(_requested, pod_spec.get("containers") or ())), dict[str, int]()
     sidecars: dict[str, int] = {}
     for container in pod_spec.get("initContainers") or ():
-        if container.get("restartPolicy") == "Always":
+        mover = pod.mover_kind(container)
+        if (mover == "fetch" and not spec.data.inputs) or (mover == "upload" and not spec.data.uploads):
+            continue
+        if mover == "upload" or container.get("restartPolicy") == "Always":
             sidecars = _added((sidecars, _requested(container)))
         else:
             peak = _highest(peak, _added((sidecars, _requested(container))))

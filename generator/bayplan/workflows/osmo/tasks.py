@@ -190,23 +190,29 @@ Moved = tuple[str, dict[str, Any], Route]
 """A list of `data`, an entry of it, and the place that it comes from."""
 
 
-def _moved(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+def _moved(task: Task, spec: Mapping[str, Any], workflow: str, movers: Movers) -> Iterator[Moved]:
     """The entries for the movers. `spec`: the task with its tokens replaced."""
-    for key, entry, route in (*_inputs(task, spec), *_outputs(task, spec, movers), *_checkpoints(task, spec)):
+    inputs, outputs = _inputs(task, spec, workflow), _outputs(task, spec, workflow, movers)
+    for key, entry, route in (*inputs, *outputs, *_checkpoints(task, spec)):
         if entry["url"].partition(":")[0] in movers.schemes:
             yield key, non_empty(**entry), route
 
 
-def _inputs(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
+def _stored(workflow: str, task: str) -> str:
+    """Where a task leaves its output: below the name in its file, which other files know, and not a shortened one."""
+    return f"{STORE}:/{label(workflow)}/{task}"
+
+
+def _inputs(task: Task, spec: Mapping[str, Any], workflow: str) -> Iterator[Moved]:
     """An input from a task is what that task left in the store."""
     for number, each in enumerate(spec.get("inputs", ())):
-        workflow, _, name = each.get("task", "").rpartition(":")
-        url = each.get("url") or (f"{STORE}:/{label(workflow)}/{name}" if workflow else f"{STORE}:{name}")
+        other, _, name = each.get("task", "").rpartition(":")
+        url = each.get("url") or _stored(other or workflow, name)
         entry = {"url": url, "path": f"{DATA}/input/{number}", "regex": each.get("regex", "")}
         yield "inputs", entry, (*task.route, "inputs", number)
 
 
-def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Moved]:
+def _outputs(task: Task, spec: Mapping[str, Any], workflow: str, movers: Movers) -> Iterator[Moved]:
     """The output folder. It goes to the store if another task reads it, or if it is a lead's and has no other place.
 
     OSMO uploads that of every task. Then equal workers would be different, because each has a folder of its own.
@@ -214,7 +220,7 @@ def _outputs(task: Task, spec: Mapping[str, Any], movers: Movers) -> Iterator[Mo
     outputs, path = spec.get("outputs", ()), f"{DATA}/output"
     alone = not outputs and task.name in movers.leads and "output" in _data_paths(task._replace(data=spec))
     if task.name in movers.sources or alone:
-        yield "outputs", {"url": f"{STORE}:{task.name}", "path": path}, (*task.route, "name")
+        yield "outputs", {"url": _stored(workflow, task.name), "path": path}, (*task.route, "name")
     for number, each in enumerate(outputs):
         entry = {"url": each["url"], "path": path, "regex": each.get("regex", "")}
         yield "outputs", entry, (*task.route, "outputs", number)
@@ -225,6 +231,8 @@ def _checkpoints(task: Task, spec: Mapping[str, Any]) -> Iterator[Moved]:
     for number, each in enumerate(spec.get("checkpoint", ())):
         path = f"/{each['path'].lstrip('/')}"
         folder = (path.removesuffix("*") if path.endswith("/*") else path).rstrip("/")
+        if not folder or ".." in folder.split("/") or any(c in folder or c in each["url"] for c in "*,;"):
+            continue  # W442
         url = each["url"] if path.endswith("/*") else f"{each['url'].rstrip('/')}/{folder.rpartition('/')[2]}"
         frequency = {"everySeconds": max(seconds(each["frequency"]) or 1, 1), "regex": each.get("regex", "")}
         yield "checkpoints", {"url": url, "path": folder, **frequency}, (*task.route, "checkpoint", number)
@@ -253,7 +261,7 @@ def pod_set(
     """
     spec = _resolved(task, workflow)
     moved, places, folders = dict[str, list[Any]](), dict[Route, Route](), set[str]()
-    for key, entry, route in _moved(task, spec, movers):
+    for key, entry, route in _moved(task, spec, workflow, movers):
         places[("data", key, len(moved.setdefault(key, [])))] = route
         moved[key].append(entry)
         folders.add(entry["path"])

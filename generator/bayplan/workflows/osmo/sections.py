@@ -87,7 +87,7 @@ def _whole(text: str, subject: str) -> Outcome[Sections]:
     data = loaded.value[0] if loaded.value else None
     if not isinstance(data, dict):
         return Outcome(Sections(section, None), ())  # `load` reports it
-    unknown = [str(key) for key in data if key not in KNOWN]
+    unknown = [str(key) for key in islice((key for key in data if key not in KNOWN), _MOST)]
     places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown])
     findings = [_unknown(key, (subject, AT, *place)) for key, place in zip(unknown, places, strict=True)]
     findings += () if "workflow" in data else (_missing(subject),)

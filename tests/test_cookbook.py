@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -252,7 +253,8 @@ def test_a_jobset_restarts_and_ends_with_its_lead(tmp_path: Path) -> None:
 
 
 def test_the_cookbook_runs_as_a_program() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.cookbook", "--help"], capture_output=True, text=True, check=True
-    )
+    folders = os.pathsep.join(str(Path(__file__).parents[1] / each) for each in ("generator", "tests"))
+    words = [sys.executable, "-m", "tools.cookbook", "--help"]
+    environment = {**os.environ, "PYTHONPATH": folders}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
     assert all(job in done.stdout for job in JOBS)

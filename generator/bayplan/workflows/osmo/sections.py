@@ -87,8 +87,9 @@ def _whole(text: str, subject: str) -> Outcome[Sections]:
     data = loaded.value[0] if loaded.value else None
     if not isinstance(data, dict):
         return Outcome(Sections(section, None), ())  # `load` reports it
-    unknown = [str(key) for key in islice((key for key in data if key not in KNOWN), _MOST)]
-    places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown])
+    unknown = [str(key) for key in data if key not in KNOWN]
+    places = spans(SourceMap(text, identity), [(key, KEY) for key in unknown[:_MOST]])
+    places += places[-1:] * (len(unknown) - len(places))  # bayplan only counts the others
     findings = [_unknown(key, (subject, AT, *place)) for key, place in zip(unknown, places, strict=True)]
     findings += () if "workflow" in data else (_missing(subject),)
     if "version" in data and (wrong := _version(data["version"])):

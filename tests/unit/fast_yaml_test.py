@@ -168,6 +168,11 @@ def test_documents_with_escapes_are_left_to_the_parser_soon() -> None:
     assert asked < 15
 
 
+@pytest.mark.parametrize("line", ["- -1", "- - -1", "a: -1", "-  - b", "- -", "- -x: 1"])
+def test_dashes_and_negative_numbers(line: str) -> None:
+    agree(f"k:\n{line}\n" if line[0] == "-" else f"{line}\n")
+
+
 @pytest.mark.parametrize("start", ["", "a:", "a: ", "a: [", "- ", "a: b"])
 @pytest.mark.parametrize("run", [" ", "- ", "[ ", " ]", " #", "x ", "a", "'", '"', ":", "{"])
 def test_long_runs_do_not_hang(start: str, run: str) -> None:

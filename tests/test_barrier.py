@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 import random_workflows
 from bayplan import pipeline
 from bayplan.core.package_data import table
+from bayplan.kube.pod import cannot_wait
+from bayplan.model.workflow import PodSet
 from bayplan.text import document
 from bayplan.text.emit import emit
 from support import TOPOLOGY, WORKER, Result, pods, run, workflow
@@ -441,3 +443,19 @@ def test_which_pods_can_wait(changes: dict[str, Any], possible: bool) -> None:
     worker = {**WORKER, "replicas": 2, **changes}
     result = run(workflow({"name": "main", "barrier": "gang", "podSets": [worker]}))
     assert ("W385" not in result.codes) == possible
+
+
+@pytest.mark.parametrize(
+    ("spec", "refused"),
+    [
+        ({"dnsPolicy": "Default"}, True),
+        ({"dnsPolicy": "None", "dnsConfig": {"nameservers": ["192.0.2.1"]}}, True),
+        ({"dnsPolicy": "None", "dnsConfig": {"searches": ["ml.svc.cluster.local"]}}, False),
+        ({"dnsPolicy": "ClusterFirst", "hostNetwork": True}, True),
+        ({"dnsPolicy": "ClusterFirst"}, False),
+        ({"hostNetwork": True}, False),
+    ],
+)
+def test_pods_that_ask_other_dns_servers_cannot_wait(spec: dict[str, Any], refused: bool) -> None:
+    why, _ = cannot_wait(PodSet("worker", command=("run",), template={"spec": spec}), None)
+    assert ("dnsPolicy" in why) == refused

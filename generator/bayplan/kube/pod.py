@@ -323,7 +323,7 @@ def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
     """Why pods cannot wait for others before their command, and what to change; empty strings if they can."""
     mains = list(main_patches(spec, pool))
     templates = (spec.template, pool.template if pool else {})
-    policies = [policy for each in templates if (policy := get(each, "spec", "dnsPolicy"))][:1]
+    policy = next((found for each in templates if (found := get(each, "spec", "dnsPolicy"))), "")
     gates = any(get(each, "spec", "readinessGates") for each in templates)
     folder = BARRIER_SCRIPT.rpartition("/")[0]
     inside = next((path for path in spec.files if f"{path}/".startswith(f"{folder}/")), "")
@@ -335,9 +335,9 @@ def cannot_wait(spec: PodSet, pool: Pool | None) -> tuple[str, str]:
         if [each[probe] for each in mains if probe in each][-1:] not in ([], [None]):
             return f"its {probe} fails until the command runs", f"remove the {probe}"
     searches = any(get(each, "spec", "dnsConfig", "searches") for each in templates)
-    on_node = host_network(spec, pool)
-    if policies in (["Default"], *([] if searches else [["None"]]), *([["ClusterFirst"]] if on_node else [])):
-        return f"its `dnsPolicy: {policies[0]}` asks servers that know no Services", "remove `dnsPolicy`"
+    elsewhere = {"Default": True, "None": not searches, "ClusterFirst": host_network(spec, pool)}
+    if elsewhere.get(policy):
+        return f"its `dnsPolicy: {policy}` asks servers that know no Services", "remove `dnsPolicy`"
     if gates:
         return "its `readinessGates` may wait for the command", "remove `readinessGates`"
     return (f'its file "{inside}" is where bayplan mounts a script', "rename the file") if inside else ("", "")

@@ -312,7 +312,7 @@ def _texts(pods: PodSet) -> Iterator[str]:
 
 # Data: URLs and folders, and regular expressions that Go's RE2 reads as Python does.
 
-ESCAPED = r"(?s)\\.|\[\^?\]?(?:\\.|[^]\\])*\]"
+ESCAPED = r"(?s)\\.|\[\^?\]?(?:[^]\\]|\\.?)*(?:\]|\Z)"
 """An escaped character or a class, inside of which nothing is a group or a repetition."""
 
 FOREIGN: tuple[tuple[str, str], ...] = (

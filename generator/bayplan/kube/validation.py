@@ -80,7 +80,8 @@ PIECE = re.compile(
     | (?<!\w)(?:[bB]?[rR]|[rR][bB])(?:"[^"\n]*"|'[^'\n]*')
     | (?s:\"\"\"(?:\\.|[^\\])*?\"\"\"|'''(?:\\.|[^\\])*?''')
     | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
-    | ["'()\[\]{}]
+    | (?P<unclosed>["'](?s:.*))
+    | [()\[\]{}]
     """,
     re.VERBOSE,
 )
@@ -90,11 +91,12 @@ CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
 def fault(text: str) -> str:
     """The reason why an expression is not valid; empty if its quotes and brackets match."""
     open_: list[str] = []
-    for piece in (match[0] for match in PIECE.finditer(text)):
+    for match in PIECE.finditer(text):
+        piece = match[0]
         if piece in CLOSED_BY:
             open_.append(piece)
         elif piece in CLOSED_BY.values() and (not open_ or CLOSED_BY[open_.pop()] != piece):
             return f"{piece} has no opening bracket"
-        elif piece in ('"', "'"):
+        elif match["unclosed"]:
             return "a quote is never closed"
     return f"{open_[-1]} is never closed" if open_ else "" if text.strip() else "it is empty"

@@ -25,7 +25,7 @@ class Section(NamedTuple):
     retired: tuple[str, ...] = ()
 
 
-RETIRED = re.compile(r"\s*^Retired codes?: (.*)\.$", re.MULTILINE)
+RETIRED = re.compile(r"^Retired codes?: (.*)\.$", re.MULTILINE)
 
 
 @cache

@@ -221,7 +221,7 @@ def _sarif_uri(result: Mapping[str, Any]) -> str:
 def _sarif_rule(code: str) -> dict[str, Any]:
     """A rule with the section of its code as help. GitHub shows no relative links, and at most 1024 characters."""
     section = sections()[code]
-    markdown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", section.text)
+    markdown = re.sub(r"\[([^][]*)\]\([^()]*\)", r"\1", section.text)
     text = " ".join(markdown.split())
     return {
         "id": code,

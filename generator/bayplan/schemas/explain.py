@@ -112,9 +112,11 @@ def _examples(schema: Any, found: ValidationError) -> tuple[Any, ...]:
     return examples
 
 
-def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
-    # re's "$" also matches before a final newline, ECMA's does not.
-    if isinstance(instance, str) and not re.search(pattern.replace("$", r"\Z"), instance):
+def _pattern(_validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    # re's "$" also matches before a final newline, ECMA's does not. Strings beyond maxLength have another error.
+    if not isinstance(instance, str) or len(instance) > schema.get("maxLength", len(instance)):
+        return
+    if not re.search(pattern.replace("$", r"\Z"), instance):
         yield ValidationError("pattern")
 
 

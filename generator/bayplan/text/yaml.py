@@ -77,7 +77,7 @@ _HINTS = (
 )
 """Part of a parser message -> hint."""
 
-_JSON_TOKEN = r'[{}\[\]]|"(?:[^"\\]++|\\.)*+"|[^\s,:{}\[\]"]++'
+_JSON_TOKEN = r'(?s)[{}\[\]]|"[^"\\]*+(?:\\.?[^"\\]*+)*+(?:"|\Z)|[^\s,:{}\[\]"]++'
 
 
 class Rules(NamedTuple):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,6 +46,8 @@ def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopolo
     spec = data["spec"]
     issues: list[Diagnostic] = []
     pools = tuple(_pool(each, ("topology", "spec", "pools", index), issues) for index, each in enumerate(spec["pools"]))
+    if names := spec.get("schedulers", {}).get("slurm", {}).get("names"):
+        issues += _names(names, [node for pool in pools for node in pool.nodes()])
     if issues:
         return Outcome(None, tuple(issues))
     return Outcome(Read(decode(ClusterTopology, spec, name=data["metadata"]["name"], pools=pools)))
@@ -123,6 +127,38 @@ def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...
         hint = 'write it like "gb-n[01-18],login2"'
         issues.append(error("T414", route, f"cannot read the hostlist: {reason}", hint=hint))
         return ()
+
+
+def _names(rules: list[Any], nodes: list[str]) -> Iterator[Diagnostic]:
+    """T554: rules for names in Slurm that Python cannot read, or that could take forever."""
+    from bayplan.text.patterns import MOST_STEPS, steps
+
+    longest, total = max(map(len, nodes), default=0), 0.0
+    for number, rule in enumerate(rules):
+        at: Route = ("topology", "spec", "schedulers", "slurm", "names", number)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                pattern = re.compile(rule["from"])
+        except (re.error, OverflowError, RecursionError) as reason:
+            hint = 'write a regular expression of Python, such as "gb-(.+)"'
+            yield error("T554", (*at, "from"), f"cannot read the pattern: {reason}", hint=hint)
+            continue
+        try:
+            pattern.sub(rule["to"], "")
+        except (re.error, IndexError) as reason:
+            hint = "refer to groups of the pattern by their numbers, such as \\1"
+            yield error("T554", (*at, "to"), f"cannot read the name: {reason}", hint=hint)
+        needed = steps(rule["from"], longest, whole=True)
+        total += needed * len(nodes)
+        if needed > MOST_STEPS or total > MOST_OF_ALL_NAMES:
+            message = f"Python could need very long to match the pattern with {len(nodes)} names of nodes"
+            hint = "remove repeats of groups, and end each repeat with a character that it does not match: ([^-]+)-"
+            yield error("T554", (*at, "from"), message, hint=hint)
+
+
+MOST_OF_ALL_NAMES = 2_000_000_000
+"""Steps of all rules with the names of all nodes, about ten seconds."""
 
 
 def _node(data: Any, route: Route, issues: list[Diagnostic]) -> NodeShape:

@@ -187,20 +187,17 @@ def cluster_needs(topology: ClusterTopology) -> Iterator[Need]:
     yield Need("several-layouts", len(placed_pools), ("topology", "spec", "pools"), subject="the topology")
     yield from _short_blocks(topology)
     route = ("topology", "spec", "schedulers", "slurm", "names")
-    try:
-        rules = name_rules(topology)
-        named: dict[str, str] = {}
-        for node in nodes if rules else ():
-            if not any(rule.pattern.fullmatch(node) for rule in rules):
-                yield Need("mapped-names", 1, route, subject=f'no rule of `names` matches node "{node}"')
-                return
-            if named.setdefault(slurm_name(node, rules), node) != node:
-                other = named[slurm_name(node, rules)]
-                subject = f'nodes "{other}" and "{node}" would both have the name "{slurm_name(node, rules)}"'
-                yield Need("mapped-names", 1, route, subject=subject)
-                return
-    except (re.error, IndexError) as problem:
-        yield Need("mapped-names", 1, route, subject=f"a rule of `names` cannot be read ({problem})")
+    rules = name_rules(topology)
+    named: dict[str, str] = {}
+    for node in nodes if rules else ():
+        if not any(rule.pattern.fullmatch(node) for rule in rules):
+            yield Need("mapped-names", 1, route, subject=f'no rule of `names` matches node "{node}"')
+            return
+        if named.setdefault(slurm_name(node, rules), node) != node:
+            other = named[slurm_name(node, rules)]
+            subject = f'nodes "{other}" and "{node}" would both have the name "{slurm_name(node, rules)}"'
+            yield Need("mapped-names", 1, route, subject=subject)
+            return
 
 
 def _short_blocks(topology: ClusterTopology) -> Iterator[Need]:

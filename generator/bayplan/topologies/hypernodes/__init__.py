@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import get, items, mapping, number_in, text
 from bayplan.model.manifest import Object
+from bayplan.text.patterns import MOST_STEPS, steps
 
 GROUP = "topology.volcano.sh"
 LEVEL = "bayplan.dev/level"
@@ -141,16 +143,17 @@ def unreadable(pattern: str) -> str:
 
 def _compiled(pattern: str) -> re.Pattern[str]:
     """The pattern in Python's syntax (Go ends with `\\z`), without Python's warnings about future changes."""
+    python = re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return re.compile(re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern))
+        return re.compile(python)
 
 
 def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     """The nodes that a member selects; None if the match would take too long."""
     pattern = text(member.selector, "regexMatch", "pattern")
     if pattern:
-        if _endless(pattern):
+        if needed_steps(pattern, nodes) > MOST_STEPS:
             return None
         compiled = _compiled(pattern)
         return [name for name in nodes if compiled.search(name)]
@@ -162,15 +165,9 @@ def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:
     return [name for name, own in nodes.items() if _selected(own, plain, rules)]
 
 
-MOST_SIGNS = (("+*{", 2), ("?", 8), ("|", 50))
-"""The most such characters in a pattern that bayplan matches with names of 253 characters."""
-
-
-def _endless(pattern: str) -> bool:
-    """Whether Python, unlike Go, could take forever: repeats of repeats or of choices, or too many of them."""
-    if len(pattern) > 1000 or any(sum(map(pattern.count, signs)) > most for signs, most in MOST_SIGNS):
-        return True
-    return re.search(r"[+*}?|].*\)[+*{]", pattern) is not None
+def needed_steps(pattern: str, names: Collection[str]) -> float:
+    """The most steps for one of the names. Infinite for patterns of more than 1000 characters."""
+    return steps(pattern, max(map(len, names), default=0), whole=False) if len(pattern) <= 1000 else inf
 
 
 def _selected(own: Labels, plain: Mapping[str, Any], rules: Sequence[Any]) -> bool:

@@ -29,6 +29,7 @@ from bayplan.topologies.hypernodes import (
     Tree,
     faults,
     matches,
+    needed_steps,
     read_hyper_node,
     unreadable,
 )
@@ -53,14 +54,14 @@ class NodeIndex(NamedTuple):
     nodes: Mapping[str, Labels]
     names: Sequence[str]  # sorted
     holders: Mapping[tuple[str, str], Mapping[str, Labels]]  # (label, value) -> the nodes that have it
-    tries: list[int]
+    tries: list[float]
 
 
 MOST_REPORTED = 20
 """Members that bayplan reports one by one."""
 
 MOST_TRIES = 20_000_000
-"""Pattern matches, about ten seconds. Patterns that start with `^` and plain letters need few of them."""
+"""Pattern matches of 100 steps, about ten seconds. Patterns that start with `^` and plain letters need few of them."""
 
 
 def expanded(
@@ -103,7 +104,7 @@ def _selected_nodes(member: Member, index: NodeIndex) -> list[str] | None:
         return None
     if pattern:
         names = _beginning(_PLAIN.match(pattern), index.names)
-        index.tries[0] -= len(names)
+        index.tries[0] -= len(names) * (1 + needed_steps(pattern, names) // 100)
         return matches(member, {name: index.nodes[name] for name in names}) if index.tries[0] > 0 else None
     plain = mapping(member.selector, "labelMatch", "matchLabels")
     pairs = [(key, value) for key, value in plain.items() if isinstance(key, str) and isinstance(value, str)]

@@ -79,7 +79,7 @@ SELECTORS = (
 CONTROL = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
 _NIC = re.compile(r"rdma|roce|efa$|/rail|/ib|hca|mlnx|sriov|hostdev|infiniband|ovs", re.I)
-_PART = re.compile(r"-(SHARED|MIG-.*)$", re.I)
+_PART = re.compile(r"-(SHARED|MIG-.*)\Z", re.I | re.S)
 """Suffix of products that are parts of GPUs: `NVIDIA-H100-80GB-HBM3-MIG-1g.10gb`, `NVIDIA-A100-SXM4-40GB-SHARED`."""
 _PASSING = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/", "ToBeDeleted", "DeletionCandidate")
 """Prefixes of taints that describe a state, and not which pods can run there."""

@@ -111,7 +111,10 @@ class Comments(NamedTuple):
 
 
 _ORIGINAL = re.compile(r"^\s*#\s*([^\s=#]+)=(\S+)\s*$")
-_TOPOLOGY = re.compile(r"""^[\s-]*\{?\s*["']?topology["']?\s*:\s*["']?([^"',}#]+?)["']?\s*(?:[,}#].*)?$""")
+_TOPOLOGY = re.compile(
+    r"""^[\s-]*+\{?\s*+["']?topology["']?\s*+:\s*+["']?\s*+"""
+    r"""([^\s"',}#]++(?:\s++[^\s"',}#]++)*+)\s*+["']?\s*+(?:[,}#].*)?$"""
+)
 _LEVELS = re.compile(r"^\s*#\s*levels of (\S+):((?:\s+[^\s=]+=\S+)+)\s*$")
 
 

@@ -65,7 +65,7 @@ class NameRule(NamedTuple):
 
 
 def name_rules(topology: ClusterTopology) -> tuple[NameRule, ...]:
-    """`schedulers.slurm.names`. re.error for an invalid pattern."""
+    """`schedulers.slurm.names`, which the reader of the topology has checked."""
     return tuple(NameRule(re.compile(each["from"]), each["to"]) for each in settings(topology).get("names", ()))
 
 

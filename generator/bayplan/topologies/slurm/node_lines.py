@@ -44,7 +44,7 @@ def _cards(text: str) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
     """Number of GPUs by type, and the faults."""
     kinds: dict[str, int] = {}
     faults: list[str] = []
-    for each in re.sub(r"\([^)]*\)", "", text).split(","):
+    for each in re.sub(r"\([^()]*\)", "", text).split(","):
         name, *parts = each.strip().split(":")
         if name.lower() == "gpu":
             kind, count = _read([part for part in parts if part.lower() != "no_consume"])

@@ -192,14 +192,14 @@ def _named(source: str, name: str) -> tuple[int, int] | None:
     """A name in the Jinja parts of a line. If it has none, the line continues an expression, and the name may be
     anywhere in it. `.name`: an attribute."""
     pattern = re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)" if name[:1] != "." else rf"{re.escape(name)}(?!\w)")
-    parts = [part.span() for part in re.finditer(r"{[{%].*?(?:[%}]}|$)", source)] or [(0, len(source))]
+    parts = [part.span() for part in re.finditer(r"(?s){[{%].*?(?:[%}]}|\Z)", source)] or [(0, len(source))]
     matches = (pattern.search(source, start, end) for start, end in parts if name)
     return next(((each.start() + 1, each.end() + 1) for each in matches if each), None)
 
 
 def _only(source: str) -> tuple[int, int] | None:
     """The expression, statement or comment of a line that has exactly one."""
-    spans = [each.span() for each in re.finditer(r"{[{%#].*?(?:[%#}]}|$)", source)]
+    spans = [each.span() for each in re.finditer(r"(?s){[{%#].*?(?:[%#}]}|\Z)", source)]
     return (spans[0][0] + 1, spans[0][1] + 1) if len(spans) == 1 else None
 
 

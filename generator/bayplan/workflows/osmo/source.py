@@ -191,7 +191,7 @@ def stem(names: tuple[str, ...]) -> str:
     """The common beginning of numbered names: `worker` for `worker-0` and `worker-1`, or an empty string."""
     first, last = min(names), max(names)
     same = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return re.sub(r"[-_]*[0-9]*$", "", first[:same]).rstrip("-_")
+    return first[:same].rstrip("0123456789").rstrip("-_")
 
 
 # OSMO's exit actions -> codes after which pods start again, and a line of shell around the command, if Kubernetes

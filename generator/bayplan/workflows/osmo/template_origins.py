@@ -113,7 +113,7 @@ def _variable(expression: str) -> str:
     return match[1] if match else ""
 
 
-_OPENED = r"{%[-+]?\s*raw\b.*?(?:endraw|$)|{#.*?(?:#}|$)|{{"
+_OPENED = r"(?s){%[-+]?\s*raw\b.*?(?:endraw|\Z)|{#.*?(?:#}|\Z)|{{"
 """The beginning of an expression, and raw blocks and comments, which may contain the same characters."""
 
 

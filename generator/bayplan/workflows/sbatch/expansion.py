@@ -63,7 +63,7 @@ LOGIN_VARIABLES: Mapping[str, str] = {
 FOLDER_HINT = "set a directory of the nodes with --set {0}=/DIR; `template` can mount a volume of the cluster there"
 WITHOUT_RUNNING = "without running the script"
 BLANKS = " \t\n"
-GLOB = re.compile(r"[*?]|\[[^\]]+\]")
+GLOB = re.compile(r"[*?]|\[(?:[^][]+\[?|\[)\]")
 MOST = 100_000
 """Words or characters that one expansion makes at most."""
 

@@ -126,5 +126,5 @@ def _all_nodes(at: int, kind: str, value: str, nodes: int, files: Files) -> int:
     return slots.pop()
 
 
-_ENTRY = re.compile(r"\s*(\S+?)(?::([0-9]{1,6}))?(?:\s+slots=([0-9]{1,6}))?(?:\s+max[-_]slots=[0-9]+)?\s*(?:#.*)?")
+_ENTRY = re.compile(r"\s*(\S+?)(?::([0-9]{1,6}))?(?:\s+slots=([0-9]{1,6}))?(?:\s+max[-_]slots=[0-9]+)?\s*(?:#(?s:.*))?")
 """A node of a list with its slots, in the syntax of Open MPI or of Intel MPI and MPICH."""

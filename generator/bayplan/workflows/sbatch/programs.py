@@ -285,6 +285,9 @@ def _address_by_srun(words: Lines) -> Lines | None:
     return [place] if is_hostname and match and match[1] == NODE else None
 
 
+SUBSTITUTION = r"sed (?:-e )?s(.)(\$|\^|(?:(?!\1)[\w .:=-])+(?<!\.))\1((?:(?!\1)[\w .:=,-])*)\1(g?)"
+
+
 def _filtered(words: Lines, lines: Lines) -> Lines | None:
     """The lines that head, tail, sed, awk, cut and similar filters print."""
     line, marked = " ".join(words), any("\0" in each for each in lines)
@@ -299,7 +302,7 @@ def _filtered(words: Lines, lines: Lines) -> Lines | None:
         if bool(match[1]) != (match[3] == "p"):
             return None
         return lines[number - 1 : number] if single else lines[:number]
-    if match := re.fullmatch(r"sed (?:-e )?s(.)(\$|\^|[\w .:=-]*[\w :=-])\1([\w .:=,-]*)\1(g?)", line):
+    if match := re.fullmatch(SUBSTITUTION, line):
         return _substituted(match, lines, marked)
     if line in ("cat", "xargs -n1", "xargs -n 1", "xargs -L1"):
         return lines

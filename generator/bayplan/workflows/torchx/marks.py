@@ -20,7 +20,7 @@ LABEL = "torchx.pytorch.org/"
 INSTANCE = "node.kubernetes.io/instance-type"
 EFA = "vpc.amazonaws.com/efa"
 
-BROKEN = r"\b(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b"
+BROKEN = r"(?<![\w-])(?:VC|TORCHX_MCAD)_[A-Z0-9_]*-[A-Z0-9_-]*_HOSTS\b"
 """A variable name that shells do not support: TorchX keeps the hyphens of the role's name (0.7 and 0.8)."""
 
 

@@ -93,6 +93,7 @@ BOUNDED: Mapping[str, tuple[int, str]] = {
     "workflows/sbatch/conditions.py: OTHERWISE": (200, "`_matches` refuses more"),
     "workflows/sbatch/expansion.py: expression": (5000, "`_changed` refuses more"),
     "cluster-topology.json: ^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$": (64, "maxLength"),
+    "workflow.json: ^[-+]?[0-9.]+[A-Za-z]*[-+]?[0-9]*$": (64, "maxLength"),
     "workflow.json: ^([a-z0-9]+-)*[0-9]*[a-z][a-z0-9]*(-[a-z0-9]+)*$": (15, "maxLength"),
 }
 """Patterns that take the square of the time: the most characters of their texts, and what bounds them."""
@@ -382,7 +383,7 @@ def every_use() -> tuple[tuple[Use, ...], frozenset[str]]:
     made = [use._replace(pattern=pattern) for use in unknown for pattern in typical.get(use.place, ())]
     once: dict[tuple[Any, ...], Use] = {}
     for use in (*uses, *made, *uses_of_schemas()):
-        once.setdefault((use.place in BOUNDED, *use[1:]), use)
+        once.setdefault((use.place * (use.place in BOUNDED), *use[1:]), use)
     return tuple(once.values()), frozenset(use.place for use in unknown)
 
 

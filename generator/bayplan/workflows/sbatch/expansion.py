@@ -420,13 +420,8 @@ class Expander:
         if operator.startswith("/"):
             return self._replaced(text, operator, rest, inside)
         pattern = plain(self.pattern(self._pieces(rest, quoted=False)), inside)
-        matches = re.compile(regular(pattern), re.DOTALL).fullmatch
-        ends = range(len(text) + 1)
-        if operator in ("#", "##"):
-            cuts = ends if operator == "#" else reversed(ends)
-            return next((text[cut:] for cut in cuts if matches(text, 0, cut)), text)
-        cuts = reversed(ends) if operator == "%" else ends
-        return next((text[:cut] for cut in cuts if matches(text, cut)), text)
+        start, end = _matched_end(pattern, text, operator[0], shortest=len(operator) == 1) or (0, 0)
+        return text[:start] + text[end:]
 
     def _replaced(self, text: str, operator: str, rest: str, inside: str) -> str:
         anchor = rest[:1] if operator == "/" and rest[:1] in ("#", "%") else ""
@@ -437,12 +432,10 @@ class Expander:
         replacement = self.text(self._pieces(new, quoted=False)) if new else ""
         if "&" in new or not pattern or (new and not replacement and not new.strip("\"'") == ""):
             raise unknown(f"${{{inside}}}")
-        expression = regular(pattern)
-        expression = (
-            f"\\A(?:{expression})" if anchor == "#" else f"(?:{expression})\\Z" if anchor == "%" else expression
-        )
-        once = 0 if operator == "//" else 1
-        return re.sub(expression, lambda _: replacement, text, count=once, flags=re.DOTALL)
+        if not anchor:
+            return _replace(pattern, text, replacement, once=operator == "/")
+        found = _matched_end(pattern, text, anchor, shortest=False)
+        return text[: found[0]] + replacement + text[found[1] :] if found else text
 
 
 _BRACES = re.compile(
@@ -478,23 +471,58 @@ def split(text: str, separators: str) -> tuple[list[str], bool, bool]:
 
 def regular(pattern: str) -> str:
     """The regular expression that matches a whole text like a pattern of bash. Its time is linear in the text."""
-    first, *others = _between_stars(pattern)
+    return _joined(_between_stars(pattern))
+
+
+def _joined(parts: list[list[str]], *, shortest: bool = False) -> str:
+    """The regular expression for a pattern from its parts. `match` finds the longest beginning of a text, or the
+    shortest."""
+    first, *others = ("".join(each) for each in parts)
     if not others:
         return first
     *middle, last = others
-    return first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{last}"
+    return first + "".join(f"(?>.*?{each})" for each in middle if each) + f".*{'?' * shortest}{last}"
 
 
-def _between_stars(pattern: str) -> list[str]:
-    """The regular expressions of the parts of a pattern between its stars."""
-    parts, at = [""], 0
+def _matched_end(pattern: str, text: str, end: str, *, shortest: bool) -> tuple[int, int] | None:
+    """The offsets of what matches at an end of the text: the first (`#`) or the last (`%`)."""
+    parts = _between_stars(pattern)
+    if end == "%":
+        parts, text = [each[::-1] for each in reversed(parts)], text[::-1]
+    match = re.match(_joined(parts, shortest=shortest), text, re.DOTALL)
+    if match is None:
+        return None
+    return (0, match.end()) if end == "#" else (len(text) - match.end(), len(text))
+
+
+def _replace(pattern: str, text: str, replacement: str, *, once: bool) -> str:
+    """Replaces the longest match at each place, from left to right.
+
+    If the rest of a pattern does not follow its first part, it follows no later occurrence of that part either.
+    """
+    parts = _between_stars(pattern)
+    find_first = re.compile("".join(parts[0]), re.DOTALL).search
+    whole = re.compile(_joined(parts), re.DOTALL).match
+    result, at = [], 0
+    while (start := find_first(text, at)) and (match := whole(text, start.start())):
+        result += [text[at : match.start()], replacement]
+        at = match.end()
+        if once or at == len(text):
+            break
+    return "".join(result) + text[at:]
+
+
+def _between_stars(pattern: str) -> list[list[str]]:
+    """The parts of a pattern between its stars: a regular expression for each character."""
+    parts: list[list[str]] = [[]]
+    at = 0
     while at < len(pattern):
         char = pattern[at]
         end = pattern.find("]", at + 2 + (pattern[at + 1 : at + 2] in ("!", "^")))
         if char == "*":
-            parts.append("")
+            parts.append([])
         elif char == "\\" and at + 1 < len(pattern):
-            parts[-1] += re.escape(pattern[at + 1])
+            parts[-1].append(re.escape(pattern[at + 1]))
             at += 1
         elif char == "[" and end > 0:
             inner = pattern[at + 1 : end]
@@ -502,10 +530,10 @@ def _between_stars(pattern: str) -> list[str]:
                 raise unknown(pattern)
             other = inner[0] in "!^"
             escaped = re.escape(inner[other:]).replace("\\-", "-")
-            parts[-1] += f"[{'^' if other else ''}{escaped}]"
+            parts[-1].append(f"[{'^' if other else ''}{escaped}]")
             at = end
         else:
-            parts[-1] += "." if char == "?" else re.escape(char)
+            parts[-1].append("." if char == "?" else re.escape(char))
         at += 1
     return parts
 

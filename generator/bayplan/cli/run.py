@@ -82,8 +82,14 @@ def _dispatch(argv: Sequence[str]) -> int:
 def execute(args: Arguments) -> int:
     """Runs the module of the command, and loads no other command."""
     module, _, function = args.command.module.partition(".")
-    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(args)
-    return code
+    command: Callable[[Arguments], int] = getattr(
+        __import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run"
+    )
+    if args.command.name != "krm" and not any(args.has(key) for key in ("sandbox", "sandbox-root", "trust")):
+        return command(args)
+    from bayplan.cli import files
+
+    return files.confined(args, lambda: command(args))
 
 
 # The parser for well-formed command lines. click handles all others, and reports their errors.

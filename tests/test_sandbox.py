@@ -422,7 +422,7 @@ DOORS_OF_THE_SOURCE = {
     "cli/failures.py:discard_stdout": "the null device",
     "core/package_data.py:data_bytes": "a file of bayplan",
     "core/package_data.py:data_text": "a file of bayplan",
-    "core/package_data.py:package_text": "a file of bayplan",
+    "core/package_data.py:table": "a file of bayplan",
     "core/package_data.py:data_names": "a file of bayplan",
     "sandbox/child.py:_used_memory": "the kernel's report about the process",
 }
@@ -538,7 +538,6 @@ class TestArgoCd:
         prepare(tmp_path)
         folder = tmp_path / "work" / "team" / "jobs"
         folder.mkdir(parents=True)
-        (tmp_path / "work" / ".git").mkdir()
         (tmp_path / "work" / ".git" / "config").write_text(SECRET)
         (tmp_path / "secret.yaml").write_text(f"name: {SECRET}\n")
         shutil.copy(PRETRAIN / "topology.yaml", tmp_path / "work")

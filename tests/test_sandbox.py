@@ -183,6 +183,15 @@ def test_an_annotation_or_a_kustomization_names_a_file_outside(path: str, place:
     place.run("kustomize", "doctor", ".", "--sandbox", "--strict")
 
 
+def test_the_manifests_of_a_chart_open_no_file(place: Place) -> None:
+    """Their comments and annotations name their file in the chart."""
+    name = f"{place.outside}/secret.yaml"
+    annotations = {"postrenderer.helm.sh/postrender-filename": name, "bayplan.dev/placement": "required=nothing"}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a", "annotations": annotations}}
+    stream = f"# Source: {name}\n{yaml.safe_dump(job)}"
+    assert "error[" in place.run("post-render", "-t", "../topology.yaml", stdin=stream)
+
+
 def test_doctor_runs_no_program_of_the_repository(place: Place) -> None:
     kustomization(place.jobs, resources=["workflow.yaml"], transformers=["function.yaml"])
     program = place.jobs / "program"
@@ -239,7 +248,7 @@ def test_a_pattern_shows_no_names_outside(pattern: str, place: Place) -> None:
     assert "error[A990]" in report
     shutil.rmtree(place.outside)
     place.outside.mkdir()
-    assert place.run("generate", "--sandbox") == report, "nor whether there are any"
+    assert place.run("generate", "--sandbox") == report, "and not whether there are any"
 
 
 def test_a_project_above_the_root_is_not_found(place: Place) -> None:
@@ -345,7 +354,7 @@ def test_a_root_that_is_no_folder(root: str, place: Place) -> None:
 
 
 def test_the_root(place: Place) -> None:
-    """It is the folder of .git, which is a file in a work tree; else that of bayplan.yaml; else the current folder."""
+    """It is the folder of .git, which may be a file, that of bayplan.yaml, or the current folder."""
     words = ("check", "workflow.yaml", "-t", "../topology.yaml", "--sandbox")
     assert bayplan(*words, cwd=place.jobs).returncode == 0
     for name in (".git", ".GIT"):

@@ -234,7 +234,7 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
 
 
 def _made(args: Arguments) -> Outcome[Sandbox]:
-    """The sandbox of a command. None: it has none. A991: its root is no folder, or an option is not allowed."""
+    """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
     is_krm = args.command.name == "krm"
     loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
     if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -153,12 +154,14 @@ def test_a_file_outside_is_not_read(door: str, path: str, place: Place) -> None:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_report_does_not_show_whether_a_file_exists(door: str, place: Place) -> None:
-    reports = []
-    for path in ("../../outside/secret.yaml", "../../outside/absent.yaml"):
-        words = DOORS[door].format(path).split()
-        sandbox = [] if words[0] == "krm" else ["--sandbox"]
-        reports.append(place.run(*words, *sandbox, stdin=resource_list()).replace(path, "FILE"))
-    assert reports[0] == reports[1]
+    for form in ("text", "sarif"):
+        reports = []
+        for path in ("../../outside/secret.yaml", "../../outside/absent.yaml"):
+            words = [*DOORS[door].format(path).split(), "--diagnostics", form]
+            sandbox = [] if words[0] == "krm" else ["--sandbox"]
+            report = place.run(*words, *sandbox, stdin=resource_list()).replace(Path(path).stem, "FILE")
+            reports.append(re.sub(r'"[0-9a-f]{16}:1"', "HASH", report))
+        assert reports[0] == reports[1]
 
 
 @pytest.mark.parametrize("key", ["topology", "policy"])
@@ -226,6 +229,17 @@ def test_a_project_names_a_file_outside(key: str, path: str, place: Place) -> No
     project(place, {key: [name] if key == "workflows" else name})
     assert "error[A990]" in place.run("generate", "--sandbox")
     assert "error[A990]" in place.run("check", "../bayplan.yaml", "--sandbox")
+
+
+@pytest.mark.parametrize("key", ["topology", "policy"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_project_of_charts_names_a_file_outside(key: str, path: str, place: Place) -> None:
+    name = PATHS[path].format(outside=place.outside)
+    project(place, **{key: name if os.path.isabs(name) else os.path.normpath(os.path.join("jobs", name))})
+    stream = (place.jobs / "map.yaml").read_text()
+    assert "error[A990]" in place.run(
+        "post-render", "--sandbox", stdin=f"{stream}  annotations: {{bayplan.dev/pool: a}}\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -343,7 +357,9 @@ def test_a_trusted_file_and_a_trusted_folder(place: Place) -> None:
 
 def test_a_path_of_the_repository_cannot_be_trusted(place: Place) -> None:
     """The repository could replace it with a link to any file."""
-    for path in ("link.yaml", "folder", "folder/secret.yaml", "../topology.yaml"):
+    here = place.repository.parent / "here"  # another path to the repository
+    here.symlink_to(place.repository)
+    for path in ("link.yaml", "folder", "folder/secret.yaml", "../topology.yaml", f"{here}/jobs/folder/secret.yaml"):
         report = place.run("check", "workflow.yaml", "-t", path, "--trust", path)
         assert f'error[A991]: "{path}" is in the repository' in report
 

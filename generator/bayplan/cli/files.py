@@ -138,7 +138,7 @@ class OutsideError(PermissionError):
     def __init__(self, path: str, why: str) -> None:
         super().__init__(EACCES, why, path)
         self.path = path
-        self.foreign = not (_sandbox and is_below(os.path.abspath(path), _sandbox.root))
+        self.foreign = not (_sandbox and _passes(path, _sandbox.root))
 
     def __str__(self) -> str:
         return str(self.strerror)
@@ -214,8 +214,14 @@ def is_below(real: str, folder: str) -> bool:
     return os.path.join(real, "").startswith(os.path.join(folder, ""))
 
 
-SANDBOX = frozenset({"sandbox", "sandbox-root", "trust"})
-"""The options, each of which makes a sandbox."""
+def _passes(path: str, root: str) -> bool:
+    """Whether a path leads through a folder, which decides where it ends."""
+    each = before = os.path.abspath(path)
+    while not is_below(os.path.realpath(each), root):
+        before, each = each, os.path.dirname(each)
+        if each == before:
+            return False
+    return True
 
 
 def confined(args: Arguments, run: Callable[[], int]) -> int:
@@ -245,7 +251,7 @@ def _made(args: Arguments) -> Outcome[Sandbox]:
     try:
         root = os.path.realpath(args.value("sandbox-root")) if args.has("sandbox-root") else _root(_start(args))
         sound = os.path.isdir(root) and root != os.path.dirname(root) and args.value("sandbox-root", ".") != ""
-        own = next((each for each in args.values("trust") if is_below(os.path.abspath(each), root)), None)
+        own = next((each for each in args.values("trust") if _passes(each, root)), None)
         trusted = tuple(map(os.path.realpath, (*args.values("trust"), *(args.words if is_krm else ()))))
     except (OSError, ValueError):  # the current folder was removed; a name with a NUL
         sound = False

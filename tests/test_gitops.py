@@ -304,7 +304,7 @@ def test_the_commands_of_the_ci_job(tmp_path: Path) -> None:
     log = json.loads((folder / upload).read_text())
     assert log["version"] == "2.1.0"
     uris = [each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for each in log["runs"][0]["results"]]
-    assert "manifests/probe/20-jobset-probe.yaml" in uris
+    assert "examples/project/manifests/probe/20-jobset-probe.yaml" in uris
 
 
 @pytest.mark.parametrize("page", ["render-in-argo-cd.md", "sync-with-argo-cd.md", "sync-with-flux.md"])

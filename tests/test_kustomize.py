@@ -66,6 +66,7 @@ def overlays(folder: Path, example: str, config: dict[str, Any]) -> list[Path]:
         (folder / "base").mkdir(exist_ok=True)
         shutil.copy(EXAMPLES / example / name, folder / "base" / name)
     kustomization(folder / "base", resources=["workflow.yaml"])
+    (folder / ".git").mkdir()
     for word in OVERLAYS:
         kustomization(
             folder / word,
@@ -125,6 +126,7 @@ def test_kubectl_builds_the_same_with_plugins(
     kubectl = tool("kubectl")
     expected = objects(build(programs, PLUGIN / "example" / what / "overlays" / overlay))
     shutil.copytree(PLUGIN, tmp_path / "plugin")
+    (tmp_path / ".git").mkdir()
     config = tmp_path / "plugin" / "example" / what / "function" / f"{what}.yaml"
     data = yaml.safe_load(config.read_text(encoding="utf-8"))
     del data["metadata"]["annotations"]
@@ -190,6 +192,7 @@ VALIDATE = function("ValidateWorkloads", topology="../../../cluster/topology.yam
 def copied(folder: Path) -> Path:
     """The folder of examples, to change it."""
     shutil.copytree(PLUGIN, folder / "plugin")
+    (folder / ".git").mkdir()
     return folder / "plugin" / "example" / "expand" / "overlays" / "dev"
 
 

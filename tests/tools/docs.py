@@ -107,6 +107,7 @@ def prepare(folder: Path, links: Mapping[str, str] = {}) -> dict[str, str]:
     `links`: commands that it must have, and the path of each.
     """
     shutil.copytree(EXAMPLES, folder / "work" / "examples")
+    (folder / "work" / ".git").mkdir()
     commands = folder / "bin"
     commands.mkdir()
     for name, arguments in {"bayplan": '"$@"', "bayplan-krm": 'krm "$@"'}.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan import pipeline
 from bayplan.backends import BACKENDS
-from bayplan.cli import inputs, output, project
+from bayplan.cli import files, inputs, output, project
 from bayplan.cli.compiling import cached_topology_check, compile_all, join, plans
 from bayplan.cli.finish import Success, exit_code, finish
 from bayplan.cli.inputs import Inputs
@@ -102,7 +102,7 @@ def _workflows_beside(word: str) -> list[str]:
 
     folder = os.path.dirname(word)
     try:
-        done = subprocess.run(("git", "ls-files", "-z"), cwd=folder or None, capture_output=True, check=True)
+        done = subprocess.run((*files.GIT, "ls-files", "-z"), cwd=folder or None, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return []
     names = done.stdout.decode(errors="surrogateescape").split("\0")
@@ -115,7 +115,7 @@ def _has_workflow(path: str) -> bool:
     from bayplan import workflows
 
     try:
-        with open(path, "rb") as file:
+        with files.opened(path) as file:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return False
@@ -133,12 +133,12 @@ def _is_cluster(word: str) -> bool:
     """Whether a file is a project file or a cluster topology, by its beginning."""
     import re
 
-    if not os.path.isfile(word):
-        return False
     try:
-        with open(word, "rb") as file:
+        if not os.path.isfile(files.inside(word)):
+            return False
+        with files.opened(word) as file:
             return os.path.basename(word) == project.NAME or bool(re.search(TOPOLOGY, file.read(65_536)))
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 

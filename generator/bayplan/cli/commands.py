@@ -42,7 +42,12 @@ FAILING = (
     Option(("--strict",), "Treat warnings as errors."),
     Option(("--fail-on",), "Fail if a finding has one of these codes, even if it is an info.", "CODE,..."),
 )
-OUTCOME = (*FAILING, *REPORT)
+ROOTED = (
+    Option(("--sandbox-root",), "The root of the sandbox (default: the folder of .git).", "DIR"),
+    Option(("--trust",), "In a sandbox, also read this file or folder outside of the root.", "FILE|DIR"),
+)
+SANDBOX = (Option(("--sandbox",), "Use no files outside of the repository."), *ROOTED)
+OUTCOME = (*FAILING, *SANDBOX, *REPORT)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 GIVEN = (
     Option(("--priority",), "The PriorityClass of workflows that name none.", "CLASS"),
@@ -64,7 +69,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, *GIVEN, *REPORT)
+COMPILING = (*SOURCES, *PLANNING, *GIVEN, *SANDBOX, *REPORT)
 
 
 def _format(*forms: str) -> Option:
@@ -154,6 +159,7 @@ COMMANDS = (
             Option(
                 ("--release",), "The release, for `helm last-error` (default: that of the label, or the chart).", "NAME"
             ),
+            *SANDBOX,
             *REPORT,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
@@ -275,7 +281,16 @@ COMMANDS = (
         "krm",
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
-        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *REPORT),
+        (
+            TOPOLOGY,
+            SCHEDULER,
+            POLICY,
+            CLUSTER_OBJECTS,
+            *PLANNING,
+            Option(("--no-sandbox",), "Also use files outside of the repository."),
+            *ROOTED,
+            *REPORT,
+        ),
         "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "
         "bayplan-krm, args: [-v]}`. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
         "ValidateWorkloads or Workflow. Only legacy plugins have CONFIG.",

@@ -12,7 +12,12 @@ FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
 def unwritable(name: str, problem: OSError | ValueError) -> Diagnostic:
-    """O802. A name with a NUL byte raises ValueError."""
+    """O802. A name with a NUL byte raises ValueError. A990: the sandbox does not contain the file."""
+    from bayplan.cli.files import OutsideError
+
+    if isinstance(problem, OutsideError):
+        message = f'bayplan does not write "{problem.path}": {problem}'
+        return error("A990", (), message, hint="choose another place in the repository")
     why = reason(problem)
     if isinstance(problem, OSError) and problem.errno in FULL:
         return error("O802", (), f'cannot write all of "{name}": {why}', hint="make room, and run the command again")

@@ -1,21 +1,30 @@
-"""Reads regular files and standard input. Other files might block or never end."""
+"""Reads regular files and standard input, in a sandbox only files of one folder. Other files might block or never end.
+
+`inside` is the only way to a file: each function of bayplan that opens, lists or replaces one calls it before.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO
+from errno import EACCES
+from typing import IO, BinaryIO
 
+from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.source import LARGEST, text_of
 
 STDIN = "<stdin>"
 """The name of standard input in reports."""
+
+GIT = ("git", "-c", "safe.bareRepository=explicit")
+"""git runs programs that the `config` of a repository names, and a folder of a project may look like a repository."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -49,7 +58,7 @@ def raw_of(path: str, subject: str) -> Outcome[bytes]:
     """The bytes of a file. R101: it cannot be read or is not a regular file. R103: it is too large."""
     try:
         with open_regular(path, (subject,)) as file:
-            large = path != "-" and os.stat(path).st_size > LARGEST
+            large = path != "-" and os.fstat(file.fileno()).st_size > LARGEST
             raw = b"" if large else file.read(LARGEST + 1)
     except UnreadableError as problem:
         return Outcome(None, problem.diagnostics)
@@ -71,15 +80,20 @@ def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
         if sys.stdin is None:
             raise ValueError("standard input is closed")
         return nullcontext(sys.stdin.buffer)
-    wrong = irregular(path, route)
+    wrong = irregular(inside(path), route)
     if wrong:
         raise UnreadableError(wrong)
-    return open(path, "rb")
+    return opened(path)
 
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
-    """R101: the operating system refuses to read the file."""
+    """R101: the operating system refuses to read the file. A990: the sandbox does."""
     from bayplan.cli.failures import reason
+
+    if isinstance(problem, OutsideError):
+        trust = f"; if you trust the file, pass --trust {problem.path}" if problem.foreign else ""
+        hint = f"copy it to another place in the repository{trust}"
+        return error("A990", route, f"bayplan does not read this file: {problem}", hint=hint)
 
     return error("R101", route, f"cannot read the file: {reason(problem)}")
 
@@ -106,3 +120,165 @@ def too_large(route: Route) -> Diagnostic:
     """R103: the file is larger than the limit."""
     message = f"the file has more than {LARGEST:,} bytes, the limit for this format"
     return error("R103", route, message, hint="check that this is the right file")
+
+
+# The sandbox: a folder, outside of which bayplan reads and writes no files.
+
+
+class Sandbox(NamedTuple):
+    """The only folder with readable files. `trusted`: other readable files and folders. All are resolved paths."""
+
+    root: str
+    trusted: tuple[str, ...] = ()
+
+
+class OutsideError(PermissionError):
+    """The sandbox does not contain a file, or the file is in a folder of git. `foreign`: so is its name."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(EACCES, why, path)
+        self.path = path
+        self.foreign = not (_sandbox and _passes(path, _sandbox.root))
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
+_sandbox: Sandbox | None = None
+"""The sandbox of the running command. It belongs to the process, so that no function can forget it."""
+
+
+def inside(path: str, *, write: bool = False) -> str:
+    """The path of a file to open. In a sandbox, it has no links. OutsideError: the sandbox does not contain it.
+
+    `write`: a trusted file does not suffice. bayplan does not look at a file outside, not even whether it exists.
+    """
+    if _sandbox is None:
+        return path
+    real, root = os.path.realpath(path), _sandbox.root
+    if is_within(real, root) or (not write and any(is_below(real, each) for each in _sandbox.trusted)):
+        return real
+    if is_below(real, root):
+        raise OutsideError(path, "it is in a folder of git")
+    raise OutsideError(path, f'it is outside of "{os.path.relpath(root)}", the root of the sandbox')
+
+
+def in_sandbox() -> bool:
+    """Whether the command runs in a sandbox."""
+    return _sandbox is not None
+
+
+def allows(path: str) -> bool:
+    """Whether bayplan may read a file, or look at it."""
+    try:
+        inside(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def link_out() -> str:
+    """A link in the sandbox that leads out of it, as an absolute path. Empty if there is none."""
+    for place, folders, names in os.walk(_sandbox.root) if _sandbox else ():
+        paths = (os.path.join(place, name) for name in sorted((*folders, *names)))
+        link = next((path for path in paths if os.path.islink(path) and not allows(path)), "")
+        if link:
+            return link
+        folders[:] = sorted(name for name in folders if name.lower() != ".git")
+    return ""
+
+
+def opened(path: str) -> BinaryIO:
+    """The file to read. OSError. OutsideError: the sandbox does not contain it, or a link came into its place."""
+    real = inside(path)
+    if _sandbox is None:
+        return open(real, "rb")
+    file = open(real, "rb", opener=_open_no_link)  # noqa: SIM115  # the caller closes it
+    if os.path.realpath(real) == real and os.path.samestat(os.fstat(file.fileno()), os.stat(real)):
+        return file
+    file.close()
+    raise OutsideError(path, "another file has replaced it")
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
+def is_within(real: str, root: str) -> bool:
+    """Whether a path without links is a folder or is below it, and not in a folder of git."""
+    return is_below(real, root) and ".git" not in real[len(root) :].lower().split(os.sep)
+
+
+def is_below(real: str, folder: str) -> bool:
+    """Whether a path without links is a folder or is below it."""
+    return os.path.join(real, "").startswith(os.path.join(folder, ""))
+
+
+def _passes(path: str, root: str) -> bool:
+    """Whether a path leads through a folder, which decides where it ends."""
+    each = before = os.path.abspath(path)
+    while not is_below(os.path.realpath(each), root):
+        before, each = each, os.path.dirname(each)
+        if each == before:
+            return False
+    return True
+
+
+def confined(args: Arguments, run: Callable[[], int]) -> int:
+    """Runs a command in its sandbox, and returns its exit code."""
+    global _sandbox
+    made = _made(args)
+    if made.diagnostics:
+        from bayplan.cli.finish import finish
+
+        return finish(args, [Batch(made.diagnostics)])
+    _sandbox = made.value
+    try:
+        return run()
+    finally:
+        _sandbox = None
+
+
+def _made(args: Arguments) -> Outcome[Sandbox]:
+    """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
+    is_krm = args.command.name == "krm"
+    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
+    if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization
+        message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
+        return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
+    if args.has("no-sandbox"):
+        return Outcome(None)
+    try:
+        root = os.path.realpath(args.value("sandbox-root")) if args.has("sandbox-root") else _root(_start(args))
+        sound = os.path.isdir(root) and root != os.path.dirname(root) and args.value("sandbox-root", ".") != ""
+        own = next((each for each in args.values("trust") if _passes(each, root)), None)
+        trusted = tuple(map(os.path.realpath, (*args.values("trust"), *(args.words if is_krm else ()))))
+    except (OSError, ValueError):  # the current folder was removed; a name with a NUL
+        sound = False
+    if sound and own is not None:
+        message = f'"{own}" is in the repository, which could replace it with a link to any file'
+        return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
+    if sound:
+        return Outcome(Sandbox(root, trusted))
+    message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
+    hint = "name the folder of the repository"
+    return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
+
+
+def _start(args: Arguments) -> str:
+    """The folder of the project or the kustomization that the command line names, or the current folder."""
+    word = args.words[0] if args.words and args.command.name in ("generate", "kustomize doctor") else os.curdir
+    return word if os.path.isdir(word) else os.path.dirname(word) or os.curdir
+
+
+def _root(folder: str) -> str:
+    """The nearest folder with `.git`. Without one, the folder of the project, or this one."""
+    from bayplan.cli import project
+
+    real = each = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(each, ".git")):
+        if each == os.path.dirname(each):
+            found = project.find(folder)
+            return os.path.realpath(os.path.dirname(found)) if found else real
+        each = os.path.dirname(each)
+    return each

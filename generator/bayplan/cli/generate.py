@@ -6,12 +6,14 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
+from itertools import takewhile
 from typing import Any
 
 from bayplan import pipeline
-from bayplan.cli import destination, inputs, output, output_folder, output_tree, project
+from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
+from bayplan.cli.files import GIT
 from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
@@ -60,7 +62,7 @@ def _outside(to: str) -> tuple[str, str] | None:
         return "is outside of the project", f"write into the folder of {NAME} or below it"
     if not to.isprintable():
         return "has invisible characters", "remove them"
-    if ".git" in to.split("/"):
+    if ".git" in to.lower().split("/"):
         return "is in the folder of git", "choose another folder"
     if os.path.normpath(to).split("/")[0] == INDEX:
         return "is the list of generated files", "choose another name"
@@ -73,7 +75,7 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
         return None
     if os.path.normpath(to) == NAME:
         return "is the project file itself", "choose another name"
-    if os.path.isdir(project.path(to)):
+    if files.allows(project.path(to)) and os.path.isdir(project.path(to)):
         return "is a folder", f'write "{to}/" for one file per object'
     return None
 
@@ -102,10 +104,24 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
     if not has_magic(pattern):
         yield os.path.normpath(pattern)
         return
+    refused = _refused(project, pattern)
+    if refused:
+        yield refused
+        return
     for name in glob(pattern, root_dir=project.folder or None, recursive=True):
         path = project.path(name)
         if os.path.isfile(path) and not output_folder.is_ours(path):
             yield os.path.normpath(name)
+
+
+def _refused(project: Project, pattern: str) -> str:
+    """The pattern or a link that leads out of the sandbox, whose files a pattern might show; empty if there is none."""
+    parts = pattern.split("/")
+    plain = [*takewhile(lambda part: not has_magic(part), parts)]
+    if os.pardir in parts[len(plain) :] or not files.allows(project.path("/".join((*plain, "")))):
+        return pattern if files.in_sandbox() else ""
+    link = files.link_out()
+    return os.path.relpath(link, project.folder or os.curdir) if link else ""
 
 
 def _pattern_problems(project: Project, pattern: str, matched: bool, route: Route) -> Iterator[Diagnostic]:
@@ -113,7 +129,7 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
         yield warning(
             "A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct the pattern or remove it"
         )
-    elif not has_magic(pattern) and not os.path.lexists(project.path(pattern)):
+    elif not has_magic(pattern) and files.allows(path := project.path(pattern)) and not os.path.lexists(path):
         similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
         hint = f"correct the name or remove it; use a pattern such as {similar} for files that come and go"
         yield error("A983", (SUBJECT, *route), f'the file "{pattern}" does not exist', hint=hint)
@@ -408,7 +424,7 @@ def _untracked(project: Project, files: Iterable[str]) -> Iterator[Batch]:
     """O805: git neither tracks nor ignores these files, so a commit would lack them."""
     import subprocess
 
-    command = ("git", "ls-files", "-z", "--others", "--exclude-standard")
+    command = (*GIT, "ls-files", "-z", "--others", "--exclude-standard")
     try:
         done = subprocess.run(command, cwd=project.folder or None, capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError):

@@ -227,28 +227,30 @@ def one_topology(args: Arguments) -> tuple[Document | None, tuple[Batch, ...]]:
 
 
 def read_beside(folder: str, path: str) -> Outcome[bytes]:
-    """The bytes of a file in the folder. R134: it cannot be read. R135: it is outside of the folder.
+    """The bytes of a file in the folder. R134: it cannot be read. R135: it is outside of the folder, or is git's.
 
     The routes are empty; the caller knows where the name is.
     """
-    full = os.path.join(folder or os.curdir, path)
+    root = os.path.realpath(folder or os.curdir)
     try:
-        if outside(folder, path):
-            kind = "an absolute path" if os.path.isabs(path) else "outside of the workflow's folder"
+        if why := _misplaced(root, path):
             hint = "copy the file into the workflow's folder: a manifest must not depend on the machine"
-            return Outcome(None, (error("R135", (), f'"{path}" is {kind}', hint=hint),))
-        raw = files.raw_of(full, "")
+            return Outcome(None, (error("R135", (), f'"{path}" is {why}', hint=hint),))
+        raw = files.raw_of(os.path.join(folder or os.curdir, path), "")
     except (OSError, ValueError) as problem:  # a name with a NUL
         return Outcome(None, (_unreadable(folder, path, str(problem)),))
     why = "; ".join(each.message.removeprefix("cannot read the file: ") for each in raw.diagnostics)
     return Outcome(None, (_unreadable(folder, path, why),)) if raw.value is None else raw
 
 
-def outside(folder: str, path: str) -> bool:
-    """Whether a path is outside of the folder, by its name or by a symbolic link."""
-    root = os.path.realpath(folder or os.curdir)
+def _misplaced(root: str, path: str) -> str:
+    """Why a manifest cannot have a file, by its name or by a symbolic link. Empty if it can."""
     real = os.path.realpath(os.path.join(root, path))
-    return os.path.isabs(path) or os.path.commonpath((root, real)) != root
+    if os.path.isabs(path):
+        return "an absolute path"
+    if not files.is_below(real, root):
+        return "outside of the workflow's folder"
+    return "" if files.is_within(real, root) else "in a folder of git"
 
 
 def _unreadable(folder: str, path: str, why: str) -> Diagnostic:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
-from bayplan.cli import output, output_folder
+from bayplan.cli import files, output, output_folder
 from bayplan.cli.failures import unwritable
 from bayplan.cli.finish import finish
 from bayplan.cli.krm import kustomizations
@@ -174,9 +174,13 @@ TIMEOUT = 300
 
 def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     """O832: there is no kustomize, or it runs no functions. O831: the build fails."""
+    route = (folders[0].kustomization.subject,)
+    if files.in_sandbox():
+        message = "in a sandbox, bayplan runs no functions, and checked only the files"
+        yield warning("O832", route, message, hint="leave out --sandbox if you trust the programs of this repository")
+        return
     paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
     program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
-    route = (folders[0].kustomization.subject,)
     if program is None:
         message = "kustomize is not installed, so bayplan checked only the files"
         yield warning("O832", route, message, hint="install kustomize to check the output of the build too")
@@ -272,6 +276,8 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
     program = get(annotation[0].data, "exec", "path") if annotation else None
     if not isinstance(program, str):  # kustomize itself says so
         return
+    if "/" in program and not files.allows(os.path.join(where.folder, program)):
+        return
     folders = [where.folder] if "/" in program else os.get_exec_path()
     if not any(os.access(os.path.join(each, program), os.X_OK) for each in folders):
         message = f'the program "{program}" of the function does not exist'
@@ -303,7 +309,11 @@ def _remote(one: Kustomization, keys: Sequence[str]) -> list[tuple[str, int]]:
     """The entries in some lists of a kustomization that name no file or folder here, such as a URL."""
     listed = ((key, n, each) for key in keys for n, each in enumerate(items(one.document.data, key)))
     plain = ((key, n, each) for key, n, each in listed if isinstance(each, str) and "\n" not in each)
-    return [(key, n) for key, n, each in plain if not os.path.exists(os.path.join(one.folder, each))]
+    return [(key, n) for key, n, each in plain if not _exists(os.path.join(one.folder, each))]
+
+
+def _exists(path: str) -> bool:
+    return files.allows(path) and os.path.exists(path)
 
 
 def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
@@ -395,8 +405,8 @@ def _install(args: Arguments, folder: str, texts: Mapping[str, str], mark: str, 
         return finish(args, [Batch(tuple(wrong))])
     try:
         os.makedirs(folder, exist_ok=True)
-        files = [Change(name, output_folder.text_at(paths[name]), text) for name, text in texts.items()]
-        changes = [each for each in files if each.old != each.new or os.stat(paths[each.path]).st_mode & mode != mode]
+        written = [Change(name, output_folder.text_at(paths[name]), text) for name, text in texts.items()]
+        changes = [each for each in written if each.old != each.new or os.stat(paths[each.path]).st_mode & mode != mode]
         output_folder.apply(folder, "", changes, mode)
     except OSError as problem:
         return finish(args, [Batch((unwritable(folder, problem),))])

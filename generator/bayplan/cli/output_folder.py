@@ -15,6 +15,7 @@ from itertools import count as count_from
 
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
+from bayplan.cli.files import inside, opened
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
@@ -62,8 +63,8 @@ def compare(path: str, changes: Sequence[Change]) -> tuple[Diagnostic, ...]:
 def text_at(name: str) -> str | None:
     """The text of a file. None: there is no file."""
     try:
-        with open(name, encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return file.read()
+        with opened(name) as file:
+            return file.read().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
 
@@ -71,7 +72,7 @@ def text_at(name: str) -> str | None:
 def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """All pieces or nothing. A link stays a link, the file keeps its mode, and bayplan writes directly to devices."""
     try:
-        real = os.path.realpath(path)
+        real = os.path.realpath(inside(path, write=True))
         if os.path.exists(real) and not os.path.isfile(real):
             with open(real, "wb", buffering=0) as file:
                 output.write_whole(file, output.chunks(pieces))
@@ -281,6 +282,7 @@ def _stem(text: str) -> str:
 def write_folder(path: str, expected: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     """Writes these files, and removes stale files that bayplan wrote. O804: bayplan did not write an existing file."""
     try:
+        inside(path, write=True)
         previous = listed(path)
         if previous.value is None:
             return previous.diagnostics
@@ -360,13 +362,14 @@ def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> No
 
 
 def _check_folders(root: str, changes: Sequence[Change]) -> None:
-    """OSError: bayplan may not change a folder, or the folder is on another file system.
+    """OSError: bayplan may not change a folder, or the folder is on another file system or outside of the sandbox.
 
     It checks this before the first change.
     """
     device = os.stat(root or os.curdir).st_dev
     for each in changes:
         path = os.path.join(root or os.curdir, each.path)
+        inside(path, write=True)
         folders = [next(filter(os.path.isdir, above(place))) for place in (path, os.path.realpath(path))]
         if not all(os.access(folder, os.W_OK | os.X_OK) for folder in folders):
             raise PermissionError(EACCES, os.strerror(EACCES))
@@ -421,7 +424,7 @@ def is_marked(text: str) -> bool:
 def is_ours(path: str) -> bool:
     """Whether the file has the mark. False if it cannot be read."""
     try:
-        with open(path, "rb") as file:
+        with opened(path) as file:
             return is_marked(file.read(1024).decode("utf-8", "replace"))
     except (OSError, ValueError):
         return False

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.cli import output_folder
+from bayplan.cli import files, output_folder
 from bayplan.cli.output_folder import Change, above
 from bayplan.cli.project import NAME
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
@@ -26,24 +26,30 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
     OSError and ValueError of the file system.
     """
+    places = sorted({os.path.dirname(path) for path in texts})
+    outside = (*_links_out(root, (INDEX, *(os.path.join(each, output_folder.INDEX) for each in places), *texts)),)
+    if outside:
+        return Outcome(None, outside)
     listed = _listed(root)
-    older = _adopted(root, texts)
+    older = _adopted(root, places)
     if listed.value is None or older.value is None:
         return Outcome(None, (*listed.diagnostics, *older.diagnostics))
     index = HEADER + "".join(f"{path}\n" for path in sorted(texts))
     expected = {**texts, INDEX: index} if texts else {}
     ours = {INDEX, *older.value}
-    written = [Change(path, _text(root, path), text) for path, text in expected.items()]
     stale = [path for path in sorted({*listed.value, *ours}) if path not in expected]
+    outside = (*_links_out(root, stale),)
+    if outside:
+        return Outcome(None, outside)
+    written = [Change(path, _text(root, path), text) for path, text in expected.items()]
     removed = [Change(path, text, None) for path in stale if (text := _text(root, path)) is not None]
     kept = [each for each in removed if not _is_ours(each, ours)]
     removed = [each for each in removed if each not in kept]
     blocked = [each.path for each in written if not _is_ours(each, ours)]
     folders = {place for path in expected for place in above(path)} - {each.path for each in removed}
     blocked += [place for place in sorted(folders) if os.path.isfile(os.path.join(root, place))]
-    wrong = (*(_foreign(root, path) for path in blocked), *_links_out(root, (*expected, *stale)))
-    if wrong:
-        return Outcome(None, wrong)
+    if blocked:
+        return Outcome(None, tuple(_foreign(root, path) for path in blocked))
     needed = (*(each for each in written if each.old != each.new), *removed)
     notices = (
         f'"{os.path.join(root, each.path)}" is not an output any more; bayplan keeps it because its first line is gone'
@@ -60,7 +66,8 @@ def unlisted(root: str, folders: Iterable[str]) -> Iterator[str]:
     """
     known = {os.path.normpath(path) for path in _listed(root).value or ()}
     for folder in sorted(set(folders)):
-        for place, below, names in os.walk(os.path.join(root, folder) or os.curdir):
+        path = os.path.join(root, folder) or os.curdir
+        for place, below, names in os.walk(path) if files.allows(path) else ():
             searched = (name for name in below if name != ".git" and not name.startswith(output_folder.STAGING))
             below[:] = sorted(name for name in searched if not _has_project(place, name)) if folder else []
             for name in sorted(names):
@@ -81,15 +88,15 @@ def _listed(root: str) -> Outcome[tuple[str, ...]]:
 
 def _possible(path: str) -> bool:
     """Whether bayplan could have written a file of this name."""
-    parts = path.split("/")
+    parts = path.lower().split("/")
     impossible = os.path.isabs(path) or os.path.normpath(path) != path or not path.isprintable()
     return not impossible and os.pardir not in parts and ".git" not in parts
 
 
-def _adopted(root: str, texts: Mapping[str, str]) -> Outcome[tuple[str, ...]]:
+def _adopted(root: str, places: Iterable[str]) -> Outcome[tuple[str, ...]]:
     """The files that `render -o DIR/` wrote into the folders of this run, with its index."""
     paths: list[str] = []
-    for place in sorted({os.path.dirname(path) for path in texts}):
+    for place in places:
         if os.path.isfile(os.path.join(root, place, output_folder.INDEX)):
             names = output_folder.listed(os.path.join(root, place))
             if names.value is None:
@@ -118,9 +125,13 @@ def _foreign(root: str, path: str) -> Diagnostic:
 
 
 def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
-    """A988: a folder is a link to a place outside of the project's folder."""
-    inside = os.path.join(os.path.realpath(root or os.curdir), "")
-    for place in sorted({os.path.dirname(path) for path in paths}):
-        if not os.path.join(os.path.realpath(os.path.join(root, place)), "").startswith(inside):
-            message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
-            yield error("A988", (), message, hint="use a real folder in the project")
+    """A988: a file or its folder is a link to a place outside of the project's folder, or in a folder of git."""
+    real = os.path.realpath(root or os.curdir)
+
+    def leads_out(path: str) -> bool:
+        return not files.is_within(os.path.realpath(os.path.join(root, path)), real)
+
+    places = (next(filter(leads_out, (os.path.dirname(path), path)), None) for path in sorted(paths))
+    for place in dict.fromkeys(place for place in places if place is not None):
+        message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
+        yield error("A988", (), message, hint="use a real file or folder in the project")

@@ -63,8 +63,13 @@ def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
 
 
 def find(folder: str = "") -> str | None:
-    """The nearest project file in this folder or above it, as a path from the current folder."""
+    """The nearest project file in this folder or above it, as a path from the current folder.
+
+    bayplan does not look outside of the sandbox.
+    """
     for _ in range(os.path.abspath(folder).count(os.sep) + 1):
+        if not files.allows(folder or os.curdir):
+            return None
         path = os.path.join(folder, NAME)
         if os.path.lexists(path):
             return path

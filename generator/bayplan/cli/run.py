@@ -79,11 +79,20 @@ def _dispatch(argv: Sequence[str]) -> int:
     return by_click if isinstance(by_click, int) else execute(by_click)
 
 
+_SANDBOX = frozenset({"sandbox", "sandbox-root", "trust"})
+"""The options, each of which makes a sandbox. `krm` has one without an option."""
+
+
 def execute(args: Arguments) -> int:
     """Runs the module of the command, and loads no other command."""
     module, _, function = args.command.module.partition(".")
-    code: int = getattr(__import__(f"bayplan.cli.{module}", fromlist=["run"]), function or "run")(args)
-    return code
+    loaded = __import__(f"bayplan.cli.{module}", fromlist=["run"])
+    command: Callable[[Arguments], int] = getattr(loaded, function or "run")
+    if args.command.name != "krm" and _SANDBOX.isdisjoint(args.options):
+        return command(args)
+    from bayplan.cli import files
+
+    return files.confined(args, lambda: command(args))
 
 
 # The parser for well-formed command lines. click handles all others, and reports their errors.

@@ -268,9 +268,9 @@ class Mutator:
         if how == 1:
             return b"\n".join(lines[:end] + block + lines[end:])
         if how == 2:
-            return b"\n".join(lines[:start] + [_value(lines[start], _flow(self._any(random)))] + lines[end:])
+            return b"\n".join([*lines[:start], _value(lines[start], _flow(self._any(random))), *lines[end:]])
         if how == 3:
-            return b"\n".join(lines[:start] + [_key(lines[start], self._word(random))] + lines[start + 1 :])
+            return b"\n".join([*lines[:start], _key(lines[start], self._word(random)), *lines[start + 1 :]])
         if how == 4:
             other = random.choice(self.contents).split(b"\n")
             first, last = _block(other, random)
@@ -364,8 +364,6 @@ class Mutator:
                     value.upper(),
                     f" {value} ",
                     value + str(random.choice(SCALARS)),
-                )
-                + (
                     value[:cut] + str(random.choice(SCALARS)) + value[cut:],
                     [value],
                     value + "-1",
@@ -447,7 +445,7 @@ _Dumper.add_representer(None, lambda dumper, data: dumper.represent_str(str(data
 @lru_cache(4000)
 def _parsed(content: bytes) -> tuple[Any, ...]:
     """The documents with a structure."""
-    if len(content) > 30_000 or b"&" in content and b"*" in content:
+    if len(content) > 30_000 or (b"&" in content and b"*" in content):
         return ()
     try:
         if content.lstrip()[:1] in (b"{", b"["):

@@ -226,8 +226,12 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     """The document of an OSMO configuration, or the reason why it is missing."""
-    if picked.file.documents:
-        return osmo_pool.pick(picked.file.documents, picked.pool)
+    try:
+        documents = picked.file.documents
+    except UnreadableError as problem:
+        return None, picked.file.batch(problem.diagnostics)
+    if documents:
+        return osmo_pool.pick(documents, picked.pool)
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -25,6 +26,9 @@ from bayplan.cli import run
 from fuzz.seeds import LARGEST, STDIN, Input
 from tools.run import ROOT
 
+CHANGES = {"open": 1, "os.mkdir": 1, "os.remove": 1, "os.rmdir": 1, "os.rename": 2, "os.link": 2, "os.symlink": 2}
+"""Audit events of changes of files -> how many of their arguments are paths."""
+
 SECONDS = 10.0
 """How long an input may take."""
 
@@ -40,7 +44,7 @@ REPORTS = ("check", "lint", "topology check", "kustomize doctor")
 DIFFERENCES = ("diff", "topology diff", "generate")
 """Commands whose exit code 1 may mean a difference."""
 
-WRITERS = ("render", "import", "topology import", "topology export", "post-render", "krm")
+WRITERS = ("render", "import", "topology import", "post-render", "krm")
 """Commands that write YAML."""
 
 WHOLE_FILES = ("R101", "R103", "O")
@@ -91,6 +95,19 @@ class Runner:
         os.environ.clear()
         os.environ.update({**self.environment, "BAYPLAN_DEBUG": "1"})
         self.most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        self.running = self.outside = False
+        sys.addaudithook(self._guard)
+
+    def _guard(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Refuses to change files outside of the folder: some arguments are paths such as `/`."""
+        if event not in CHANGES or (event == "open" and not arguments[2] & (os.O_WRONLY | os.O_RDWR)):
+            return
+        paths = [os.fsdecode(each) for each in arguments[:2] if isinstance(each, str | bytes)]
+        if self.running and any(
+            not os.path.abspath(each).startswith(f"{self.folder}/") for each in paths[: CHANGES[event]]
+        ):
+            self.outside = True
+            raise PermissionError(errno.EACCES, "the fuzzer allows no change here")
 
     def close(self) -> None:
         """Removes the folder, and brings the environment back."""
@@ -126,12 +143,14 @@ class Runner:
         start = time.perf_counter()
         with _streams(_stream(entry.files.get(STDIN, b"")), out, err):
             signal.setitimer(signal.ITIMER_REAL, SECONDS)
+            self.running, self.outside = True, False
             try:
                 code = run.run(entry.words)
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 1
             finally:
                 signal.setitimer(signal.ITIMER_REAL, 0)
+                self.running = False
         seconds = time.perf_counter() - start
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         memory, self.most = (most - self.most) * 1024, most
@@ -170,7 +189,7 @@ class Runner:
         yield from judged(entry, answer)
         if twice and (answer.code, answer.out) != (again := self.inside(entry))[:2]:
             yield Fault("differs", entry.door, f"{answer.out[:500]!r} {again.out[:500]!r}")
-        if process:
+        if process and not self.outside:
             try:
                 other = self.process(entry)
             except subprocess.TimeoutExpired:

@@ -306,14 +306,14 @@ class Mutator:
         path = random.choice(paths)
         changed = [*documents]
         changed[number] = self._changed(documents[number], path, paths, random)
-        if len(changed) == 1 and (content.lstrip()[:1] in (b"{", b"[") or random.random() < 0.3):
-            return _json(changed[0])
         try:
+            if len(changed) == 1 and (content.lstrip()[:1] in (b"{", b"[") or random.random() < 0.3):
+                return _json(changed[0])
             return yaml.dump_all(changed, Dumper=_Dumper, sort_keys=False, allow_unicode=random.random() < 0.5).encode(
                 "utf-8", "surrogatepass"
             )
-        except (yaml.YAMLError, UnicodeError, ValueError):
-            return b"\n---\n".join(map(_json, changed))
+        except (yaml.YAMLError, UnicodeError, ValueError):  # a number with more digits than Python writes
+            return b""
 
     def _changed(self, data: Any, path: Path, paths: Sequence[Path], random: Random) -> Any:
         how = random.randrange(12)
@@ -409,7 +409,8 @@ def _words(words: Sequence[str], random: Random) -> tuple[str, ...]:
 
 def _argument(random: Random) -> str:
     """A word that a shell can pass."""
-    return str(random.choice(SCALARS)).replace("\0", "0").encode("utf-8", "replace").decode()
+    word = str(random.choice(SCALARS)).replace("\0", "0").encode("utf-8", "replace").decode()
+    return "." if word == "/" else word  # all files of the machine
 
 
 def _encoded(text: str) -> bytes:

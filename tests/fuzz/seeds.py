@@ -200,6 +200,7 @@ class Seeds(NamedTuple):
     policies: Sequence[bytes]
 
 
+@cache
 def collect(upstream: str = "") -> Seeds:
     """All seeds, always in the same order."""
     by_door: dict[str, list[Input]] = {door: [] for door in DOORS}

@@ -126,8 +126,9 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
         try:
             formats = () if pool or name == OSMO_POOL else tuple(_formats(name, file))
             guessed = not (formats or pool or name)
-            if guessed and file.faults:
-                batches.append(file.batch(file.faults))
+            faults = () if formats else file.faults
+            if guessed and faults:
+                batches.append(file.batch(faults))
             else:
                 picked.append(Picked(file, formats, pool, guessed))
         except UnreadableError as problem:
@@ -226,12 +227,8 @@ def _osmo(picked: Picked) -> tuple[Part | None, Batch]:
 
 def pools_of(picked: Picked) -> tuple[Document | None, Batch]:
     """The document of an OSMO configuration, or the reason why it is missing."""
-    try:
-        documents = picked.file.documents
-    except UnreadableError as problem:
-        return None, picked.file.batch(problem.diagnostics)
-    if documents:
-        return osmo_pool.pick(documents, picked.pool)
+    if picked.file.documents:
+        return osmo_pool.pick(picked.file.documents, picked.pool)
     return None, picked.file.batch(picked.file.faults or (_unrecognised(picked.file),))
 
 

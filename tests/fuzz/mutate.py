@@ -89,6 +89,9 @@ SCALARS: tuple[Any, ...] = (
 )
 """Values of every kind in place of any other: numbers at limits, names that are none, text with a meaning elsewhere."""
 
+TAME = 29
+"""How many of them are plain numbers and short words."""
+
 COMPOUND: tuple[Any, ...] = (
     *([], {}, [[]], [{}], {"": ""}, [None], {"a": None}, {"a": {"b": {"c": []}}}, [1, "a", None, {}, []]),
     *({"name": "a"}, [{"name": "a"}, {"name": "a"}], {"kind": "Job"}, {"key": "a", "operator": "In", "values": []}),
@@ -179,6 +182,22 @@ class Mutator:
 
     def __init__(self, contents: Sequence[bytes]) -> None:
         self.contents = contents
+        self.values: dict[Any, list[Any]] = {}
+        self.children: dict[Any, list[tuple[Any, Any]]] = {}
+        for content in contents:
+            for document in _parsed(content):
+                self._learn(None, document)
+
+    def _learn(self, key: Any, value: Any) -> None:
+        """Keeps the values that each key has anywhere, and the keys below it."""
+        if isinstance(value, dict):
+            for below, each in value.items():
+                self.values.setdefault(below, []).append(each)
+                self.children.setdefault(key, []).append((below, each))
+                self._learn(below, each)
+        elif isinstance(value, list):
+            for each in value:
+                self._learn(key, each)
 
     def __call__(self, entry: Input, random: Random) -> Input:
         """The input with one of its files, or its command line, changed. Often several times."""
@@ -195,13 +214,13 @@ class Mutator:
 
     def content(self, content: bytes, random: Random) -> bytes:
         """The content of a file, changed."""
-        for _ in range(1 + min(int(random.expovariate(1.2)), 6)):
+        for _ in range(1 + min(int(random.expovariate(1.7)), 6)):
             kind = random.random()
-            if kind < 0.5:
-                content = self._data(content, random) or self._lines(content, random)
-            elif kind < 0.75:
+            if kind < 0.86:
+                content = self._data(content, random) or self._tokens(content, random)
+            elif kind < 0.92:
                 content = self._lines(content, random)
-            elif kind < 0.9:
+            elif kind < 0.97:
                 content = self._tokens(content, random)
             else:
                 content = self._bytes(content, random)
@@ -316,7 +335,9 @@ class Mutator:
             return b""
 
     def _changed(self, data: Any, path: Path, paths: Sequence[Path], random: Random) -> Any:
-        how = random.randrange(12)
+        how = random.randrange(30)
+        if how >= 12:
+            return self._known(data, path, random)
         if how < 6:
             return _put(data, path, self._like(_get(data, path), random))
         if how == 6:
@@ -345,12 +366,26 @@ class Mutator:
             return _put(data, path, {**holder, key: self._any(random)})
         return _put(data, path, [*holder, self._any(random)] if isinstance(holder, list) else {key: holder})
 
+    def _known(self, data: Any, path: Path, random: Random) -> Any:
+        """A value that its key has elsewhere, or one more key that is known there."""
+        named = next((key for key in reversed(path) if isinstance(key, str)), None)
+        value = _get(data, path)
+        if isinstance(value, dict) and named in self.children and random.random() < 0.7:
+            key, below = random.choice(self.children[named])
+            return _put(data, path, {**value, key: below})
+        if named not in self.values:
+            return _put(data, path, self._like(value, random))
+        other = random.choice(self.values[named])
+        if path and isinstance(path[-1], int) and isinstance(other, list) and other:
+            other = random.choice(other)
+        return _put(data, path, other)
+
     def _like(self, value: Any, random: Random) -> Any:
         """A value for the place of another: often near it, which passes the first checks."""
         near = random.random()
         if near < 0.3 and isinstance(value, bool):
             return not value
-        if near < 0.4 and isinstance(value, int):
+        if near < 0.4 and isinstance(value, int) and abs(value) < 10**30:
             return random.choice(
                 (value + 1, value - 1, -value, value * 1000, value * 10**9, 0, 1, str(value), float(value))
             )
@@ -378,6 +413,8 @@ class Mutator:
 
     def _any(self, random: Random) -> Any:
         kind = random.random()
+        if kind < 0.35:
+            return random.choice(SCALARS[:TAME])
         if kind < 0.7:
             return random.choice(SCALARS)
         if kind < 0.9:

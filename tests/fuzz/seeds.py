@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -46,6 +47,9 @@ DOORS = (
     "schedulers",
     "completion",
 )
+SOUND = 0.6
+"""The share of inputs that start from a seed without faults: the others start from one with a fault of its own."""
+
 WEIGHTS = {"explain": 0.2, "schema": 0.05, "schedulers": 0.05, "completion": 0.02, "init": 0.1, "kustomize doctor": 0.2}
 """Door -> its share of the inputs; others have 1. These have no file, or start other programs."""
 
@@ -185,16 +189,17 @@ def _of_words() -> Iterator[Input]:
 
 def _of_upstream(folder: str) -> Iterator[Input]:
     """Files of the schedulers' own repositories, where a checkout of them is at hand."""
-    for path in sorted(Path(folder).rglob("*")):
+    for path in sorted(Path(folder).rglob("*")) if folder else ():
         if _small(path):
             for words in (("lint",), ("check",), ("import",), ("topology", "import")):
                 yield Input((*words, path.name), {path.name: path.read_bytes()})
 
 
 class Seeds(NamedTuple):
-    """The seeds by their doors, and the contents of all their files."""
+    """The seeds by their doors, those of them that are without faults, and the contents of all their files."""
 
     by_door: Mapping[str, Sequence[Input]]
+    sound: Mapping[str, Sequence[Input]]
     contents: Sequence[bytes]
     topologies: Sequence[bytes]
     policies: Sequence[bytes]
@@ -203,16 +208,20 @@ class Seeds(NamedTuple):
 @cache
 def collect(upstream: str = "") -> Seeds:
     """All seeds, always in the same order."""
-    by_door: dict[str, list[Input]] = {door: [] for door in DOORS}
-    sources = (_of_cases(), _of_examples(), _of_project(), _of_golden(), _of_words())
-    for source in (*sources, *((_of_upstream(upstream),) if upstream else ())):
-        for each in source:
-            if each.door in by_door:
-                by_door[each.door].append(each)
+    sound = _grouped(chain(_of_examples(), _of_project(), _of_golden(), _of_words()))
+    other = _grouped(chain(_of_cases(), _of_upstream(upstream)))
+    by_door = {door: [*sound[door], *other[door]] for door in DOORS}
     every = (content for seeds in by_door.values() for each in seeds for content in each.files.values())
     contents = list(dict.fromkeys(each for each in every if each))
     topologies = [each for each in contents if b"kind: ClusterTopology" in each]
-    return Seeds(by_door, contents, topologies, [each for each in contents if b"kind: Policy" in each])
+    return Seeds(by_door, sound, contents, topologies, [each for each in contents if b"kind: Policy" in each])
+
+
+def _grouped(seeds: Iterable[Input]) -> dict[str, list[Input]]:
+    grouped: dict[str, list[Input]] = {door: [] for door in DOORS}
+    for each in seeds:
+        grouped.get(each.door, []).append(each)
+    return grouped
 
 
 @cache
@@ -224,10 +233,11 @@ def _sources(command: str) -> tuple[str, ...]:
 
 def choose(seeds: Seeds, door: str, random: Random) -> Input:
     """A seed for the door: one of its own, or one of a related door with the command line changed."""
-    home = door if random.random() < 0.4 else random.choice(_sources(door))
-    if random.random() < 0.02:
-        home = random.choice(DOORS)  # files that the command is not for
-    entry = random.choice(seeds.by_door[home] or seeds.by_door[door] or seeds.by_door["check"])
+    groups = seeds.sound if random.random() < SOUND else seeds.by_door
+    families = DOORS if random.random() < 0.02 else _sources(door)  # files that the command is not for
+    homes = [home for home in families if groups[home]]
+    home = random.choices(homes, [len(groups[home]) for home in homes])[0] if homes else "check"
+    entry = random.choice(groups[home])
     found = find(entry.words, COMMANDS)
     parsed = parse(*found) if found else None
     if parsed is None:
@@ -256,7 +266,7 @@ def _moved(parsed: Arguments, files: Mapping[str, bytes], command: Command, seed
         files["new.yaml"] = random.choice(seeds.topologies)
         words = ((topologies or others)[0], "new.yaml")
     elif command.name == "diff":
-        words = (others[0], others[-1])
+        words = (next((name for name in others if b"kind: Workflow" in files.get(name, b"")), others[0]), others[-1])
     elif command.name in ("post-render", "krm", "generate", "kustomize doctor", "init"):
         words = ()
         files.setdefault(STDIN, files.get(others[0], b""))

@@ -56,7 +56,7 @@ class Tally:
     def __init__(self, options: Namespace) -> None:
         self.options = options
         self.inputs: Counter[str] = Counter()
-        self.seconds: Counter[str] = Counter()
+        self.seconds: dict[str, float] = {}
         self.faults: Counter[str] = Counter()
         self._told = time.monotonic()
 
@@ -64,7 +64,7 @@ class Tally:
         """Counts an input. The first with a fault is written to the folder of faults."""
         door = entry.door or "(none)"
         self.inputs[door] += 1
-        self.seconds[door] += seconds  # type: ignore[assignment]
+        self.seconds[door] = self.seconds.get(door, 0.0) + seconds
         if seconds > SLOW:
             print(f"slow: {seconds:.1f} s, {name} ({door})", flush=True)
         for fault in faults:
@@ -86,7 +86,7 @@ class Tally:
     def report(self) -> int:
         """Prints the sums. Returns the exit code."""
         if self.options.times:
-            for door, spent in self.seconds.most_common():
+            for door, spent in self.seconds.items():
                 print(f"{door:20} {self.inputs[door]:7} inputs {1000 * spent / self.inputs[door]:7.1f} ms each")
         for fault, count in self.faults.most_common():
             print(f"{count:6} times {fault}")
@@ -122,7 +122,7 @@ def shrunk(runner: Runner, entry: Input, fault: Fault) -> Input:
         files = entry.files
         without = {key: content for key, content in files.items() if key != name}
         if not fails(without):
-            rest = minimised(files[name], lambda less, before=files, name=name: fails({**before, name: less}))  # type: ignore[misc]
+            rest = minimised(files[name], lambda less, before=files, name=name: fails({**before, name: less}))
             without = {**files, name: rest}
         entry = entry._replace(files=without)
     return entry

@@ -50,6 +50,9 @@ WRITERS = ("render", "import", "topology import", "post-render", "krm")
 WHOLE_FILES = ("R101", "R103", "O")
 """How the codes of errors begin that are about a file as a whole or about the output: they may have no line."""
 
+ABSENT = ("A901", "A934", "T516")
+"""Errors about what no file and no argument has: they have no line."""
+
 
 class Answer(NamedTuple):
     """What a run came to. `after`: the files that it left, without those that it did not change."""
@@ -229,9 +232,12 @@ def judged(entry: Input, answer: Answer) -> Iterator[Fault]:
 
 
 def _about_no_line(entry: Input, finding: Mapping[str, Any]) -> bool:
-    """Whether no line is right: the error is about a file as a whole, an empty file, or the command line."""
-    content = entry.files.get(STDIN if finding["file"] == "<stdin>" else finding["file"] or "")
-    return finding["code"].startswith(WHOLE_FILES) or (finding["file"] is not None and not (content or b"").strip())
+    """Whether no line is right. The error is about a whole file, the output, an empty file or something that is in no
+    file, or its notes have the lines of a contradiction."""
+    content = entry.files.get(STDIN if finding["file"] == "<stdin>" else finding["file"] or "", b"")
+    empty = finding["file"] is not None and not content.strip()
+    placed = any(note["line"] for note in finding["notes"])
+    return empty or placed or finding["code"] in ABSENT or finding["code"].startswith(WHOLE_FILES)
 
 
 def _findings(entry: Input, answer: Answer) -> list[dict[str, Any]] | Fault:

@@ -101,12 +101,12 @@ def run(fuzzer: Fuzzer, runner: Runner, options: Namespace) -> int:
     end = time.monotonic() + options.seconds
     gc.freeze()
     for number in range(options.first, options.first + options.count):
-        start = time.monotonic()
-        if start > end:
+        if time.monotonic() > end:
             break
         entry = fuzzer.input(number)
+        start = time.process_time()
         faults = tuple(runner.faults(entry, twice=number % TWICE == 0, process=number % PROCESS == 1))
-        tally.add(f"{options.seed}-{number}", entry, faults, time.monotonic() - start)
+        tally.add(f"{options.seed}-{number}", entry, faults, time.process_time() - start)
         if number % 500 == 0:
             gc.collect()
     return tally.report()

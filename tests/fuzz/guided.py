@@ -75,16 +75,16 @@ class Guide:
 
     def test(self, data: bytes) -> None:
         """Runs an input. The process ends when the time is over, because libFuzzer does not return."""
-        start = time.monotonic()
+        start = time.process_time()
         number, content = self._unpacked(data)
         entry = self.starts[number]
         entry = entry._replace(files={**entry.files, self._name(entry): content})
         faults = tuple(self.runner.faults(entry))
         count = sum(self.tally.inputs.values())
-        self.tally.add(f"guided-{count}", entry, faults, time.monotonic() - start)
+        self.tally.add(f"guided-{count}", entry, faults, time.process_time() - start)
         if count % 500 == 0:
             gc.collect()
-        if start > self.end:
+        if time.monotonic() > self.end:
             self.runner.close()
             os._exit(self.tally.report())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from random import Random
 from typing import Any
@@ -14,6 +15,9 @@ import yaml
 from fuzz.seeds import STDIN, Input
 
 Path = tuple[Any, ...]
+
+LARGE = 0.005
+"""The share of contents of which a part becomes large."""
 
 LONG = 70_000
 DEEP = 200
@@ -224,7 +228,23 @@ class Mutator:
                 content = self._tokens(content, random)
             else:
                 content = self._bytes(content, random)
+        if random.random() < LARGE:
+            content = self._large(content, random)
         return content[:300_000]
+
+    def _large(self, content: bytes, random: Random) -> bytes:
+        """The content with a part of it many times: with other names if it is a list, otherwise the same lines."""
+        count = random.choice((100, 1000, 3000))
+        documents = _parsed(content)
+        for path in random.sample(paths := _paths(documents[0]), len(paths)) if documents else ():
+            holder = _get(documents[0], path)
+            if isinstance(holder, list) and holder:
+                many = [_renamed(random.choice(holder), number) for number in range(count)]
+                with suppress(ValueError):
+                    return _json(_put(documents[0], path, [*holder, *many]))
+        lines = content.split(b"\n")
+        start, end = _block(lines, random)
+        return b"\n".join(lines[:start] + lines[start:end] * count + lines[end:])
 
     # Bytes.
 
@@ -422,6 +442,17 @@ class Mutator:
         if kind < 0.99:
             return self._word(random).decode("utf-8", "replace")
         return random.choice((_nested(DEEP), "a" * LONG, ["a"] * 3000, {f"k{n}": n for n in range(1000)}))
+
+
+def _renamed(value: Any, number: int) -> Any:
+    """The value with another name."""
+    if isinstance(value, str):
+        return f"{value}{number}"
+    if not isinstance(value, dict):
+        return value
+    names = {key: f"{value[key]}{number}" for key in ("name", "path", "nodes", "id") if isinstance(value.get(key), str)}
+    metadata = {"metadata": _renamed(value["metadata"], number)} if "metadata" in value else {}
+    return {**value, **names, **metadata}
 
 
 def _words(words: Sequence[str], random: Random) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from bayplan.core.diagnostics import Note, error, info, warning
+from bayplan.core.diagnostics import AT, Note, error, info, warning
 from bayplan.report import FORMATS, Batch
 from bayplan.report.codes import sections, title
 from bayplan.report.findings import Finding, findings
@@ -260,3 +261,15 @@ def test_hostile_texts_break_no_format(form: str) -> None:
     assert text.encode().decode() == text
     assert text.replace("\n", "").isprintable()
     assert "\n::error" not in text
+
+
+def test_many_findings_in_one_long_line_take_little_memory() -> None:
+    text = json.dumps(["a"] * 20_000)
+    document = Document("a.json", text, 0, None)
+    many = tuple(warning("W301", ("workflow", AT, 1, 1 + column), "wrong") for column in range(1000))
+    tracemalloc.start()
+    try:
+        assert len(findings([Batch(many, {"workflow": document})])) == 1000
+        assert tracemalloc.get_traced_memory()[1] < 10 * len(text)
+    finally:
+        tracemalloc.stop()

@@ -49,8 +49,10 @@ def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
+    """The order of findings. It has no source lines: a line may be a whole file, and each key would have it."""
     place = finding.place or Place("")
-    return place.file, place.line, place.column, finding.code, finding.message, repr(finding)
+    notes = [(note.message, note.place[:-1] if note.place else ()) for note in finding.notes]
+    return *place[:3], finding.code, finding.message, place[3:-1], finding.severity, notes, finding.hint
 
 
 def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:

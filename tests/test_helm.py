@@ -154,6 +154,30 @@ def test_an_error_stops_helm(charts: Charts) -> None:
         assert message in kept.stdout
 
 
+FULL = 'exec >/dev/full "{python}" -m bayplan "$@"'
+SLOW = """exec "{python}" -c 'if True:
+    import fcntl, os, sys
+    fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(1, False)
+    os.execv(sys.executable, [sys.executable, "-m", "bayplan", *sys.argv[1:]])' "$@"
+"""
+"""Programs whose standard output is full, or a small pipe that does not block."""
+
+
+def test_an_output_that_is_full_stops_helm(charts: Charts) -> None:
+    (charts.folder / "chart" / "templates" / "large.yaml").write_text(f"kind: Large\nspec: {'a' * 10_000}\n")
+    whole = charts.template().stdout
+    program = charts.folder / "bin" / "bayplan"
+    program.write_text(f"#!/bin/sh\n{SLOW.format(python=sys.executable)}\n")
+    done = charts.template()
+    assert (done.returncode, done.stdout) == (0, whole), done.stderr
+    program.write_text(f"#!/bin/sh\n{FULL.format(python=sys.executable)}\n")
+    done = charts.template()
+    assert (done.returncode, done.stdout) == (1, "")
+    kept = charts.call(sys.executable, "-m", "bayplan", "helm", "last-error").stdout
+    assert "error[O802]" in (done.stderr if charts.version == "helm3" else kept)
+
+
 def test_each_release_has_its_last_error(charts: Charts) -> None:
     label = "{app.kubernetes.io/instance: {{ .Release.Name }}}"
     part = f"apiVersion: v1\nkind: Service\nmetadata: {{name: a, labels: {label}}}\n"

@@ -6,13 +6,10 @@ write the file PWNED. A value is refused, or it is data: the script writes no su
 
 from __future__ import annotations
 
-import copy
 import json
-import os
 import re
-import stat
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +17,9 @@ import pytest
 import yaml
 
 from bayplan.backends import BACKENDS
-from tools import slurm_job
 from tools.effort import sample
+from tools.hostile import ACCEPTED, HIDDEN, LINE, LINES, VALUES, changed, places, ran
 from tools.run import EXAMPLES, bayplan
-
-LINE = "a$(>PWNED)`>PWNED`';>PWNED;'\";>PWNED;\"|>PWNED #"
-LINES = "a\n>PWNED\nTASK\n>PWNED\nFILE\n>PWNED\nBASE64\n>PWNED\nSBATCH\n>PWNED\nEOF\n>PWNED\n#"
-HIDDEN = LINES.replace("\nTA", "\nT\0A").replace("\nFI", "\nF\0I").replace("\nBA", "\nB\0A").replace("\nSB", "\nS\0B")
-VALUES = (LINE, f"/{LINE}", LINES, f"/{LINES}", HIDDEN, f"/{HIDDEN}", "a\r>PWNED\r#", "a\x85>PWNED", "a\u2028>PWNED")
-"""bash drops NUL characters, so that a hidden end of a here document is one."""
 
 WORKFLOW = """\
 apiVersion: bayplan.dev/v1alpha1
@@ -79,62 +70,6 @@ spec:
 """Every field of strings that a script has, and those of the other schedulers."""
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The paths of all strings. A path of a key ends in None."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            yield (*path, key, None)
-            yield from places(value, (*path, key))
-    elif isinstance(data, list):
-        for number, value in enumerate(data):
-            yield from places(value, (*path, number))
-    elif isinstance(data, str):
-        yield path
-
-
-def changed(data: Any, path: Sequence[Any], value: str) -> Any:
-    """A copy with another string."""
-    data = copy.deepcopy(data)
-    *above, last = path[:-1] if path[-1] is None else path
-    holder = data
-    for step in above:
-        holder = holder[step]
-    if path[-1] is None:
-        holder[value] = holder.pop(last)
-    else:
-        holder[last] = value
-    return data
-
-
-def ran(text: str, folder: Path) -> int:
-    """Runs a script, and those that it submits, with stubs of Slurm and of the user's command. Returns its tasks."""
-    stubs = {"srun": slurm_job.SRUN, "scontrol": slurm_job.SCONTROL, "sbcast": slurm_job.SBCAST}
-    stubs |= {"sbatch": slurm_job.SBATCH, "work": slurm_job.COMMAND}
-    for path in ("bin", "stub/jobs", "here"):
-        (folder / path).mkdir(parents=True)
-    for name, stub in stubs.items():
-        (folder / "bin" / name).write_text(stub)
-        (folder / "bin" / name).chmod(stat.S_IRWXU)
-    number_of_job = f"hostile-{os.getpid()}-{folder.name}"
-    ends = ("", "_HET_GROUP_0", "_HET_GROUP_1")
-    variables = {f"{name}{end}": value for name, value in SLURM.items() for end in ends}
-    job = {"PATH": f"{folder}/bin:{os.environ['PATH']}", "STUB": f"{folder}/stub", "SLURM_JOB_ID": number_of_job}
-    scripts = [text]
-    for number, script in enumerate(scripts):
-        (folder / f"script{number}").write_bytes(script.encode())
-        command = ["bash", str(folder / f"script{number}")]
-        subprocess.run(
-            command, cwd=folder / "here", env={**job, **variables}, capture_output=True, timeout=60, check=False
-        )
-        if not number:
-            scripts += [each.read_bytes().decode() for each in sorted((folder / "stub" / "jobs").iterdir())]
-    for path in Path("/tmp").glob(f"{number_of_job}.*"):  # where scripts put files of podSets
-        path.unlink()
-    assert list((folder / "here").iterdir()) == [], text
-    return len(list((folder / "stub").glob("task.*")))
-
-
-SLURM = {"SLURM_JOB_NODELIST": "n[0-1]", "TASKS_PER_NODE": "1"}
 TOPOLOGY = """\
 apiVersion: bayplan.dev/v1alpha1
 kind: ClusterTopology
@@ -152,8 +87,6 @@ spec:
   accelerators:
     gb200: {vendor: nvidia, resources: {count: nvidia.com/gpu}}
 """
-GAPS = (602, 604, 610, 616, *range(625, 628), 638, 680, 681, 683, *range(700, 720), 730)
-ACCEPTED = [word for number in GAPS for word in ("--accept", f"F{number}")]
 
 
 def rendered(folder: Path, workflow: Any, topology: Any, *options: str) -> subprocess.CompletedProcess[str]:

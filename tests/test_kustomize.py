@@ -92,6 +92,23 @@ def test_expanded_twice_in_one_namespace(example: str, programs: Path, tmp_path:
     assert twice(*both) == []
 
 
+SLOW = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 4096); os.set_blocking(1, False)"
+FULL = "import os; os.dup2(os.open('/dev/full', os.O_WRONLY), 1)"
+
+
+def test_an_output_that_is_full_stops_kustomize(programs: Path, tmp_path: Path) -> None:
+    folder = PLUGIN / "example" / "expand" / "overlays" / "dev"
+    folders = [tmp_path / "slow", tmp_path / "full"]
+    for each, first in zip(folders, (SLOW, FULL), strict=True):
+        each.mkdir()
+        install(each, first)
+    whole, slow, full = (build(each, folder) for each in (programs, *folders))
+    assert len(whole.stdout) > 4096
+    assert (slow.returncode, slow.stdout) == (0, whole.stdout), slow.stderr
+    assert (full.returncode, full.stdout) == (1, "")
+    assert "error[O802]" in full.stderr
+
+
 @pytest.mark.parametrize("what", ["expand", "place"])
 def test_the_example_of_the_folder(what: str, programs: Path) -> None:
     both = [objects(build(programs, PLUGIN / "example" / what / "overlays" / word)) for word in OVERLAYS]

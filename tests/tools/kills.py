@@ -3,7 +3,8 @@
 FOLDER has `old`, a folder in its state before the run. This process counts the steps of the run in a copy of it. Then,
 for MOST of the steps, it repeats the run in a new copy and sends itself the signal at that step. It prints a line of
 JSON for the state before, for a whole run, and for each step: how the process ended, and the files after it. After the
-line of a step is one for the next run.
+line of a step is one for the next run. `check` is the exit code of the run with --check between the two, if it has that
+option.
 
 SIGKILL: a step is the time before or after a system call that changes files or signals. Other signals: a step is an
 instruction of Python in the modules that write.
@@ -31,6 +32,8 @@ CALLS = ("open", "mkdir", "write", "flock", "close", "chmod", "replace", "unlink
 STDIN = b"kind: Job\n"
 WRITERS = ("write_single", "write_new", "write_folder", "apply", "replace", "remove_leftovers")
 """The functions of `output_folder` that change files."""
+CHECKED = ("render", "generate")
+"""Commands with the option --check."""
 MODULES = (output_folder.__file__, run.__file__.replace("run.py", "output.py"))
 
 
@@ -134,7 +137,9 @@ def main(root: Path, name: str, most: int, argv: Sequence[str]) -> None:
         shutil.copytree(root / "old", folder, symlinks=True)
 
     def report(step: int, code: int) -> None:
-        print(json.dumps({"step": step, "code": code, "files": state(folder), "git": seen_by_git(folder)}))
+        files, git = state(folder), seen_by_git(folder)
+        check = attempt(folder, [*argv, "--check"], number, 0)[0] if argv[0] in CHECKED and step > 0 else 2
+        print(json.dumps({"step": step, "code": code, "files": files, "git": git, "check": check}))
 
     fresh()
     report(-1, 0)

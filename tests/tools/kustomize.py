@@ -18,6 +18,7 @@ FLAGS = ("--enable-alpha-plugins", "--enable-exec")
 OVERLAYS = ("dev", "prod")
 SCRIPT = """\
 #!{python}
+{first}
 import sys
 sys.path.insert(0, {source!r})
 from bayplan.__main__ import krm
@@ -25,10 +26,12 @@ krm()
 """
 
 
-def install(folder: Path) -> Path:
-    """A folder with bayplan-krm in it, which runs this checkout."""
+def install(folder: Path, first: str = "") -> Path:
+    """A folder with bayplan-krm in it, which runs this checkout. `first`: what it does before."""
     script = folder / "bayplan-krm"
-    script.write_text(SCRIPT.format(python=sys.executable, source=str(ROOT / "generator")), encoding="utf-8")
+    script.write_text(
+        SCRIPT.format(python=sys.executable, first=first, source=str(ROOT / "generator")), encoding="utf-8"
+    )
     script.chmod(0o755)
     return folder
 

@@ -141,7 +141,16 @@ class TestExitCodes:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize(
-    "arguments", [["--version"], ["--help"], RENDER, ["explain", "R101"], ["check", "gone.yaml"]], ids=lambda a: a[0]
+    "arguments",
+    [
+        ["--version"],
+        ["--help"],
+        RENDER,
+        ["explain", "R101"],
+        ["check", "gone.yaml"],
+        ["check", *ON, "-s", "all"],
+        ["check", *ON, "-s", "all", "--diagnostics", "json"],
+    ],
 )
 def test_a_full_standard_output(arguments: list[str]) -> None:
     with open("/dev/full", "wb") as full:
@@ -203,7 +212,39 @@ def test_a_pipe_that_does_not_block(unbuffered: str) -> None:
     assert run.wait(60) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+REPORTED = [*RENDER, "--target", "kai=0.99"]
+"""A run with a warning."""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "github", "sarif"])
+@pytest.mark.parametrize("stderr", ["2>/dev/full", "2>&-", "2> >(exit)"], ids=["full", "closed", "no reader"])
+def test_a_report_that_cannot_be_written(stderr: str, form: str) -> None:
+    line = f"sleep 0.3; exec {sys.executable} -m bayplan {' '.join(REPORTED)} --diagnostics {form}"
+    command = ["bash", "-c", f"({line}) {stderr}"]
+    result = subprocess.run(command, env=environment(), capture_output=True, check=False)
+    assert result.returncode == 1
+    assert b"Traceback" not in result.stderr
+    assert result.stdout.decode() == bayplan(*RENDER).stdout
+
+
+def test_a_report_to_a_pipe_that_does_not_block(tmp_path: Path) -> None:
+    """Standard error may be such a pipe too: the whole report arrives."""
+    (tmp_path / "many.yaml").write_text(BAD.replace("qeue: b", ", ".join(f"key{n}: b" for n in range(200))))
+    argv = ["render", str(tmp_path / "many.yaml"), *RENDER[2:], "--diagnostics", "json"]
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    os.set_blocking(writer, False)
+    run = start(*argv, stdout=subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    time.sleep(0.5)
+    with open(reader, "rb") as stream:
+        said = stream.read().decode()
+    assert run.wait(60) == 1
+    assert len(said) > 8192
+    assert said == bayplan(*argv).stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_while_it_waits(number: signal.Signals) -> None:
     run = start(*RENDER[:1], "-", *RENDER[2:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert run.stdin is not None
@@ -215,11 +256,13 @@ def test_a_signal_while_it_waits(number: signal.Signals) -> None:
     assert run.returncode == 128 + number
 
 
-def test_a_caller_that_ignores_sigterm_keeps_ignoring_it() -> None:
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_caller_that_ignores_a_signal_keeps_ignoring_it(name: str) -> None:
     """As `nohup` ignores SIGHUP."""
-    code = "import signal; from bayplan.cli.run import run; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-    code += "run(['schema', 'workflow']); print(signal.getsignal(signal.SIGTERM).name)"
-    assert python("-c", code).stdout.endswith("SIG_IGN\n")
+    code = f"import signal; from bayplan.cli import run; signal.signal(signal.{name}, signal.SIG_IGN);"
+    code += f"run._dispatch = lambda argv: print(signal.getsignal(signal.{name}).name) or 0; run.run([]);"
+    code += f"print(signal.getsignal(signal.{name}).name)"
+    assert python("-c", code).stdout == "SIG_IGN\nSIG_IGN\n"
 
 
 def test_a_reader_that_goes_away() -> None:

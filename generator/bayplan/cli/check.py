@@ -9,9 +9,9 @@ from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.cli import files, inputs, output, project
 from bayplan.cli.compiling import cached_topology_check, compile_all, join, plans
-from bayplan.cli.finish import Success, exit_code, finish
+from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.inputs import Inputs
-from bayplan.cli.options import Arguments
+from bayplan.cli.options import Arguments, fail_on
 from bayplan.cli.project import Project
 from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors, warning
 from bayplan.core.phrases import count
@@ -189,10 +189,11 @@ def compare_schedulers(args: Arguments, read: Inputs) -> int:
     compared = [compare(request, read) for request in requests.value or ()]
     if args.value("diagnostics", "text") != "text":
         batches_of_schedulers = [verdict.batch for each in compared for verdict in each.verdicts]
-        finish(args, [*batches, *batches_of_schedulers], to_stdout=True)
-        return _code(args, batches, compared)
-    output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
-    code = finish(args, [*batches, *(each.common for each in compared)], to_stdout=True)
+        lost = report(args, [*batches, *batches_of_schedulers, Batch(fail_on(args).diagnostics)], True)
+        return _code(args, batches, compared) or lost
+    failed = output.write(line for each in compared if not has_errors(each.common.diagnostics) for line in _lines(each))
+    common = [each.common for each in compared]
+    code = finish(args, [*batches, *common, Batch(failed)], to_stdout=not failed)
     return code or _code(args, batches, compared)
 
 

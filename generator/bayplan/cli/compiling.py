@@ -69,13 +69,15 @@ def _native_keys(diagnostics: Iterable[Diagnostic], workflow: Document) -> tuple
     hinted = any(each.severity == "error" and each.hint and each.code.startswith(NATIVE) for each in diagnostics)
     if not hinted or "apiVersion" in workflow.data:
         return ()
+    from bayplan.kube.shell import operand
+
     message = "the hints use keys of the native format"
     return (
         warning(
             "A933",
             ("workflow",),
             message,
-            hint=f"print this workflow in the native format with `bayplan import {workflow.name}`",
+            hint=f"print this workflow in the native format with `bayplan import {operand(workflow.name)}`",
         ),
     )
 

@@ -20,6 +20,7 @@ from bayplan.cli import output
 from bayplan.cli.commands import COMPLETE, PROGRAM
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
+from bayplan.kube.shell import PLAIN
 
 WORDS = "words0"
 """The parameter of click with the first arguments of a command."""
@@ -62,9 +63,13 @@ class Bash(BashComplete):
 
 
 def complete(key: str, context: Context, incomplete: str) -> list[CompletionItem[str]]:
-    """The values of an option, or of an argument by its metavar, that begin with the incomplete word."""
+    """The values of an option, or of an argument by its metavar, that begin with the incomplete word.
+
+    The shell puts a value on the command line without quotes. A file may have a name such as `$(reboot)`, which is none.
+    """
     values = VALUES[key](context, incomplete) if key in VALUES else ()
-    return [CompletionItem(word, help=about or None) for word, about in values if word.startswith(incomplete)]
+    plain = ((word, about) for word, about in values if PLAIN.fullmatch(word))
+    return [CompletionItem(word, help=about or None) for word, about in plain if word.startswith(incomplete)]
 
 
 def _schedulers(context: Context, incomplete: str) -> Values:
@@ -138,7 +143,12 @@ def _gangs(context: Context, incomplete: str) -> Values:
 def _namespaces(context: Context, incomplete: str) -> Values:
     from bayplan.kube.objects import mapping
 
-    return ((name, "") for data in _read(context, "topology") for name in mapping(data, "spec", "namespaces"))
+    return (
+        (name, "")
+        for data in _read(context, "topology")
+        for name in mapping(data, "spec", "namespaces")
+        if isinstance(name, str)
+    )
 
 
 def _queues(context: Context, incomplete: str) -> Values:

@@ -42,13 +42,17 @@ def finish(
     to_stdout: bool = False,
     success: Success | None = None,
 ) -> int:
-    """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report."""
+    """Writes the output unless there are errors, and reports. Returns the exit code. `to_stdout`: where to report.
+
+    The code is 0 only if the whole output and the whole report are written.
+    """
     reported = [*batches, Batch(fail_on(args).diagnostics)]
     code = exit_code(args, reported)
     if write is not None and code == 0:
         reported.append(Batch(write()))
         code = exit_code(args, reported)
-    return report(args, reported, to_stdout, success if code == 0 else None) or code
+    failed = report(args, reported, to_stdout, success if code == 0 else None)
+    return code or failed
 
 
 def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
@@ -62,7 +66,7 @@ def exit_code(args: Arguments, batches: Sequence[Batch]) -> int:
 
 
 def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: Success | None = None) -> int:
-    """Writes the report. In text, -v shows infos and -q only what fails. 1: writing to standard output failed."""
+    """Writes the report. In text, -v shows infos and -q only what fails. 1: it cannot be written."""
     form = args.value("diagnostics", "text")
     if form in ("text", "github") and not any(batch.diagnostics for batch in batches):
         _speak(args, success)
@@ -82,7 +86,7 @@ def report(args: Arguments, batches: Sequence[Batch], to_stdout: bool, success: 
 
 
 def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdout: bool) -> bool:
-    """Writes the findings and, in text, their number. True: writing to standard output failed."""
+    """Writes the findings and, in text, their number. True: bayplan cannot write the findings."""
     from bayplan.report.findings import findings
     from bayplan.report.formats import plain, render, summary
 
@@ -91,11 +95,10 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
     failed = to_stdout and output.write([text])
     if failed:
         text = render(findings([Batch(failed)]), form)
-    if failed or not to_stdout:
-        write_stderr(text)
+    lost = (failed or not to_stdout) and not write_stderr(text)
     if form == "text" and not args.has("quiet"):
         write_stderr(f"{summary(shown)}\n")
-    return bool(failed)
+    return bool(failed or lost)
 
 
 def _repository(args: Arguments) -> Repository:
@@ -127,14 +130,15 @@ def _speak(args: Arguments, success: Success | None) -> None:
         write_stderr("".join(f"{line}\n" for line in lines(args, *success)))
 
 
-def write_stderr(text: str) -> None:
-    """Writes to standard error, and ignores errors of writing."""
+def write_stderr(text: str) -> bool:
+    """Writes to standard error. False: it is closed or full, or nothing reads it."""
     stream = sys.stderr
     try:
         stream.flush()
         output.write_whole(stream.buffer, [text.encode(stream.encoding, stream.errors or "strict")])
     except (OSError, AttributeError):
-        pass
+        return False
+    return True
 
 
 def coloured(stream: TextIO | None) -> bool:

@@ -25,6 +25,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
 from bayplan.model.plan import Plan
 from bayplan.report import Batch
+from bayplan.report.formats import escape
 from bayplan.text.document import Document
 from bayplan.text.emit import emit
 
@@ -397,7 +398,7 @@ def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Ba
         failed = output.write(line for each in changes for line in each.diff())
         reported = [_outdated(each) for each in changes]
     else:
-        failed = output.write(f"{each.word} {each.path}\n" for each in changes)
+        failed = output.write(f"{each.word} {escape(each.path)}\n" for each in changes)
         hint = "review and stage these files; a second run changes nothing"
         reported = [Batch((warning("O809", (), f"{count(len(changes), 'file')} changed", hint=hint),))]
     report(args, [*batches, Batch(failed), *reported], False, None if failed or args.has("check") else success)

@@ -12,6 +12,7 @@ from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.report import Batch
+from bayplan.report.formats import escape
 from bayplan.text.emit import scalar
 
 NAME = "bayplan"
@@ -39,7 +40,7 @@ def run(args: Arguments) -> int:
     text = _PLUGIN.format(version=__version__, command=scalar(_command()))
     problems = _foreign(path) or output_folder.make_folder(os.path.dirname(path))
     problems = problems or output_folder.write_single(path, [text])
-    return finish(args, [Batch(problems)], lambda: output.write([f"{path}\n"]))
+    return finish(args, [Batch(problems)], lambda: output.write([f"{escape(path)}\n"]))
 
 
 def _folder(helm: str) -> Outcome[str]:

@@ -16,6 +16,7 @@ from bayplan.cli.commands import ABOUT, COMMANDS, COMPLETE, EXITS, GROUPS, PROGR
 from bayplan.cli.finish import finish, write_stderr
 from bayplan.cli.options import MANY, Arguments, Command, Option, Positional
 from bayplan.report import Batch
+from bayplan.report.formats import escape
 
 WIDTH = 100
 """Columns of the help. Asking the terminal for its width takes longer than everything else."""
@@ -38,6 +39,7 @@ def _parsed(argv: Sequence[str]) -> Arguments | int:
         parsed: Arguments | int = program().main(list(argv), PROGRAM, complete_var=COMPLETE, standalone_mode=False)
     except click.UsageError as wrong:
         text = io.StringIO()
+        vars(wrong)["message"] = escape(wrong.message)
         wrong.show(text)
         write_stderr(text.getvalue())
         return 2

@@ -15,12 +15,14 @@ from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, error, has_errors
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
+from bayplan.kube.shell import operand
 from bayplan.kube.vendors import GIB
 from bayplan.model.target import KNOWN
 from bayplan.model.topology import ClusterTopology, Pool
 from bayplan.pipeline import Request
 from bayplan.planning.selection import select_backend
 from bayplan.report import Batch
+from bayplan.report.formats import escape
 from bayplan.text.document import read
 from bayplan.text.emit import emit
 from bayplan.topologies import native
@@ -70,7 +72,7 @@ def run(args: Arguments) -> int:
     folder = args.words[0] if args.words else ""
     paths = [os.path.join(folder, name) for name in FILES]
     output_folder.remove_leftovers(folder)
-    batches = [Batch(tuple(_wrong(args, paths)))]
+    batches = [Batch(tuple(_wrong(args)))]
     if batches[0].diagnostics:
         return finish(args, batches)
     scheduler = args.value("scheduler", SCHEDULER)
@@ -81,12 +83,13 @@ def run(args: Arguments) -> int:
     if topology is None:
         return finish(args, batches)
     texts = dict(zip(FILES, (topology, fitting(topology, scheduler, batches)), strict=True))
-    command = f"bayplan render {paths[1]} -t {paths[0]} --cluster-objects\n"
-    return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([command]))
+    batches.append(Batch(tuple(_existing(paths, tuple(texts.values())))))
+    command = escape(f"bayplan render {operand(paths[1])} -t {operand(paths[0])} --cluster-objects")
+    return finish(args, batches, lambda: output_folder.write_new(folder, texts) or output.write([f"{command}\n"]))
 
 
-def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
-    """A903, A920: an unknown scheduler or accelerator, or contradicting options. O804: one of the files exists."""
+def _wrong(args: Arguments) -> Iterator[Diagnostic]:
+    """A903, A920: an unknown scheduler or accelerator, or contradicting options."""
     yield from select_backend(args.value("scheduler", SCHEDULER), None, ClusterTopology("", ()), BACKENDS).diagnostics
     accelerator, route = args.value("accelerator", ACCELERATOR), ("argument", "--accelerator")
     if accelerator not in MACHINES:
@@ -95,9 +98,16 @@ def _wrong(args: Arguments, paths: Sequence[str]) -> Iterator[Diagnostic]:
     elif args.has("accelerator") and args.has("from"):
         contradiction = "--from and --accelerator contradict each other, because both describe the nodes"
         yield error("A920", route, contradiction, hint="remove one of the two")
+
+
+def _existing(paths: Sequence[str], texts: Sequence[str]) -> Iterator[Diagnostic]:
+    """O804: one of the files exists. If a killed run left only one of them, there is no error: init writes both."""
+    existing = [pair for pair in zip(paths, texts, strict=True) if os.path.lexists(pair[0])]
+    if len(existing) == 1 and output_folder.has_text(*existing[0]):
+        return
     hint = "choose another folder: `bayplan init DIR`"
-    messages = (f'"{path}" exists, and init does not overwrite files' for path in paths if os.path.lexists(path))
-    yield from (error("O804", (), message, hint=hint) for message in messages)
+    for path, _ in existing:
+        yield error("O804", (), f'"{path}" exists, and init does not overwrite files', hint=hint)
 
 
 # The topology: usual nodes of an accelerator, or the nodes of a cluster.
@@ -169,7 +179,8 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
         found = (error("A934", ("argument", "--from"), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
     found += () if has_errors(found) else schemas.validate(native.SCHEMA, data, "topology")
     batches.append(topology_merging.at_sources(found, merged, picked))
-    head = f"# From {', '.join(sources.words)}. `bayplan topology import` has options for levels and spare nodes.\n"
+    named = escape(", ".join(sources.words))
+    head = f"# From {named}. `bayplan topology import` has options for levels and spare nodes.\n"
     return None if has_errors(found) else head + "".join(emit((data,)))
 
 
@@ -260,7 +271,7 @@ def _comment(job: Layout, reasons: Sequence[Diagnostic]) -> str:
         lines.append("It requests no more, because:")
     for reason in dict.fromkeys(each.message for each in reasons):
         lines += wrap(f"- {reason}", 110, subsequent_indent="  ", break_on_hyphens=False)
-    return "".join(f"# {line}\n" for line in lines)
+    return "".join(f"# {escape(line)}\n" for line in lines)
 
 
 def workflow(job: Layout, pods: str, domain: str, queue: str) -> str:

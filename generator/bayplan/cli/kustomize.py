@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from shlex import quote
 from typing import Any
 
 from bayplan.cli import files, output, output_folder
@@ -25,7 +24,9 @@ from bayplan.core.package_data import data_text
 from bayplan.core.phrases import one_line
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, mapping, pod_templates, text
+from bayplan.kube.shell import operand, quote
 from bayplan.report import Batch
+from bayplan.report.formats import escape
 from bayplan.text.document import Document, read
 
 # Broken references in the output of a build: a field has the name that an object had before kustomize renamed it.
@@ -199,7 +200,7 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
         message = (
             "a remote folder has functions; bayplan runs no programs of other repositories, and checked only the files"
         )
-        hint = f"if you trust them: `kustomize build {PLUGINS} {EXEC} {folder}`"
+        hint = f"if you trust them: `kustomize build {PLUGINS} {EXEC} {operand(folder)}`"
         yield warning("O832", (where.subject, key, number), message, hint=hint)
         return
     if code:
@@ -410,7 +411,7 @@ def _install(args: Arguments, folder: str, texts: Mapping[str, str], mark: str, 
         output_folder.apply(folder, "", changes, mode)
     except OSError as problem:
         return finish(args, [Batch((unwritable(folder, problem),))])
-    return finish(args, (), lambda: output.write(f"{each.word} {paths[each.path]}\n" for each in changes))
+    return finish(args, (), lambda: output.write(f"{each.word} {escape(paths[each.path])}\n" for each in changes))
 
 
 def _plugin_home() -> str:

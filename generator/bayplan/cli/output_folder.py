@@ -69,6 +69,14 @@ def text_at(name: str) -> str | None:
         return None
 
 
+def has_text(name: str, text: str) -> bool:
+    """Whether the file has this text."""
+    try:
+        return text_at(name) == text
+    except OSError:
+        return False
+
+
 def write_single(path: str, pieces: Iterable[str]) -> tuple[Diagnostic, ...]:
     """All pieces or nothing. A link stays a link, the file keeps its mode, and bayplan writes directly to devices."""
     try:
@@ -127,12 +135,12 @@ _IGNORE = ".gitignore"
 def staging(root: str) -> Iterator[Callable[[Iterable[str]], str]]:
     """Makes a folder for new files below `root`. The value writes one and returns its path. OSError.
 
-    SIGINT and SIGTERM can interrupt that, and otherwise wait until the folder is removed.
+    SIGINT, SIGTERM and SIGHUP can interrupt that, and otherwise wait until the folder is removed.
     """
     import signal
 
     mask = getattr(signal, "pthread_sigmask", lambda *_: ())  # not on Windows
-    waiting = (signal.SIGINT, signal.SIGTERM)
+    waiting = {signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
     names = count_from()
 
     def write(pieces: Iterable[str]) -> str:

@@ -235,8 +235,12 @@ def _write(where: str, text: str) -> None:
 
 def _run(argv: Sequence[str], release: str) -> str:
     """The beginning of a report, up to the exit code."""
+    from shlex import join
+
+    from bayplan.report.formats import escape
+
     named = f', release "{release}",' if release else ""
-    return f"`bayplan {' '.join(argv)}` in {_folder()}{named} ended with exit code "
+    return escape(f"`bayplan {join(argv)}` in {_folder()}{named} ended with exit code ")
 
 
 def _time() -> str:

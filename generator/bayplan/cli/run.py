@@ -8,16 +8,18 @@ from contextlib import contextmanager, suppress
 
 from bayplan.cli.options import Arguments, Command
 
-INTERRUPTED, TERMINATED = 130, 143
-"""Exit codes: 128 plus the number of the signal, as in shells."""
+SIGNALED = 128
+"""Exit codes of signals: this plus the number of the signal, as in shells."""
+
+ENDS = tuple(filter(None, (_signal.SIGTERM, getattr(_signal, "SIGHUP", 0))))  # Windows has no SIGHUP
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM. Like SIGINT, it is an exception, so that nothing is left over."""
+    """SIGTERM or SIGHUP, with its number. Like SIGINT, it is an exception, so that nothing is left over."""
 
 
 def _terminate(number: int, frame: object) -> None:
-    raise Terminated
+    raise Terminated(number)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -37,28 +39,29 @@ def krm(argv: Sequence[str]) -> int:
 
 
 @contextmanager
-def _raising_sigterm() -> Iterator[None]:
-    """SIGTERM raises `Terminated`, unless the process handles or ignores it already, or this is not the main thread."""
-    before = _signal.getsignal(_signal.SIGTERM)
-    ours = before == _signal.SIG_DFL
+def _raising_signals() -> Iterator[None]:
+    """ENDS raise `Terminated`, unless the process handles or ignores them already, or this is not the main thread."""
+    before = [(number, _signal.getsignal(number)) for number in ENDS]
     with suppress(ValueError):
-        _signal.signal(_signal.SIGTERM, _terminate if ours else before)
+        for number, handler in before:
+            _signal.signal(number, _terminate if handler == _signal.SIG_DFL else handler)
     try:
         yield
     finally:
         with suppress(ValueError):
-            _signal.signal(_signal.SIGTERM, before)
+            for number, handler in before:
+                _signal.signal(number, handler)
 
 
 def _guarded_call(work: Callable[[], int]) -> int:
     """The exit code of the work, or of its failure."""
     try:
-        with _raising_sigterm():
+        with _raising_signals():
             return work()
-    except Terminated:
-        return TERMINATED
+    except Terminated as signal:
+        return SIGNALED + int(signal.args[0])
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return SIGNALED + int(_signal.SIGINT)
     except Exception as problem:
         from bayplan.cli import unhandled
 

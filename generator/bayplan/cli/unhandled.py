@@ -6,6 +6,7 @@ import os
 
 from bayplan.cli.failures import discard_stdout
 from bayplan.cli.finish import write_stderr
+from bayplan.report.formats import escape
 
 DEBUG = "BAYPLAN_DEBUG"
 """If this variable is 1, bayplan prints the traceback of a bug."""
@@ -40,4 +41,4 @@ def _bug(problem: Exception) -> str:
         "  hint: please report it with the command line, and with your files if you may share them",
         f"  hint: add the output of `bayplan --version`, and that of a run with {DEBUG}=1",
     )
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{escape(line)}\n" for line in lines)

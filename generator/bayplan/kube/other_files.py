@@ -9,6 +9,7 @@ from typing import Any
 
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, get, items, text
+from bayplan.kube.shell import operand
 from bayplan.kube.workloads import WORKLOADS
 from bayplan.text.document import Document
 
@@ -26,7 +27,7 @@ _BATCH = re.compile(r"^#SBATCH ", re.MULTILINE)
 
 def recognize(document: Document) -> OtherFile | None:
     """What a document is that has another format than the command reads. None: bayplan knows no such format."""
-    return not_a_manifest(document) or _manifest(document.data, _shown(document.name))
+    return not_a_manifest(document) or _manifest(document.data, document.name)
 
 
 def not_a_manifest(document: Document) -> OtherFile | None:
@@ -37,7 +38,7 @@ def not_a_manifest(document: Document) -> OtherFile | None:
         return OtherFile(f"a {kind} of bayplan", _CHECKS.get(kind, "").format(name))
     if kind:
         return None
-    folder, base = os.path.split(name)
+    folder, base = os.path.split(document.name)
     if isinstance(data, str) and _NODES.match(data):
         hint = "run `kubectl get nodes -o json > nodes.json`, then `bayplan topology import nodes.json`"
         return OtherFile("a table of `kubectl get nodes`", hint)
@@ -66,7 +67,7 @@ FOLDERS: Mapping[str, tuple[str, str]] = {
 def in_folder(base: str, folder: str) -> OtherFile:
     """What a folder is that has the file `base`."""
     title, command = FOLDERS[base]
-    build = command.format(folder or ".")
+    build = command.format(operand(folder or "."))
     return OtherFile(title, f"run `{build} | bayplan lint -`, or `{build} | {PLACE}`")
 
 
@@ -75,7 +76,7 @@ PLACE = "bayplan post-render -t TOPOLOGY"
 
 def _shown(name: str) -> str:
     """A file name for a command."""
-    return "FILE" if name.startswith("<") else name
+    return "FILE" if name.startswith("<") else operand(name)
 
 
 def _manifest(data: Any, name: str) -> OtherFile | None:
@@ -87,6 +88,7 @@ def _manifest(data: Any, name: str) -> OtherFile | None:
     key = api_group(first), kind
     if key == ("kustomize.config.k8s.io", "Kustomization"):
         return in_folder("kustomization.yaml", os.path.dirname(name))
+    name = _shown(name)
     if key == ("", "Node"):
         return OtherFile("a list of nodes", f"make a topology of it: `bayplan topology import {name}`")
     lint = f"`bayplan lint {name}`"

@@ -13,6 +13,11 @@ def quote(text: str) -> str:
     return text if PLAIN.fullmatch(text) else "'" + text.replace("'", "'\\''") + "'"
 
 
+def operand(path: str) -> str:
+    """A file or folder as one word of a shell that no command reads as an option."""
+    return quote(f"./{path}" if path.startswith("-") else path)
+
+
 RUN = "; ".join(
     (
         "for sh_signal in HUP INT QUIT TERM USR1 USR2",

@@ -45,10 +45,14 @@ def _lines(finding: Finding, paint: Paint) -> Iterator[str]:
 
 
 def where(place: Place | None, nowhere: str = "") -> str:
-    """`workflow.yaml:14:17`, or `workflow.yaml` for the file as a whole."""
+    """`workflow.yaml:14:17`, or `workflow.yaml` for the file as a whole.
+
+    GitHub Actions would take a line that begins with two colons for a command.
+    """
     if place is None:
         return nowhere
-    return f"{escape(place.file)}:{place.line}:{place.column}" if place.line else escape(place.file)
+    file = f"{'./' * place.file.lstrip().startswith('::')}{escape(place.file)}"
+    return f"{file}:{place.line}:{place.column}" if place.line else file
 
 
 def escape(text: str) -> str:

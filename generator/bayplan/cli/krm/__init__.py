@@ -136,5 +136,5 @@ def _write(job: Job, answer: Answer) -> int:
 def _text(job: Job, items: Sequence[Item | str], results: list[Any]) -> Iterable[str]:
     if job.plugin:
         return resource_list.streamed(items)
-    silent = job.config["kind"] == "ValidateWorkloads" and not items
+    silent = job.config.get("kind") == "ValidateWorkloads" and not items
     return () if silent else resource_list.listed(job.version, items, results)

@@ -15,6 +15,7 @@ from typing import Any
 from bayplan.core.diagnostics import KEY as DIAGNOSTICS_KEY
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, listing, shorten, suggest
+from bayplan.kube.shell import quote
 from bayplan.workflows.osmo.source import ROOT, Task, Workflow
 from bayplan.workflows.osmo.tokens import HOST, INPUT, UUID, WORKFLOW_ID, Token, find, misspelt, texts
 from bayplan.workflows.osmo.units import exit_codes, k8s_name, seconds
@@ -405,7 +406,7 @@ def check_credentials(workflow: Workflow) -> Iterator[Diagnostic]:
 def _source(targets: list[Any]) -> str:
     """The arguments by which kubectl gets the keys: the named keys, or the files of a folder."""
     keys = sorted({key for target in targets if isinstance(target, dict) for key in target.values()})
-    return " ".join(f"--from-literal={key}=..." for key in keys[:5]) or "--from-file=FOLDER"
+    return " ".join(f"--from-literal={quote(key)}=..." for key in keys[:5]) or "--from-file=FOLDER"
 
 
 # Data that OSMO's service moves and collects, and manifests cannot (OSMO 6.4, src/utils/job/task.py).

@@ -1,12 +1,12 @@
 """Routes -> places: a finding is a diagnostic with lines and columns of files instead of routes."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bayplan.core.diagnostics import AT, Diagnostic, Route, Severity, origin
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
+from bayplan.text.source import Lines
 
 
 class Place(NamedTuple):
@@ -49,8 +49,11 @@ def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
+    """By place, then by the rest without source lines, which may be long."""
     place = finding.place or Place("")
-    return place.file, place.line, place.column, finding.code, finding.message, repr(finding)
+    notes = [(note.message, note.place and note.place[:5]) for note in finding.notes]
+    rest = repr((place[3:5], finding.severity, notes, finding.hint))
+    return place.file, place.line, place.column, finding.code, finding.message, rest
 
 
 def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:
@@ -94,9 +97,7 @@ def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tu
         if route and AT not in route and route[0] in sources:
             paths.setdefault(str(route[0]), set()).add(route[1:])
     spans = _spans(sources, paths)
-    texts = {
-        text: re.split(r"\r\n?|\n", text) for text in {sources[str(r[0])].text for r in routes if r and r[0] in sources}
-    }
+    texts = {text: Lines(text) for text in {sources[str(r[0])].text for r in routes if r and r[0] in sources}}
     lines = {subject: texts[document.text] for subject, document in sources.items() if document.text in texts}
     return [_place(route, sources, spans, lines) for route in routes]
 
@@ -128,7 +129,7 @@ def _place(
     route: Route,
     sources: Mapping[str, Document],
     spans: Mapping[str, Mapping[Route, tuple[Span, str]]],
-    lines: Mapping[str, list[str]],
+    lines: Mapping[str, Lines],
 ) -> tuple[Place | None, str]:
     subject = str(route[0]) if route else ""
     if subject not in sources:
@@ -137,8 +138,7 @@ def _place(
     span, remark = (_at(route), "") if AT in route else spans.get(subject, {}).get(route[1:], (None, ""))
     if span is None or not (sources[subject].text or AT in route):
         return Place(name), remark
-    text = lines[subject]
-    return Place(name, *span, text[span.line - 1] if span.line <= len(text) else ""), remark
+    return Place(name, *span, lines[subject].line(span.line)), remark
 
 
 def _at(route: Route) -> Span:

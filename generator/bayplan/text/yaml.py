@@ -16,6 +16,7 @@ from yaml.events import (
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -26,7 +27,7 @@ from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.scalars import MERGE, Memo
-from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
+from bayplan.text.source import Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
 
 
 class _Pattern:
@@ -106,10 +107,14 @@ def pyyaml_rules(twice: str) -> Rules:
     return Rules(Memo(scalars.pyyaml_value), Memo(scalars.pyyaml_key), False, scalars.pyyaml_tagged, twice)
 
 
-def read(text: str, rules: Rules, errors: Errors, *notes: Note) -> list[Any]:
-    """The data of every document, None for an empty one. StopReadingError: see the errors."""
+def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = False) -> list[Any]:
+    """The data of every document, None for an empty one. StopReadingError: see the errors.
+
+    `dense`: the text may have more values than the limit, so this function counts them.
+    """
     try:
-        return list(documents(pyyaml_events(text) if rules.tagged else events(text), rules, errors))
+        found = pyyaml_events(text) if rules.tagged else events(text)
+        return list(documents(_counted(found, errors) if dense else found, rules, errors))
     except yaml.YAMLError as problem:
         explain(problem, errors, *notes)
 
@@ -179,6 +184,17 @@ def _parses(text: str) -> bool:
     except yaml.YAMLError:
         return False
     return True
+
+
+def _counted(found: Iterator[Any], errors: Errors) -> Iterator[Any]:
+    """The events, up to the limit of values."""
+    left = limits().values_in(len(errors.text))
+    for event in found:
+        if isinstance(event, NodeEvent):
+            left -= 1
+            if left < 0:
+                too_many_values(errors, event.start_mark)
+        yield event
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
@@ -300,7 +316,7 @@ class _Builder:
                 if key is _NO_KEY:
                     key = keys[value] if event.implicit[0] else None
                     if key.__class__ is str and key not in marks and event.anchor is None:
-                        marks[key] = event.start_mark
+                        marks[key] = event.start_mark.index
                     else:
                         key = self.key(event, keys, marks)
                     continue
@@ -383,16 +399,16 @@ class _Builder:
             key = event.value if isinstance(event, ScalarEvent) else ""
         if key in marks:
             name = "<<" if key is MERGE else shorten(str(key))
-            first = Note("the first one is here", self.errors.route(marks[key]))
+            first = Note("the first one is here", self.errors.route(Mark(marks[key])))
             hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of the two"
             message = f'duplicate key "{name}" in a mapping'
             if self.rules.tagged:
                 self.errors.warn(self.rules.twice, event.start_mark, f"{message}; the last one wins", hint, first)
-                marks[key] = event.start_mark
+                marks[key] = event.start_mark.index
             else:
                 self.errors.add(self.rules.twice, event.start_mark, message, hint, first)
         else:
-            marks[key] = event.start_mark
+            marks[key] = event.start_mark.index
         return key
 
     def alias_key(self, value: Any, event: Any, marks: dict[Any, Any]) -> Any:
@@ -438,8 +454,8 @@ class _Builder:
 
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
         """Checks that a collection may begin here."""
-        if depth >= DEEPEST:
-            message = f"there are more than {DEEPEST} nested mappings and lists"
+        if depth >= limits().depth:
+            message = f"there are more than {limits().depth} nested mappings and lists"
             self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
         if as_key:
             index = event.start_mark.index
@@ -488,7 +504,7 @@ class _Builder:
 
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document, which may be nested too deep because of its aliases."""
-        if self.expanded and scalars.nests_deeper(value, DEEPEST):
-            message = f"with its aliases, the document has more than {DEEPEST} nested mappings and lists"
+        if self.expanded and scalars.nests_deeper(value, limits().depth):
+            message = f"with its aliases, the document has more than {limits().depth} nested mappings and lists"
             self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
         return value

@@ -27,6 +27,8 @@ REPORT = (
     Option(("-v", "--verbose"), "Also show infos."),
     Option(("-q", "--quiet"), "Show only errors."),
 )
+LIMIT = Option(("--limit",), "The most to read of a file, such as bytes=512Mi,values=10M.", "KEY=N,...")
+READING = (LIMIT, *REPORT)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
@@ -42,7 +44,7 @@ FAILING = (
     Option(("--strict",), "Treat warnings as errors."),
     Option(("--fail-on",), "Fail if a finding has one of these codes, even if it is an info.", "CODE,..."),
 )
-OUTCOME = (*FAILING, *REPORT)
+OUTCOME = (*FAILING, *READING)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 GIVEN = (
     Option(("--priority",), "The PriorityClass of workflows that name none.", "CLASS"),
@@ -64,7 +66,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, *GIVEN, *REPORT)
+COMPILING = (*SOURCES, *PLANNING, *GIVEN, *READING)
 
 
 def _format(*forms: str) -> Option:
@@ -154,7 +156,7 @@ COMMANDS = (
             Option(
                 ("--release",), "The release, for `helm last-error` (default: that of the label, or the chart).", "NAME"
             ),
-            *REPORT,
+            *READING,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
         "changes no other bytes.",
@@ -275,7 +277,7 @@ COMMANDS = (
         "krm",
         "Run as a function of kustomize: a ResourceList in and out.",
         (Positional("CONFIG", 0),),
-        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *REPORT),
+        (TOPOLOGY, SCHEDULER, POLICY, CLUSTER_OBJECTS, *PLANNING, *READING),
         "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "
         "bayplan-krm, args: [-v]}`. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
         "ValidateWorkloads or Workflow. Only legacy plugins have CONFIG.",
@@ -338,6 +340,7 @@ COMMANDS = (
             ),
             Option(("--from",), "The nodes of your cluster, from the output of `kubectl get nodes -o json`.", "FILE"),
             Option(("-s", "--scheduler"), "The scheduler to write for (default: kai).", "NAME"),
+            LIMIT,
             DIAGNOSTICS,
         ),
         "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "

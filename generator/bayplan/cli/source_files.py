@@ -17,7 +17,7 @@ from bayplan.report import Batch
 from bayplan.text.document import Document, read, read_text
 from bayplan.text.source import Lines, limits, text_of
 
-PIECE = 2**20
+PIECE = 2**22
 """Bytes that are read at a time."""
 
 

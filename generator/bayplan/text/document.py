@@ -20,7 +20,7 @@ from bayplan.text.source import (
     check_surrogates,
     decode,
     limits,
-    most_values,
+    may_have_more_values,
     template_start,
     too_many_values,
 )
@@ -158,7 +158,7 @@ def _is_dense(raw: bytes, text: str, json: bool) -> bool:
     most = limits().values_in(len(text))
     if 2 * len(text) < most:
         return False
-    return most_values(raw if len(raw) < 2 * len(text) else text.encode(), json) > most
+    return may_have_more_values(raw if len(raw) < 2 * len(text) else text.encode(), most, json)
 
 
 def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:

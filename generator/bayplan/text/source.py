@@ -249,12 +249,15 @@ def template_start(text: str) -> int:
     return match.start(1) if match else -1
 
 
-def most_values(raw: bytes, json: bool) -> int:
-    """At least the number of values of a text. It is fast, because it only counts the characters before values."""
-    if json:
-        return len(raw) - len(raw.translate(None, b",:[{")) + 1
-    marks = len(raw) - len(raw.translate(None, b",[{\n\r"))
-    return marks + 2 * raw.count(b":") + sum(map(raw.count, (b"- ", b"-\t", b"? ", b"?\t"))) + 2
+def may_have_more_values(raw: bytes, most: int, json: bool) -> bool:
+    """Whether a text may have more keys and values. It is fast, because it only counts the characters before them."""
+    marks = len(raw) - len(raw.translate(None, b",:[{" if json else b",:[{&?-\n\r"))
+    if json or 2 * marks < most:
+        return marks >= most
+    lines = raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
+    signs = sum(map(raw.count, (b":", b"{", b"&", b"- ", b"-\t", b"? ", b"?\t")))
+    flow = raw.count(b",") + raw.count(b"[")
+    return lines + signs + flow + min(flow, raw.count(b":")) + 2 > most  # [a: 1] is a list of one mapping
 
 
 def too_many_values(errors: Errors, mark: Any) -> NoReturn:

@@ -27,7 +27,7 @@ from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.scalars import MERGE, Memo
-from bayplan.text.source import Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
+from bayplan.text.source import RAISE, Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
 
 
 class _Pattern:
@@ -191,7 +191,7 @@ def _counted(found: Iterator[Any], errors: Errors) -> Iterator[Any]:
     left = limits().values_in(len(errors.text))
     for event in found:
         if isinstance(event, NodeEvent):
-            left -= 1
+            left -= 1 if event.anchor is None or event.__class__ is AliasEvent else 2
             if left < 0:
                 too_many_values(errors, event.start_mark)
         yield event
@@ -272,13 +272,14 @@ def json_events(text: str) -> Iterator[Any]:
 # Data
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
+_NO_ANCHOR = object()
 _BROUGHT = object()  # in the marks of a mapping: the keys of its `<<` so far
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
 class Anchored(NamedTuple):
-    """The value of an anchor, and its number of nodes."""
+    """A mapping or a list with an anchor, and its number of nodes."""
 
     value: Any
     nodes: int
@@ -297,7 +298,7 @@ class _Builder:
 
     def __init__(self, rules: Rules, errors: Errors, surrogates: bool) -> None:
         self.rules, self.errors, self.surrogates = rules, errors, surrogates
-        self.anchors: dict[str, Any] = {}  # Anchored, or the start of what is still open
+        self.anchors: dict[str, Any] = {}  # a scalar, Anchored, or the start of what is still open
         self.expanded = 0
 
     def read(self, events: Iterator[Any]) -> Any:  # one function, because a call per node would double the time
@@ -329,7 +330,7 @@ class _Builder:
                 elif surrogates:
                     self.check_text(event)
                 if event.anchor is not None:
-                    self.anchors[event.anchor] = Anchored(value, 1)
+                    self.anchors[event.anchor] = value
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.check_start(event, key is _NO_KEY, len(stack))
                 mapping = kind is MappingStartEvent
@@ -389,7 +390,7 @@ class _Builder:
             self.check_text(event)
         key = self.note_key(key, event, marks)
         if event.anchor is not None:
-            self.anchors[event.anchor] = Anchored(key, 1)
+            self.anchors[event.anchor] = key
         return key
 
     def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
@@ -456,7 +457,7 @@ class _Builder:
         """Checks that a collection may begin here."""
         if depth >= limits().depth:
             message = f"there are more than {limits().depth} nested mappings and lists"
-            self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
+            self.errors.stop("R115", event.start_mark, message, RAISE.format(key="depth"))
         if as_key:
             index = event.start_mark.index
             braces = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
@@ -469,13 +470,15 @@ class _Builder:
 
     def alias(self, event: Any) -> Any:
         """The value of an alias."""
-        anchored = self.anchors.get(event.anchor)
+        anchored = self.anchors.get(event.anchor, _NO_ANCHOR)
         if isinstance(anchored, CollectionStartEvent):
             message = f'alias "*{shorten(event.anchor)}" contains itself'
             self.errors.stop("R116", event.start_mark, message, "remove the alias inside the value of its anchor")
-        if anchored is None:
+        if anchored is _NO_ANCHOR:
             hint = f'define "&{shorten(event.anchor)}" above, or put a string that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)
+        if anchored.__class__ is not Anchored:
+            anchored = Anchored(anchored, 1)
         self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
             limit = f"the aliases expand to more than {MOST_EXPANDED:,} values"

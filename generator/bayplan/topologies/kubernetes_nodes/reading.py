@@ -91,7 +91,7 @@ def _offer_of(cordoned: bool, ready: str, allocatable: Any, devices: Any, taints
 # The text is `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a
 # Node, a list of Nodes, or several of these in sequence.
 
-LARGEST = 1 << 22
+LARGEST = 3 << 20
 """Characters of one value. An object in Kubernetes has at most 3 MiB, the limit of the API server for a request."""
 MOST_REPORTED = 20
 """Nodes that bayplan reports one by one."""

@@ -1,8 +1,10 @@
 """Routes -> places: a finding is a diagnostic with lines and columns of files instead of routes."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import AT, Diagnostic, Route, Severity, origin
+from bayplan.core.diagnostics import AT, SEVERITIES, Diagnostic, Route, Severity, origin
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
@@ -38,14 +40,30 @@ class Finding(NamedTuple):
     hint: str
 
 
+MOST = 1000
+"""The most findings of one batch. A report of a large file would otherwise need more memory than its data."""
+
+
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
-    """All findings without duplicates, by file, line, column and code. Findings without a file come first."""
+    """The findings without duplicates, by file, line, column and code. Findings without a file come first."""
     unique: set[Finding] = set()
-    for batch in batches:
+    for batch in map(_first, batches):
         routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
         places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
         unique.update(_once([_finding(diagnostic, places) for diagnostic in batch.diagnostics]))
     return tuple(sorted(unique, key=_order))
+
+
+def _first(batch: Batch) -> Batch:
+    """The batch with its first `MOST` findings, errors before others. R158: it has more."""
+    if len(batch.diagnostics) <= MOST:
+        return batch
+    by_severity = sorted(batch.diagnostics, key=lambda each: SEVERITIES.index(each.severity))
+    omitted = Counter(each.severity for each in by_severity[MOST:])
+    more = ", ".join(count(number, severity) for severity, number in omitted.items())
+    hint = "correct what it shows, and run the command again"
+    last = Diagnostic("R158", next(iter(omitted)), f"this report leaves out {more}", hint=hint)
+    return batch._replace(diagnostics=(*by_severity[:MOST], last))
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

@@ -5,6 +5,7 @@ only for text that is not plain JSON.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
@@ -174,14 +175,10 @@ def events(text: str) -> Iterator[Any]:
     """The YAML events of text in JSON or YAML."""
     from bayplan.text import yaml
 
-    try:
-        if scalars.looks_like_json(text):
-            scalars.load_json(text)
+    if scalars.looks_like_json(text):
+        with suppress(ValueError):
+            scalars.check_form(text)
             return yaml.json_events(text)
-    except scalars.InvalidDataError:
-        return yaml.json_events(text)
-    except ValueError:
-        pass
     return yaml.events(text)
 
 

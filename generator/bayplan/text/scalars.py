@@ -263,7 +263,7 @@ def load_json(text: str) -> Any:
     except json.JSONDecodeError:
         raise
     except (InvalidDataError, ValueError, RecursionError) as problem:
-        _well_formed(text)
+        check_form(text)
         raise InvalidDataError from problem
     if nests_deeper(data, limits().depth) or ("\\u" in text and re.search(_ESCAPED_SURROGATE, text)):
         raise InvalidDataError
@@ -282,12 +282,12 @@ def json_value(text: str, number: int) -> int:
     return match.start(1) if match else -1
 
 
-def _well_formed(text: str) -> None:
-    """json.JSONDecodeError if the text is not well-formed, so that it has no useful events."""
+def check_form(text: str) -> None:
+    """json.JSONDecodeError if the text is not well-formed JSON, so that it has no useful events. It keeps no data."""
     import json
 
     with suppress(RecursionError):
-        json.loads(text, parse_constant=str, parse_float=str, parse_int=str)
+        json.loads(text, object_pairs_hook=len, parse_constant=str, parse_float=str, parse_int=str)
 
 
 def _unique_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

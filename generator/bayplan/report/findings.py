@@ -8,7 +8,7 @@ from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
-from bayplan.text.source import Lines
+from bayplan.text.source import Lines, limits
 
 
 class Place(NamedTuple):
@@ -40,10 +40,6 @@ class Finding(NamedTuple):
     hint: str
 
 
-MOST = 1000
-"""The most findings of one batch. A report of a large file would otherwise need more memory than its data."""
-
-
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
     """The findings without duplicates, by file, line, column and code. Findings without a file come first."""
     unique: set[Finding] = set()
@@ -55,15 +51,19 @@ def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
 
 
 def _first(batch: Batch) -> Batch:
-    """The batch with its first `MOST` findings, errors before others. R158: it has more."""
-    if len(batch.diagnostics) <= MOST:
+    """The batch with its first findings, errors before others. R158: it has more.
+
+    The report of a large file would otherwise need more memory than its data.
+    """
+    most = limits().findings
+    if len(batch.diagnostics) <= most:
         return batch
     by_severity = sorted(batch.diagnostics, key=lambda each: SEVERITIES.index(each.severity))
-    omitted = Counter(each.severity for each in by_severity[MOST:])
+    omitted = Counter(each.severity for each in by_severity[most:])
     more = ", ".join(count(number, severity) for severity, number in omitted.items())
-    hint = "correct what it shows, and run the command again"
+    hint = "correct what it shows, and run the command again; to show more, set --limit findings=N"
     last = Diagnostic("R158", next(iter(omitted)), f"this report leaves out {more}", hint=hint)
-    return batch._replace(diagnostics=(*by_severity[:MOST], last))
+    return batch._replace(diagnostics=(*by_severity[:most], last))
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

@@ -130,7 +130,7 @@ def _trees(name: str, raw: bytes, errors: Errors, own: bool) -> list[Any]:
     notes: tuple[Note, ...] = ()
     if scalars.looks_like_json(text):
         if _is_dense(raw, text, json=True):
-            place = scalars.json_value(text, limits().values_in(len(text)) + 1)
+            place = scalars.json_value(text, limits().values_in(len(text)))
             if place >= 0:
                 too_many_values(errors, Mark(place))
         try:

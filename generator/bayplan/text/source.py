@@ -27,9 +27,12 @@ class Limits(NamedTuple):
     streamed: int = 4 * 2**30
     """The bytes of a source of `topology import` that bayplan reads piece by piece."""
     values: int = 0
-    """The keys, scalars, mappings and lists of a file. 0: `LEAST_VALUES`, or one for each `DENSEST` characters."""
+    """The keys and values of a file, with its documents and anchors. 0: `LEAST_VALUES` or, in a file with more than
+    four million characters, one for each `DENSEST`."""
     depth: int = 100
     """The nested mappings and lists."""
+    findings: int = 1000
+    """The findings of a report for the files of one step, and the errors after which bayplan stops reading a text."""
 
     def values_in(self, characters: int) -> int:
         """The most values of a text of this length."""
@@ -62,9 +65,6 @@ def limited(new: Limits) -> Iterator[None]:
     finally:
         _limits.pop()
 
-
-MOST_ERRORS = 1000
-"""The most errors of one text."""
 
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 _UNPRINTABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]"
@@ -136,7 +136,7 @@ class Lines:
     def line(self, number: int) -> str:
         """The text of a line without its end. Empty if there is no such line."""
         if number not in self._known:
-            self._known[number] = self._line(number)
+            self._known[number] = self._line(number) if number > 0 else ""
         return self._known[number]
 
     def _line(self, number: int) -> str:
@@ -173,7 +173,7 @@ class Lines:
 
 
 class Errors:
-    """Collects the errors of one text with the route `subject`. After `MOST_ERRORS` it stops reading."""
+    """Collects the errors of one text with the route `subject`. After the limit of findings it stops reading."""
 
     def __init__(self, subject: str, text: str) -> None:
         self.subject, self.text = subject, text
@@ -186,15 +186,16 @@ class Errors:
 
     def add(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
         """Adds an error. Reading continues, unless there are too many errors."""
-        full = len(self.found) + 1 >= MOST_ERRORS
-        last = (Note(f"reading stopped after {MOST_ERRORS} errors"),) if full else ()
+        most = limits().findings
+        full = len(self.found) + 1 >= most
+        last = (Note(f"reading stopped after {most} errors"),) if full else ()
         self.found.append(error(code, self.route(mark), message, hint=hint, notes=(*notes, *last)))
         if full:
             raise StopReadingError
 
     def warn(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
         """Adds a warning. There are at most as many as errors."""
-        if len(self.found) + 1 < MOST_ERRORS:
+        if len(self.found) + 1 < limits().findings:
             self.found.append(warning(code, self.route(mark), message, hint=hint, notes=notes))
 
     def stop(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> NoReturn:
@@ -252,12 +253,12 @@ def template_start(text: str) -> int:
 def may_have_more_values(raw: bytes, most: int, json: bool) -> bool:
     """Whether a text may have more keys and values. It is fast, because it only counts the characters before them."""
     marks = len(raw) - len(raw.translate(None, b",:[{" if json else b",:[{&?-\n\r"))
-    if json or 2 * marks < most:
-        return marks >= most
+    if json or 2 * marks + 3 < most:
+        return marks + 2 > most
     lines = raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
-    signs = sum(map(raw.count, (b":", b"{", b"&", b"- ", b"-\t", b"? ", b"?\t")))
+    signs = sum(map(raw.count, (b":", b"{", b"&", b"---", b"- ", b"-\t", b"? ", b"?\t")))
     flow = raw.count(b",") + raw.count(b"[")
-    return lines + signs + flow + min(flow, raw.count(b":")) + 2 > most  # [a: 1] is a list of one mapping
+    return lines + signs + flow + min(flow, raw.count(b":")) + 3 > most  # [a: 1] is a list of one mapping
 
 
 def too_many_values(errors: Errors, mark: Any) -> NoReturn:

@@ -110,11 +110,13 @@ def pyyaml_rules(twice: str) -> Rules:
 def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = False) -> list[Any]:
     """The data of every document, None for an empty one. StopReadingError: see the errors.
 
-    `dense`: the text may have more values than the limit, so this function counts them.
+    `dense`: the text may have more values than the limit, so this function counts them first.
     """
+    parse = pyyaml_events if rules.tagged else events
     try:
-        found = pyyaml_events(text) if rules.tagged else events(text)
-        return list(documents(_counted(found, errors) if dense else found, rules, errors))
+        if dense:
+            _count(parse(text), errors)
+        return list(documents(parse(text), rules, errors))
     except yaml.YAMLError as problem:
         explain(problem, errors, *notes)
 
@@ -186,15 +188,16 @@ def _parses(text: str) -> bool:
     return True
 
 
-def _counted(found: Iterator[Any], errors: Errors) -> Iterator[Any]:
-    """The events, up to the limit of values."""
+def _count(found: Iterator[Any], errors: Errors) -> None:
+    """Stops if the text has more values than the limit. Documents and anchors count too, because each needs memory."""
     left = limits().values_in(len(errors.text))
     for event in found:
-        if isinstance(event, NodeEvent):
-            left -= 1 if event.anchor is None or event.__class__ is AliasEvent else 2
+        if isinstance(event, NodeEvent | DocumentStartEvent):
+            left -= 1
             if left < 0:
                 too_many_values(errors, event.start_mark)
-        yield event
+            if event.__class__ is not DocumentStartEvent and event.anchor is not None:
+                left -= event.__class__ is not AliasEvent
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:

@@ -1,14 +1,15 @@
-"""The memory of commands that refuse a large file: `python -m tools.memory [WORD...]` measures all shapes, of 15 MB each.
+"""The memory of commands that refuse a large file.
 
-A shape is a text that is cheap to write and expensive to read. The growth is the peak of the process, less that of the
-same command with a small text of the same shape. Linux only: the peak is VmHWM in /proc/self/status.
+`python -m tools.memory [WORD...]` measures all shapes, of 15 MB each. A shape is a file that is cheap to write and
+expensive to read. The growth is the peak of the process, less that of the
+same command with a small file of the same shape. Linux only: the peak is VmHWM in /proc/self/status.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,9 @@ MEGABYTE = 10**6
 SIZE = 15 * MEGABYTE
 TIMES, MORE = 10, 60 * MEGABYTE
 """The growth is at most so many times the input, and this constant."""
+
+KNOWN = {"mappings with other long keys": 20}
+"""Shapes that need more: a mapping with one key takes 184 bytes, and the key 60."""
 
 TOPOLOGY = f"{PRETRAIN}/topology.yaml"
 RUN = """
@@ -31,7 +35,7 @@ print("\\nPEAK", code, peak, file=sys.stderr)
 
 
 class Shape(NamedTuple):
-    """A text: `head`, then `piece` as often as it fits, then `tail`. `{n}` in the piece is its number, `{w}` a word."""
+    """A file: `head`, then `piece` as often as it fits, then `tail`. `{n}` in the piece is its number, `{w}` a word."""
 
     piece: str
     head: str = ""
@@ -84,6 +88,7 @@ SHAPES: Mapping[str, Shape] = {
     "mappings": Shape("{},", "[", "{}]"),
     "mappings with a key": Shape('{"a":1},', "[", "{}]"),
     "mappings with other keys": Shape('{"{w}":1},', "[", "{}]"),
+    "mappings with other long keys": Shape('{"{w}xxxxxxxxxxxxxx":1},', "[", "{}]"),
     "one key": Shape('"a":{},', "{", '"b":1}'),
     "many keys": Shape('"{w}":{},', "{", '"":1}'),
     "a duplicate key at the end": Shape('"{w}":1,', "{", '"a":1}'),
@@ -164,9 +169,11 @@ SHAPES: Mapping[str, Shape] = {
     "a ResourceList without names": Shape("- apiVersion: v1\n  kind: Pod\n", _LIST, _FUNCTION, "krm"),
     "a ResourceList of strings": Shape("- a\n", _LIST, _FUNCTION, "krm"),
     "a stream of Helm": Shape("- a\n", "# bayplan.dev\n", command=_HELM),
-    "an error in a stream of Helm": Shape("---\nkind: Map\n", tail="---\nkind: Pod # bayplan.dev\na: [\n", command=_HELM),
+    "an error in a stream of Helm": Shape(
+        "---\nkind: Map\n", tail="---\nkind: Pod # bayplan.dev\na: [\n", command=_HELM
+    ),
     "nodes with wrong names": Shape('{"kind": "Node", "metadata": {"name": 1{n}}},', '{"items": [', "{}]}", _IMPORT),
-    "a list that is no node": Shape("[],", '{"kind": "NodeList", "items": [[', "[]]]}", _IMPORT),
+    "a list instead of a node": Shape("[],", '{"kind": "NodeList", "items": [[', "[]]]}", _IMPORT),
     "nodes in YAML": Shape("- kind: Node\n  metadata: {name: 1{n}}\n", "kind: List\nitems:\n", command=_IMPORT),
 }
 
@@ -204,7 +211,7 @@ def main() -> int:
     for name, shape in SHAPES.items():
         if not words or any(word in name for word in words):
             grown, large = growth(shape, SIZE)
-            too_much = grown > TIMES * SIZE + MORE
+            too_much = grown > KNOWN.get(name, TIMES) * SIZE + MORE
             wrong += too_much
             first = next(iter(large.report.splitlines()), "")
             mark = "TOO MUCH" if too_much else "accepted" if large.code == 0 else ""

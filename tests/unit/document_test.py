@@ -260,7 +260,9 @@ def test_a_text_with_too_many_values(text: str, values: int, place: tuple[int, i
         assert places(text, own=False) == [("R157", *place)]
 
 
-@pytest.mark.parametrize("text", ["", "a", "\n", "a\nb", "a\r\nb\r\rc\n\nd", "\r\n" * 40_000, "a\r" * 40_000, "b" * 40_000])
+@pytest.mark.parametrize(
+    "text", ["", "a", "\n", "a\nb", "a\r\nb\r\rc\n\nd", "\r\n" * 40_000, "a\r" * 40_000, "b" * 40_000]
+)
 def test_lines_and_columns(text: str) -> None:
     """The places of all line ends, in a text of several blocks."""
     lines, starts = source.Lines(text), [0, *(end.end() for end in re.finditer(r"\r\n?|\n", text))]

@@ -117,10 +117,10 @@ def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -
     if last.code != "R157":
         return Outcome(None)
     line, column = (int(each) for each in last.route[2:])
-    for number, text in zip(numbers, texts, strict=True):
-        lines = text.count(b"\n") + 1
+    for number, piece in zip(numbers, texts, strict=True):
+        lines = piece.count(b"\n") + 1
         if line <= lines:
-            line -= len(text) != len(pieces[number])
+            line -= len(piece) != len(pieces[number])
             return Outcome(None, (last._replace(route=(subject(number), AT, line, column)),))
         line -= lines
     return Outcome(None, (last._replace(route=(subject(numbers[-1]), AT, 1, 1)),))

@@ -270,14 +270,13 @@ def load_json(text: str) -> Any:
     return data
 
 
-_TOKEN = (
-    r'[ \t\r\n,:\]}]*+([\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity)'
-)
+_TOKEN = r'[ \t\r\n,:\]}]*+([\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity)'
 
 
 def json_value(text: str, number: int) -> int:
     """The place of a key or value of JSON by its number. -1: there are fewer, or something else is before it."""
-    found = iter(re.compile(_TOKEN, re.DOTALL).scanner(text).match, None)
+    pattern: Any = re.compile(_TOKEN, re.DOTALL)
+    found = iter(pattern.scanner(text).match, None)
     match = next(islice(found, number - 1, None), None)
     return match.start(1) if match else -1
 

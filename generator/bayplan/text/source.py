@@ -15,7 +15,6 @@ from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 
 
-
 class Limits(NamedTuple):
     """The most that bayplan reads of one file. `--limit` sets each.
 
@@ -32,10 +31,10 @@ class Limits(NamedTuple):
     depth: int = 100
     """The nested mappings and lists."""
     findings: int = 1000
-    """The findings of a report for the files of one step, and the errors after which bayplan stops reading a text."""
+    """The findings of a report for the files of one step, and the errors after which bayplan stops reading a file."""
 
     def values_in(self, characters: int) -> int:
-        """The most values of a text of this length."""
+        """The most values of a file with this number of characters."""
         return self.values or max(LEAST_VALUES, characters // DENSEST)
 
 
@@ -111,7 +110,7 @@ class Mark:
 class Lines:
     """Turns offsets into lines and columns, both from 1. A line ends at LF, CR LF or CR, as editors count.
 
-    It stores only the number of line ends before each block of the text: a text can have millions of lines.
+    It stores only the number of line ends before each block, because a file can have millions of lines.
     """
 
     _BLOCK = 2**14
@@ -251,7 +250,7 @@ def template_start(text: str) -> int:
 
 
 def may_have_more_values(raw: bytes, most: int, json: bool) -> bool:
-    """Whether a text may have more keys and values. It is fast, because it only counts the characters before them."""
+    """Whether a file may have more keys and values. It is fast, because it only counts the characters before them."""
     marks = len(raw) - len(raw.translate(None, b",:[{" if json else b",:[{&?-\n\r"))
     if json or 2 * marks + 3 < most:
         return marks + 2 > most

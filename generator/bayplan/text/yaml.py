@@ -192,12 +192,13 @@ def _count(found: Iterator[Any], errors: Errors) -> None:
     """Stops if the text has more values than the limit. Documents and anchors count too, because each needs memory."""
     left = limits().values_in(len(errors.text))
     for event in found:
-        if isinstance(event, NodeEvent | DocumentStartEvent):
+        if not isinstance(event, NodeEvent | DocumentStartEvent):
+            continue
+        left -= 1
+        if left < 0:
+            too_many_values(errors, event.start_mark)
+        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.anchor is not None:
             left -= 1
-            if left < 0:
-                too_many_values(errors, event.start_mark)
-            if event.__class__ is not DocumentStartEvent and event.anchor is not None:
-                left -= event.__class__ is not AliasEvent
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:

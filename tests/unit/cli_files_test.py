@@ -14,7 +14,7 @@ from bayplan.cli import files, lint, project, source_files
 from bayplan.cli import options as arguments
 from bayplan.cli.commands import COMMANDS
 from bayplan.cli.options import Arguments
-from bayplan.text.source import LARGEST
+from bayplan.text.source import Limits, limited
 
 COVERS = {"R103"}
 
@@ -55,16 +55,16 @@ def test_what_may_not_be_read(tmp_path: Path) -> None:
 
 def test_what_is_too_large(tmp_path: Path) -> None:
     with open(tmp_path / "large", "wb") as file:
-        file.truncate(LARGEST + 1)
+        file.truncate(Limits().bytes + 1)
     assert code_of(str(tmp_path / "large")) == "R103"
 
 
 def test_standard_input_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST", 4)
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\nb: 2\n")))
-    assert code_of("-") == "R103"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1")))
-    assert files.raw_of("-", "manifest").value == b"a: 1"
+    with limited(Limits(bytes=4)):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1\nb: 2\n")))
+        assert code_of("-") == "R103"
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a: 1")))
+        assert files.raw_of("-", "manifest").value == b"a: 1"
 
 
 def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,14 +79,23 @@ def test_a_folder_whose_path_is_too_long(tmp_path: Path, monkeypatch: pytest.Mon
     assert found.message == "cannot read the folder: File name too long"
 
 
-def test_a_source_that_is_too_large_to_be_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (files, source_files):
-        monkeypatch.setattr(module, "LARGEST", 10)
+def test_a_source_that_is_too_large_to_be_read_whole(tmp_path: Path) -> None:
     (tmp_path / "nodes.yaml").write_text("kind: List\n")
-    with pytest.raises(files.UnreadableError) as refused:
+    with limited(Limits(bytes=10)), pytest.raises(files.UnreadableError) as refused:
         assert source_files.OpenedFile(str(tmp_path / "nodes.yaml"), 0).text
     (found,) = refused.value.diagnostics
     assert (found.code, "more than 10 bytes" in found.message) == ("R103", True)
+
+
+def test_a_source_that_is_too_large_to_be_streamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source_files, "PIECE", 4)
+    (tmp_path / "nodes.json").write_text('{"items": []}')
+    with limited(Limits(bytes=1, streamed=13)):
+        assert "".join(source_files.OpenedFile(str(tmp_path / "nodes.json"), 0).chunks()) == '{"items": []}'
+    with limited(Limits(streamed=12)), pytest.raises(files.UnreadableError) as refused:
+        list(source_files.OpenedFile(str(tmp_path / "nodes.json"), 0).chunks())
+    (found,) = refused.value.diagnostics
+    assert (found.code, "--limit streamed=" in found.hint) == ("R103", True)
 
 
 def test_a_byte_that_is_no_character_far_down_in_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,13 +225,53 @@ def test_messages_and_hints_say_what_to_do() -> None:
 
 def test_a_text_is_given_up_after_many_errors() -> None:
     found = wrong("- on\n" * 5000)
-    assert len(found) == source.MOST_ERRORS
+    assert len(found) == source.Limits().findings
     assert "stopped" in found[-1].notes[-1].message
 
 
-def test_too_large_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "LARGEST", 10)
-    assert places("a: 12345678") == [("R103", 1, 1)]
+def test_too_large_a_text() -> None:
+    with source.limited(source.Limits(bytes=10)):
+        assert places("a: 12345678") == [("R103", 1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "place"),
+    [
+        ("a: 1\nb: [2, 3]\n", 8, (2, 8)),
+        ("- - a\n  - b\n- ? c\n", 8, (4, 1)),
+        ("[a: b, c: d]", 8, (1, 11)),
+        ("---\n---\n---\n---\n", 8, (5, 1)),
+        ("- a\n-\n", 4, (2, 2)),
+        ("- &x a\n- *x\n", 5, (2, 3)),  # documents and anchors count too
+        ("a:\r  b:\r    c: 1", 8, (3, 8)),
+        ("a: 1\r\nb: 2\r\n", 6, (2, 4)),
+        ('{"a": [1, "x,y", {}]}', 7, (1, 18)),
+        ('["a\\"", "b:[", [[]]]', 6, (1, 17)),
+        ("[1.5e-3, -2, true, null]", 6, (1, 20)),
+        ("['a, b', c]", 4, (1, 10)),  # YAML that begins like JSON
+        ("a:\n# b: c\n- 'd: [e, f]'\n", 5, (3, 3)),
+    ],
+)
+def test_a_text_with_too_many_values(text: str, values: int, place: tuple[int, int]) -> None:
+    """The limit is exact, and the error is at the first value above it."""
+    with source.limited(source.Limits(values=values)):
+        assert "R157" not in [each.code for each in read("f.yaml", text.encode(), "workflow", own=False).diagnostics]
+    with source.limited(source.Limits(values=values - 1)):
+        assert places(text, own=False) == [("R157", *place)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a", "\n", "a\nb", "a\r\nb\r\rc\n\nd", "\r\n" * 40_000, "a\r" * 40_000, "b" * 40_000]
+)
+def test_lines_and_columns(text: str) -> None:
+    """The places of all line ends, in a text of several blocks."""
+    lines, starts = source.Lines(text), [0, *(end.end() for end in re.finditer(r"\r\n?|\n", text))]
+    texts = re.split(r"\r\n?|\n", text)
+    for number in {*range(10), *range(8180, 8200), *range(len(starts) - 5, len(starts) + 5)} & {*range(len(starts))}:
+        assert lines.at(starts[number]) == (number + 1, 1)
+        assert lines.at(starts[number] + len(texts[number])) == (number + 1, len(texts[number]) + 1)
+        assert lines.line(number + 1) == texts[number]
+    assert lines.line(len(texts) + 1) == ""
 
 
 DEEP = 10_000

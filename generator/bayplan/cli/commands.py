@@ -27,6 +27,8 @@ REPORT = (
     Option(("-v", "--verbose"), "Also show infos."),
     Option(("-q", "--quiet"), "Show only errors."),
 )
+LIMIT = Option(("--limit",), "The most to read of a file, such as bytes=512Mi,values=10M.", "KEY=N,...")
+READING = (LIMIT, *REPORT)
 TOPOLOGY = Option(("-t", "--topology"), "The cluster topology file (default: the one in bayplan.yaml).", "FILE")
 SCHEDULER = Option(("-s", "--scheduler"), "The scheduler to write for.", "NAME")
 OSMO_POOL = Option(("--osmo-pool",), "The configuration of the OSMO pool, for OSMO workflows.", "FILE[#POOL]")
@@ -47,7 +49,7 @@ ROOTED = (
     Option(("--trust",), "In a sandbox, also read this file or folder outside of the root.", "FILE|DIR"),
 )
 SANDBOX = (Option(("--sandbox",), "Use no files outside of the repository."), *ROOTED)
-OUTCOME = (*FAILING, *SANDBOX, *REPORT)
+OUTCOME = (*FAILING, *SANDBOX, *READING)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 GIVEN = (
     Option(("--priority",), "The PriorityClass of workflows that name none.", "CLASS"),
@@ -69,7 +71,7 @@ OUTPUT_FILE = (Option(("-o", "--output"), "A file (default: stdout).", "FILE"), 
 GANG = Option(("--gang",), "Only this gang.", "NAME")
 WORKFLOWS = Positional("WORKFLOW", 1, MANY)
 SELECTION = (TOPOLOGY, SCHEDULER, GANG)
-COMPILING = (*SOURCES, *PLANNING, *GIVEN, *SANDBOX, *REPORT)
+COMPILING = (*SOURCES, *PLANNING, *GIVEN, *SANDBOX, *READING)
 
 
 def _format(*forms: str) -> Option:
@@ -160,7 +162,7 @@ COMMANDS = (
                 ("--release",), "The release, for `helm last-error` (default: that of the label, or the chart).", "NAME"
             ),
             *SANDBOX,
-            *REPORT,
+            *READING,
         ),
         "Reads manifests from standard input, places workloads by their bayplan.dev annotations and the policy, and "
         "changes no other bytes.",
@@ -289,7 +291,7 @@ COMMANDS = (
             *PLANNING,
             Option(("--no-sandbox",), "Also use files outside of the repository."),
             *ROOTED,
-            *REPORT,
+            *READING,
         ),
         "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "
         "bayplan-krm, args: [-v]}`. The kind of the configuration is ExpandWorkflows, PlaceWorkloads, "
@@ -353,6 +355,7 @@ COMMANDS = (
             ),
             Option(("--from",), "The nodes of your cluster, from the output of `kubectl get nodes -o json`.", "FILE"),
             Option(("-s", "--scheduler"), "The scheduler to write for (default: kai).", "NAME"),
+            LIMIT,
             DIAGNOSTICS,
         ),
         "FILE is any source of `topology import`. The workflow requests what the scheduler supports, in groups that "

@@ -18,7 +18,7 @@ from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
-from bayplan.text.source import LARGEST, text_of
+from bayplan.text.source import limits, text_of, too_many_bytes
 
 STDIN = "<stdin>"
 """The name of standard input in reports."""
@@ -56,15 +56,16 @@ def stdin_twice(paths: Sequence[str | None]) -> tuple[Diagnostic, ...]:
 
 def raw_of(path: str, subject: str) -> Outcome[bytes]:
     """The bytes of a file. R101: it cannot be read or is not a regular file. R103: it is too large."""
+    most = limits().bytes
     try:
         with open_regular(path, (subject,)) as file:
-            large = path != "-" and os.fstat(file.fileno()).st_size > LARGEST
-            raw = b"" if large else file.read(LARGEST + 1)
+            large = path != "-" and os.fstat(file.fileno()).st_size > most
+            raw = b"" if large else file.read(most + 1)
     except UnreadableError as problem:
         return Outcome(None, problem.diagnostics)
     except (OSError, ValueError) as problem:
         return Outcome(None, (unreadable(problem, (subject,)),))
-    return Outcome(None, (too_large((subject,)),)) if large or len(raw) > LARGEST else Outcome(raw)
+    return Outcome(None, (too_large((subject,), "bytes"),)) if large or len(raw) > most else Outcome(raw)
 
 
 class UnreadableError(Exception):
@@ -116,10 +117,10 @@ def _of_folder(path: str) -> str:
     return next((f"it is {each.title}: {each.hint}" for each in found), "name the files in the folder")
 
 
-def too_large(route: Route) -> Diagnostic:
-    """R103: the file is larger than the limit."""
-    message = f"the file has more than {LARGEST:,} bytes, the limit for this format"
-    return error("R103", route, message, hint="check that this is the right file")
+def too_large(route: Route, key: str) -> Diagnostic:
+    """R103: the file has more bytes than this limit."""
+    message, hint = too_many_bytes(key)
+    return error("R103", route, message, hint=hint)
 
 
 # The sandbox: a folder, outside of which bayplan reads and writes no files.

@@ -7,10 +7,14 @@ stay fast.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, info
 from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
+
+if TYPE_CHECKING:
+    from bayplan.text.source import Limits
 
 
 class Option(NamedTuple):
@@ -141,6 +145,41 @@ def _unacceptable(option: str, code: str, letters: str) -> Diagnostic | None:
         hint = f"remove {option} {code}, and correct what {code} reports"
         return error("A924", route, message, hint=hint)
     return None
+
+
+def limits(args: Arguments, variable: str) -> Outcome[Limits]:
+    """The limits of --limit, and of the environment variable BAYPLAN_LIMIT for limits that --limit does not set."""
+    from bayplan.text.source import DEEPEST, Limits
+
+    amounts: dict[str, int] = {}
+    words = (("BAYPLAN_LIMIT", variable), *(("--limit", value) for value in args.values("limit")))
+    for name, pair in ((name, pair) for name, word in words if word for pair in word.split(",")):
+        key, _, amount = (part.strip() for part in pair.partition("="))
+        most = DEEPEST if key == "depth" else _LARGEST
+        number = _whole(amount)
+        if key in Limits._fields and 1 <= number <= most:
+            amounts[key] = number
+            continue
+        message = f'{name} takes {", ".join(f"{each}=N" for each in Limits._fields)}, not "{pair}"'
+        hint = "for example: --limit bytes=512Mi,values=10M"
+        if key in Limits._fields and number > most:
+            message, hint = f"{name} sets {key} to {amount}; the most is {most:,}", f"write {key}={most} or less"
+        return Outcome(None, (error("A920", ("argument", name), message, hint=hint),))
+    return Outcome(Limits(**amounts))
+
+
+_LARGEST = 2**40
+
+
+def _whole(text: str) -> int:
+    """A whole quantity such as 10M or 512Mi; -1 for other text."""
+    from bayplan.kube import quantity
+
+    try:
+        number, rest = divmod(quantity.parse(text), 1000)
+    except ValueError:
+        return -1
+    return -1 if rest else number
 
 
 def variables(args: Arguments) -> Outcome[Mapping[str, int | float | str]]:

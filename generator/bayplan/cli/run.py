@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` takes longer to load, because it declares enums
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -85,8 +86,29 @@ def _dispatch(argv: Sequence[str]) -> int:
 _SANDBOX = frozenset({"sandbox", "sandbox-root", "trust"})
 """The options, each of which makes a sandbox. `krm` has one without an option."""
 
+LIMIT = "BAYPLAN_LIMIT"
+"""The variable with limits for all commands. Its syntax is that of --limit, which wins."""
+
 
 def execute(args: Arguments) -> int:
+    """Runs the command with its limits."""
+    variable = os.environ.get(LIMIT, "")
+    if not variable and not args.has("limit"):
+        return _execute(args)
+    from bayplan.cli import options
+    from bayplan.text.source import limited
+
+    limits = options.limits(args, variable)
+    if limits.value is None:
+        from bayplan.cli.finish import finish
+        from bayplan.report import Batch
+
+        return finish(args, [Batch(limits.diagnostics)])
+    with limited(limits.value):
+        return _execute(args)
+
+
+def _execute(args: Arguments) -> int:
     """Runs the module of the command, and loads no other command."""
     module, _, function = args.command.module.partition(".")
     loaded = __import__(f"bayplan.cli.{module}", fromlist=["run"])

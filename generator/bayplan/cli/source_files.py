@@ -15,7 +15,7 @@ from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.model.formats import HEAD, SourceFile
 from bayplan.report import Batch
 from bayplan.text.document import Document, read, read_text
-from bayplan.text.source import LARGEST, Lines, text_of
+from bayplan.text.source import Lines, limits, text_of
 
 PIECE = 2**22
 """Bytes that are read at a time."""
@@ -39,9 +39,13 @@ class OpenedFile(SourceFile):
         return next(self._stream, b"")
 
     def _pieces(self) -> Generator[bytes, None, None]:
+        left = limits().streamed
         try:
             with files.open_regular(self._path, self.at()) as file:
                 while piece := file.read(PIECE):
+                    left -= len(piece)
+                    if left < 0:
+                        raise UnreadableError(files.too_large(self.at(), "streamed"))
                     yield piece
         except (OSError, ValueError) as problem:
             raise UnreadableError(files.unreadable(problem, self.at())) from None
@@ -59,8 +63,8 @@ class OpenedFile(SourceFile):
         for piece in self._all:
             pieces.append(piece)
             size += len(piece)
-            if size > LARGEST:
-                raise UnreadableError(files.too_large(self.at()))
+            if size > limits().bytes:
+                raise UnreadableError(files.too_large(self.at(), "bytes"))
         return b"".join(pieces)
 
     @cached_property

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.clients import MARK
-from bayplan.core.diagnostics import AT, Diagnostic, Route, error, moved, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error, moved, warning
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import flattened, get, mapping, put, text, without_annotations, without_item
 from bayplan.kube.objects import number as number_of
@@ -71,9 +71,6 @@ def auxiliary_annotations(workload: Any, document: Any) -> dict[str, str]:
     return {**annotations_added, **hook, HOOK[1]: sooner}
 
 
-LARGEST = 8 * 2**20
-"""The most bytes of a document that bayplan reads: far more than an API server accepts, with room for long Lists."""
-
 _SOURCE = re.compile(rb"^# Source: (.*?)\r?$", re.M)
 _BOM = b"\xef\xbb\xbf"
 
@@ -90,14 +87,9 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     """Splits a stream, and parses its documents that contain a word of bayplan or have a watched kind."""
     pieces = tuple(split(raw))
     numbers = [number for number, piece in enumerate(pieces) if MARK in piece or any(map(watched, kinds(piece)))]
-    message = f"this document has more than {LARGEST:,} bytes, so bayplan cannot check whether to place it"
-    hint = "split a List into several documents; an API server does not accept objects of this size"
-    large = [subject(number) for number in numbers if len(pieces[number]) > LARGEST]
-    if large:
-        return Stream(name, pieces, {}), tuple(error("R103", (one, AT, 1, 1), message, hint=hint) for one in large)
-    documents = _read_together(name, pieces, numbers)
-    if documents is not None:
-        return Stream(name, pieces, documents), ()
+    together = _read_together(name, pieces, numbers)
+    if together.value is not None or together.diagnostics:
+        return Stream(name, pieces, together.value or {}), together.diagnostics
     documents, reported = {}, list[Diagnostic]()
     for number in numbers:
         documents[number], diagnostics = _read_one(name, pieces[number], number)
@@ -105,16 +97,33 @@ def parse(name: str, raw: bytes, watched: Callable[[str], bool]) -> tuple[Stream
     return Stream(name, pieces, {key: data for key, data in documents.items() if data is not None}), tuple(reported)
 
 
-def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> dict[int, Any] | None:
-    """All of them at once, which is faster. None if the result might differ from parsing them one by one."""
+def _read_together(name: str, pieces: Sequence[bytes], numbers: Sequence[int]) -> Outcome[dict[int, Any]]:
+    """All of them at once, which is faster. R157: they have too many values.
+
+    Nothing if the result might differ from parsing them one by one.
+    """
     chosen = [pieces[number] for number in numbers]
     for piece in chosen:
         bare_returns = piece.count(b"\r") != piece.count(b"\r\n")
         if bare_returns or piece.startswith(b"%") or any(map(piece.__contains__, _UNSAFE)):
-            return None
-    texts = (piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen)
-    documents = read(name, b"\n".join(texts), "manifest", own=False).value if chosen else ()
-    return None if documents is None else {numbers[each.index]: each.data for each in documents}
+            return Outcome(None)
+    if not chosen:
+        return Outcome({})
+    texts = [piece if piece.startswith(b"---") else b"---\n" + piece for piece in chosen]
+    read_documents = read(name, b"\n".join(texts), "manifest", own=False)
+    if read_documents.value is not None:
+        return Outcome({numbers[each.index]: each.data for each in read_documents.value})
+    last = read_documents.diagnostics[-1]
+    if last.code != "R157":
+        return Outcome(None)
+    line, column = (int(each) for each in last.route[2:])
+    for number, piece in zip(numbers, texts, strict=True):
+        lines = piece.count(b"\n") + 1
+        if line <= lines:
+            line -= len(piece) != len(pieces[number])
+            return Outcome(None, (last._replace(route=(subject(number), AT, line, column)),))
+        line -= lines
+    return Outcome(None, (last._replace(route=(subject(numbers[-1]), AT, 1, 1)),))
 
 
 _UNSAFE = (b"\n...", b"\n%", b"\xc2\x85", b"\xe2\x80\xa8", b"\xe2\x80\xa9")

@@ -208,15 +208,18 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
 
 def _chunks(body: str) -> tuple[Item, ...]:
     """The items of a block sequence without indentation. Empty if other lines have no indentation."""
-    lines = body.split("\n")
-    starts = [number for number, each in enumerate(lines) if each[:2] == "- "]
-    margin = [each for each in lines if each and each[:2] not in ("- ", "  ")]
-    if margin or not starts or starts[0]:
+    if not body.startswith("- ") or re.search(r"^(?!- |  |$)", body, re.MULTILINE):
         return ()
-    ends = [*starts[1:], len(lines)]
-    texts = ["\n".join(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
-    whole = all("apiVersion: " in each and "kind: " in each and "\n    name: " in each for each in texts)
-    return tuple(Item(each) for each in texts) if whole else ()
+    items: list[Item] = []
+    start = 0
+    while start >= 0:
+        end = body.find("\n- ", start)
+        text = body[start : end if end >= 0 else len(body)]
+        if not ("apiVersion: " in text and "kind: " in text and "\n    name: " in text):
+            return ()
+        items.append(Item(text))
+        start = end + 1 or -1
+    return tuple(items)
 
 
 def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tuple[Item, ...]]:

@@ -1,12 +1,14 @@
 """Routes -> places: a finding is a diagnostic with lines and columns of files instead of routes."""
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from bayplan.core.diagnostics import AT, Diagnostic, Route, Severity, origin
+from bayplan.core.diagnostics import AT, SEVERITIES, Diagnostic, Route, Severity, origin
+from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, Span, locate_all, spans_of
+from bayplan.text.source import Lines, limits
 
 
 class Place(NamedTuple):
@@ -39,13 +41,29 @@ class Finding(NamedTuple):
 
 
 def findings(batches: Iterable[Batch]) -> tuple[Finding, ...]:
-    """All findings without duplicates, by file, line, column and code. Findings without a file come first."""
+    """The findings without duplicates, by file, line, column and code. Findings without a file come first."""
     unique: set[Finding] = set()
-    for batch in batches:
+    for batch in map(_first, batches):
         routes = [route for d in batch.diagnostics for route in (d.route, *(note.route for note in d.notes))]
         places = iter(_places([_source_route(route, batch.origins) for route in routes], batch.sources))
         unique.update(_once([_finding(diagnostic, places) for diagnostic in batch.diagnostics]))
     return tuple(sorted(unique, key=_order))
+
+
+def _first(batch: Batch) -> Batch:
+    """The batch with its first findings, errors before others. R158: it has more.
+
+    The report of a large file would otherwise need more memory than its data.
+    """
+    most = limits().findings
+    if len(batch.diagnostics) <= most:
+        return batch
+    by_severity = sorted(batch.diagnostics, key=lambda each: SEVERITIES.index(each.severity))
+    omitted = Counter(each.severity for each in by_severity[most:])
+    more = ", ".join(count(number, severity) for severity, number in omitted.items())
+    hint = "correct what it shows, and run the command again; to show more, set --limit findings=N"
+    last = Diagnostic("R158", next(iter(omitted)), f"this report leaves out {more}", hint=hint)
+    return batch._replace(diagnostics=(*by_severity[:most], last))
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
@@ -96,9 +114,7 @@ def _places(routes: Sequence[Route], sources: Mapping[str, Document]) -> list[tu
         if route and AT not in route and route[0] in sources:
             paths.setdefault(str(route[0]), set()).add(route[1:])
     spans = _spans(sources, paths)
-    texts = {
-        text: re.split(r"\r\n?|\n", text) for text in {sources[str(r[0])].text for r in routes if r and r[0] in sources}
-    }
+    texts = {text: Lines(text) for text in {sources[str(r[0])].text for r in routes if r and r[0] in sources}}
     lines = {subject: texts[document.text] for subject, document in sources.items() if document.text in texts}
     return [_place(route, sources, spans, lines) for route in routes]
 
@@ -130,7 +146,7 @@ def _place(
     route: Route,
     sources: Mapping[str, Document],
     spans: Mapping[str, Mapping[Route, tuple[Span, str]]],
-    lines: Mapping[str, list[str]],
+    lines: Mapping[str, Lines],
 ) -> tuple[Place | None, str]:
     subject = str(route[0]) if route else ""
     if subject not in sources:
@@ -139,8 +155,7 @@ def _place(
     span, remark = (_at(route), "") if AT in route else spans.get(subject, {}).get(route[1:], (None, ""))
     if span is None or not (sources[subject].text or AT in route):
         return Place(name), remark
-    text = lines[subject]
-    return Place(name, *span, text[span.line - 1] if span.line <= len(text) else ""), remark
+    return Place(name, *span, lines[subject].line(span.line)), remark
 
 
 def _at(route: Route) -> Span:

@@ -124,6 +124,9 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 """Severity -> SARIF level; GitHub's word for the last is `notice`."""
 
+LONGEST = 1000
+"""Characters of a source line in a fingerprint."""
+
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _ESCAPED_DATA = str.maketrans(_DATA)
 _ESCAPED_PROPERTY = str.maketrans({**_DATA, ":": "%3A", ",": "%2C"})
@@ -201,7 +204,7 @@ def sarif(findings: Sequence[Finding], where: Repository) -> str:
     codes = sorted({each.code for each in findings})
     driver = {"name": "bayplan", "version": __version__, "rules": [_sarif_rule(code) for code in codes]}
     results = [_sarif_result(each, codes.index(each.code), where) for each in findings]
-    lines = [each.place.source.strip() if each.place else "" for each in findings]
+    lines = [each.place.source[:LONGEST].strip() if each.place else "" for each in findings]
     counts: dict[str, int] = {}
     for result, line in zip(results, lines, strict=True):
         key = _digest(result["ruleId"], _sarif_uri(result), line or result["message"]["text"])

@@ -5,6 +5,7 @@ only for text that is not plain JSON.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from bayplan.core.diagnostics import AT, Note, Outcome, error, has_errors
@@ -19,7 +20,10 @@ from bayplan.text.source import (
     check_characters,
     check_surrogates,
     decode,
+    limits,
+    may_have_more_values,
     template_start,
+    too_many_values,
 )
 
 _LONG = 10_000
@@ -74,7 +78,7 @@ def read(name: str, raw: bytes, subject: str, *, own: bool = True) -> Outcome[tu
     trees: list[Any] = []
     try:
         check_characters(raw, errors, own)
-        trees = _trees(name, errors, own)
+        trees = _trees(name, raw, errors, own)
     except StopReadingError:
         pass
     if any(each.code in ("R107", "R112") for each in errors.found) and (start := template_start(text)) >= 0:
@@ -111,19 +115,24 @@ def load(text: str, subject: str, twice: str) -> Outcome[list[Any]]:
     trees: list[Any] = []
     try:
         check_surrogates(errors)
-        check_characters(text.encode(), errors, own=False)
-        trees = yaml.read(text, yaml.pyyaml_rules(twice), errors)
+        raw = text.encode()
+        check_characters(raw, errors, own=False)
+        trees = yaml.read(text, yaml.pyyaml_rules(twice), errors, dense=_is_dense(raw, text, json=False))
     except StopReadingError:
         pass
     diagnostics = tuple(errors.found)
     return Outcome(None if has_errors(diagnostics) else trees, diagnostics)
 
 
-def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
+def _trees(name: str, raw: bytes, errors: Errors, own: bool) -> list[Any]:
     """The data of every document, read as JSON or as YAML."""
     text = errors.text
     notes: tuple[Note, ...] = ()
     if scalars.looks_like_json(text):
+        if _is_dense(raw, text, json=True):
+            place = scalars.json_value(text, limits().values_in(len(text)))
+            if place >= 0:
+                too_many_values(errors, Mark(place))
         try:
             return [scalars.load_json(text)]
         except scalars.InvalidDataError:
@@ -135,13 +144,22 @@ def _trees(name: str, errors: Errors, own: bool) -> list[Any]:
     from bayplan.text import yaml
 
     rules = yaml.rules_for(own)
-    if len(text) >= _LONG:
+    dense = _is_dense(raw, text, json=False)
+    if len(text) >= _LONG and not dense:
         from bayplan.text import fast_yaml
 
         data = fast_yaml.documents(text, rules.values, rules.keys, lambda piece: yaml.read_flawless(piece, rules))
         if data is not None:
             return data
-    return yaml.read(text, rules, errors, *notes)
+    return yaml.read(text, rules, errors, *notes, dense=dense)
+
+
+def _is_dense(raw: bytes, text: str, json: bool) -> bool:
+    """Whether the text may have more values than the limit. Then bayplan counts them."""
+    most = limits().values_in(len(text))
+    if 2 * len(text) < most:
+        return False
+    return may_have_more_values(raw if len(raw) < 2 * len(text) else text.encode(), most, json)
 
 
 def _not_json(name: str, problem: Any, errors: Errors) -> tuple[Note, ...]:
@@ -157,14 +175,10 @@ def events(text: str) -> Iterator[Any]:
     """The YAML events of text in JSON or YAML."""
     from bayplan.text import yaml
 
-    try:
-        if scalars.looks_like_json(text):
-            scalars.load_json(text)
+    if scalars.looks_like_json(text):
+        with suppress(ValueError):
+            scalars.check_form(text)
             return yaml.json_events(text)
-    except scalars.InvalidDataError:
-        return yaml.json_events(text)
-    except ValueError:
-        pass
     return yaml.events(text)
 
 

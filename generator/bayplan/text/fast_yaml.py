@@ -94,21 +94,23 @@ class _Parser:
 
 
 def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[Any]:
-    """The data of the document in these lines, if there is one. It is one loop, because calls would double the time."""
-    number, size = 0, len(lines)
+    """The data of the document in these lines, if there is one. It is one loop, because calls would double the time.
+
+    It removes each line that it has read, because the lines of a large document need as much memory as its data.
+    """
     root: Any = None
     explicit = lines[0].startswith("---")
+    if explicit and (lines[0][3:4] not in ("", " ") or lines[0][3:].strip(" ")[:1] not in ("", "#")):
+        raise _UnusualError
+    lines.reverse()
     if explicit:
-        if lines[0][3:4] not in ("", " ") or lines[0][3:].strip(" ")[:1] not in ("", "#"):
-            raise _UnusualError
-        number = 1
+        lines.pop()
     stack: list[tuple[int, Any, bool]] = []  # column, collection, whether it is a sequence at the column of its key
     awaited: Any = _NONE  # the key or index whose value may follow on the next lines
     holder: Any = None
     edge = 0  # the column of that key or dash
-    while number < size:
-        line = lines[number]
-        number += 1
+    while lines:
+        line = lines.pop()
         match = _QUICK(line) or _LINE(line)
         if match is None:
             if line.lstrip(" ")[:1] == "#":
@@ -179,7 +181,7 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
         if first in "\"'":
             value = value[1:-1]
         elif first == "|":
-            value, number = _literal(lines, number, edge, value)
+            value = _literal(lines, edge, value)
         elif first in "[{":
             value = parser.flow(value)
         else:
@@ -193,18 +195,18 @@ def _read(lines: list[str], values: Memo, keys: Memo, parser: _Parser) -> list[A
     return [root] if explicit or root is not None else []
 
 
-def _literal(lines: list[str], number: int, edge: int, header: str) -> tuple[str, int]:
-    """A literal block and the number of the line below it. `edge`: its lines begin to the right of this column."""
-    size, begin = len(lines), number
-    while number < size and not lines[number]:
-        number += 1
-    width = len(lines[number]) - len(lines[number].lstrip(" ")) if number < size else 0
-    if number < size and lines[number][width : width + 1] in ("", "\t"):
+def _literal(lines: list[str], edge: int, header: str) -> str:
+    """A literal block, whose lines it removes. `edge`: its lines begin to the right of this column."""
+    body: list[str] = []
+    while lines and not lines[-1]:
+        body.append(lines.pop())
+    width = len(lines[-1]) - len(lines[-1].lstrip(" ")) if lines else 0
+    if lines and lines[-1][width : width + 1] in ("", "\t"):
         raise _UnusualError
     if width <= edge:
-        return "", number
+        return ""
     pad = " " * width
-    while number < size and (lines[number].startswith(pad) or not lines[number].strip(" ")):
-        number += 1
-    text = "\n".join(line[width:] for line in lines[begin:number]).rstrip("\n")
-    return text if header == "|-" else f"{text}\n", number
+    while lines and (lines[-1].startswith(pad) or not lines[-1].strip(" ")):
+        body.append(lines.pop()[width:])
+    text = "\n".join(body).rstrip("\n")
+    return text if header == "|-" else f"{text}\n"

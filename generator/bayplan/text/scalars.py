@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
 from bayplan.core.phrases import shorten
-from bayplan.text.source import DEEPEST, InvalidScalar
+from bayplan.text.source import InvalidScalar, limits
 
 MERGE = object()
 """The value of a plain `<<` as a key."""
@@ -49,13 +50,18 @@ _AMBIGUOUS = (
 )
 
 
+_MOST_KNOWN = 50_000
+
+
 class Memo(dict[str, Any]):
-    """Resolves every distinct scalar once."""
+    """Resolves every distinct scalar once, as long as there are few."""
 
     def __init__(self, resolve: Callable[[str], Any]) -> None:
         self._resolve = resolve
 
     def __missing__(self, text: str) -> Any:
+        if len(self) >= _MOST_KNOWN:
+            self.clear()
         self[text] = value = self._resolve(text)
         return value
 
@@ -257,19 +263,30 @@ def load_json(text: str) -> Any:
     except json.JSONDecodeError:
         raise
     except (InvalidDataError, ValueError, RecursionError) as problem:
-        _well_formed(text)
+        check_form(text)
         raise InvalidDataError from problem
-    if nests_deeper(data, DEEPEST) or ("\\u" in text and re.search(_ESCAPED_SURROGATE, text)):
+    if nests_deeper(data, limits().depth) or ("\\u" in text and re.search(_ESCAPED_SURROGATE, text)):
         raise InvalidDataError
     return data
 
 
-def _well_formed(text: str) -> None:
-    """json.JSONDecodeError if the text is not well-formed, so that it has no useful events."""
+_TOKEN = r'[ \t\r\n,:\]}]*+([\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*+|true|false|null|NaN|-?Infinity)'
+
+
+def json_value(text: str, number: int) -> int:
+    """The place of a key or value of JSON by its number. -1: there are fewer, or something else is before it."""
+    pattern: Any = re.compile(_TOKEN, re.DOTALL)
+    found = iter(pattern.scanner(text).match, None)
+    match = next(islice(found, number - 1, None), None)
+    return match.start(1) if match else -1
+
+
+def check_form(text: str) -> None:
+    """json.JSONDecodeError if the text is not well-formed JSON, so that it has no useful events. It keeps no data."""
     import json
 
     with suppress(RecursionError):
-        json.loads(text, parse_constant=str, parse_float=str, parse_int=str)
+        json.loads(text, object_pairs_hook=len, parse_constant=str, parse_float=str, parse_int=str)
 
 
 def _unique_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -296,7 +313,7 @@ def nests_deeper(data: Any, most: int) -> bool:
     """Whether there are more nested collections than `most`. It does not use recursion."""
     level = [data] if isinstance(data, dict | list) else []
     for _ in range(most):
-        inner = [item.values() if type(item) is dict else item for item in level]
+        inner = (item.values() if type(item) is dict else item for item in level)
         level = [each for items in inner for each in items if type(each) is dict or type(each) is list]
         if not level:
             return False

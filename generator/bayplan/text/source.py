@@ -6,20 +6,64 @@ Bytes are UTF-8, or UTF-16 with a byte order mark (YAML 1.2, section 5.2).
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from bayplan.core.diagnostics import AT, Diagnostic, Note, Route, error, warning
 from bayplan.core.values import NamedTuple
 
-LARGEST = 256 * 2**20
-"""The most bytes of a file."""
 
-DEEPEST = 100
-"""The most nested collections."""
+class Limits(NamedTuple):
+    """The most that bayplan reads of one file. `--limit` sets each.
 
-MOST_ERRORS = 1000
-"""The most errors of one text."""
+    Together they bound the memory: the data of a file takes at most about ten times its bytes.
+    """
+
+    bytes: int = 256 * 2**20
+    """The bytes of a file that bayplan reads as a whole."""
+    streamed: int = 4 * 2**30
+    """The bytes of a source of `topology import` that bayplan reads piece by piece."""
+    values: int = 0
+    """The keys and values of a file, with its documents and anchors. 0: `LEAST_VALUES` or, in a file with more than
+    four million characters, one for each `DENSEST`."""
+    depth: int = 100
+    """The nested mappings and lists."""
+    findings: int = 1000
+    """The findings of a report for the files of one step, and the errors after which bayplan stops reading a file."""
+
+    def values_in(self, characters: int) -> int:
+        """The most values of a file with this number of characters."""
+        return self.values or max(LEAST_VALUES, characters // DENSEST)
+
+
+LEAST_VALUES = 500_000
+"""The most values of a small file."""
+
+DENSEST = 8
+"""Characters for each value. Manifests have more than ten, even without white space."""
+
+DEEPEST = 150
+"""The highest limit of depth. Functions of bayplan call themselves for each level, and libyaml needs quadratic time."""
+
+_limits = [Limits()]
+
+
+def limits() -> Limits:
+    """The limits of this process."""
+    return _limits[-1]
+
+
+@contextmanager
+def limited(new: Limits) -> Iterator[None]:
+    """Reads with other limits."""
+    _limits.append(new)
+    try:
+        yield
+    finally:
+        _limits.pop()
+
 
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n\r")
 _UNPRINTABLE = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]"
@@ -57,26 +101,78 @@ class InvalidScalar(NamedTuple):
 class Mark:
     """An offset in characters, the only part of the marks of YAML that bayplan uses."""
 
+    __slots__ = ("index",)
+
     def __init__(self, index: int) -> None:
         self.index = index
 
 
 class Lines:
-    """Turns offsets into lines and columns, both from 1. A line ends at LF, CR LF or CR, as editors count."""
+    """Turns offsets into lines and columns, both from 1. A line ends at LF, CR LF or CR, as editors count.
+
+    It stores only the number of line ends before each block, because a file can have millions of lines.
+    """
+
+    _BLOCK = 2**14
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts: list[int] = []
+        self._before: list[int] = []
+        self._returns = False
+        self._known: dict[int, str] = {}
 
     def at(self, index: int) -> tuple[int, int]:
         """Line and column of a character."""
-        self._starts = self._starts or [0, *(found.end() for found in re.finditer(r"\r\n?|\n", self.text))]
-        line = bisect_right(self._starts, index)
-        return line, index - self._starts[line - 1] + 1
+        self._count()
+        block = index // self._BLOCK
+        line = self._before[block] + self._ends(block * self._BLOCK, index) + 1
+        stop = index - (self.text[index - 1 : index + 1] == "\r\n")
+        start = self.text.rfind("\n", 0, stop)
+        if self._returns:
+            start = max(start, self.text.rfind("\r", start + 1, stop))
+        return line, index - start
+
+    def line(self, number: int) -> str:
+        """The text of a line without its end. Empty if there is no such line."""
+        if number not in self._known:
+            self._known[number] = self._line(number) if number > 0 else ""
+        return self._known[number]
+
+    def _line(self, number: int) -> str:
+        self._count()
+        block = max(bisect_left(self._before, number - 1) - 1, 0)
+        place, left = block * self._BLOCK, number - 1 - self._before[block]
+        while left:
+            end = self._end(place)
+            if end is None:
+                return ""
+            place, left = end.end(), left - 1
+        end = self._end(place)
+        return self.text[place : end.start()] if end else self.text[place:]
+
+    def _end(self, place: int) -> re.Match[str] | None:
+        """The next line end."""
+        return re.compile(r"\r\n?|\n").search(self.text, place)
+
+    def _count(self) -> None:
+        """Counts the line ends before each block, once."""
+        if self._before:
+            return
+        self._returns = "\r" in self.text
+        self._before.append(0)
+        for start in range(0, len(self.text), self._BLOCK):
+            self._before.append(self._before[-1] + self._ends(start, start + self._BLOCK))
+
+    def _ends(self, start: int, stop: int) -> int:
+        """The line ends between two places."""
+        ends = self.text.count("\n", start, stop)
+        if not self._returns:
+            return ends
+        return ends + self.text.count("\r", start, stop) - self.text.count("\r\n", start, stop + 1)
 
 
 class Errors:
-    """Collects the errors of one text with the route `subject`. After `MOST_ERRORS` it stops reading."""
+    """Collects the errors of one text with the route `subject`. After the limit of findings it stops reading."""
 
     def __init__(self, subject: str, text: str) -> None:
         self.subject, self.text = subject, text
@@ -89,15 +185,16 @@ class Errors:
 
     def add(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
         """Adds an error. Reading continues, unless there are too many errors."""
-        full = len(self.found) + 1 >= MOST_ERRORS
-        last = (Note(f"reading stopped after {MOST_ERRORS} errors"),) if full else ()
+        most = limits().findings
+        full = len(self.found) + 1 >= most
+        last = (Note(f"reading stopped after {most} errors"),) if full else ()
         self.found.append(error(code, self.route(mark), message, hint=hint, notes=(*notes, *last)))
         if full:
             raise StopReadingError
 
     def warn(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> None:
         """Adds a warning. There are at most as many as errors."""
-        if len(self.found) + 1 < MOST_ERRORS:
+        if len(self.found) + 1 < limits().findings:
             self.found.append(warning(code, self.route(mark), message, hint=hint, notes=notes))
 
     def stop(self, code: str, mark: Any, message: str, hint: str = "", *notes: Note) -> NoReturn:
@@ -108,8 +205,9 @@ class Errors:
 
 def decode(raw: bytes) -> str:
     """The text of a file. EncodingError: it cannot be decoded."""
-    if len(raw) > LARGEST:
-        raise EncodingError("R103", f"the file has {len(raw):,} bytes; the limit is {LARGEST:,}")
+    if len(raw) > limits().bytes:
+        message, hint = too_many_bytes("bytes")
+        raise EncodingError("R103", message, hint=hint)
     mark, encoding = _encoding(raw)
     if not encoding:
         raise EncodingError("R104", "the file is UTF-32, which YAML does not allow", hint="save it as UTF-8")
@@ -123,6 +221,16 @@ def decode(raw: bytes) -> str:
         broken = problem.object[problem.start : problem.end].hex(" ")
         message = f"the file is not {encoding.upper()}: {broken} is not a character"
         raise EncodingError("R104", message, Lines(before).at(len(before)), "save it as UTF-8") from problem
+
+
+def too_many_bytes(key: str) -> tuple[str, str]:
+    """The message and the hint for a file with more bytes than a limit."""
+    most = getattr(limits(), key)
+    return f"the file has more than {most:,} bytes", RAISE.format(key=key)
+
+
+RAISE = "check that this is the right file; to raise the limit, set --limit {key}=N"
+"""The hint for a limit."""
 
 
 def text_of(raw: bytes) -> str:
@@ -139,6 +247,25 @@ def template_start(text: str) -> int:
     """The index of the first expression of a template outside of quotes, as Go and Jinja write it; -1 without one."""
     match = re.search(r"""^[^"'#\n]*?(\{\{-?\s*[\w.$/(])""", text, re.MULTILINE)
     return match.start(1) if match else -1
+
+
+def may_have_more_values(raw: bytes, most: int, json: bool) -> bool:
+    """Whether a file may have more keys and values. It is fast, because it only counts the characters before them."""
+    marks = len(raw) - len(raw.translate(None, b",:[{" if json else b",:[{&?-\n\r"))
+    if json or 2 * marks + 3 < most:
+        return marks + 2 > most
+    lines = raw.count(b"\n") + raw.count(b"\r") - raw.count(b"\r\n")
+    signs = sum(map(raw.count, (b":", b"{", b"&", b"---", b"- ", b"-\t", b"? ", b"?\t")))
+    flow = raw.count(b",") + raw.count(b"[")
+    return lines + signs + flow + min(flow, raw.count(b":")) + 3 > most  # [a: 1] is a list of one mapping
+
+
+def too_many_values(errors: Errors, mark: Any) -> NoReturn:
+    """R157: the text has more values than the limit."""
+    most = limits().values_in(len(errors.text))
+    share = "" if limits().values else ", the limit for its size"
+    message = f"the file has more than {most:,} keys and values{share}"
+    errors.stop("R157", mark, message, RAISE.format(key="values"))
 
 
 def check_surrogates(errors: Errors) -> None:

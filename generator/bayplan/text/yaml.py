@@ -16,6 +16,7 @@ from yaml.events import (
     DocumentStartEvent,
     MappingEndEvent,
     MappingStartEvent,
+    NodeEvent,
     ScalarEvent,
     SequenceEndEvent,
     SequenceStartEvent,
@@ -26,7 +27,7 @@ from bayplan.core.phrases import shorten
 from bayplan.core.values import NamedTuple
 from bayplan.text import scalars
 from bayplan.text.scalars import MERGE, Memo
-from bayplan.text.source import DEEPEST, Errors, InvalidScalar, Mark, StopReadingError
+from bayplan.text.source import RAISE, Errors, InvalidScalar, Mark, StopReadingError, limits, too_many_values
 
 
 class _Pattern:
@@ -106,10 +107,16 @@ def pyyaml_rules(twice: str) -> Rules:
     return Rules(Memo(scalars.pyyaml_value), Memo(scalars.pyyaml_key), False, scalars.pyyaml_tagged, twice)
 
 
-def read(text: str, rules: Rules, errors: Errors, *notes: Note) -> list[Any]:
-    """The data of every document, None for an empty one. StopReadingError: see the errors."""
+def read(text: str, rules: Rules, errors: Errors, *notes: Note, dense: bool = False) -> list[Any]:
+    """The data of every document, None for an empty one. StopReadingError: see the errors.
+
+    `dense`: the text may have more values than the limit, so this function counts them first.
+    """
+    parse = pyyaml_events if rules.tagged else events
     try:
-        return list(documents(pyyaml_events(text) if rules.tagged else events(text), rules, errors))
+        if dense:
+            _count(parse(text), errors)
+        return list(documents(parse(text), rules, errors))
     except yaml.YAMLError as problem:
         explain(problem, errors, *notes)
 
@@ -179,6 +186,19 @@ def _parses(text: str) -> bool:
     except yaml.YAMLError:
         return False
     return True
+
+
+def _count(found: Iterator[Any], errors: Errors) -> None:
+    """Stops if the text has more values than the limit. Documents and anchors count too, because each needs memory."""
+    left = limits().values_in(len(errors.text))
+    for event in found:
+        if not isinstance(event, NodeEvent | DocumentStartEvent):
+            continue
+        left -= 1
+        if left < 0:
+            too_many_values(errors, event.start_mark)
+        if isinstance(event, ScalarEvent | CollectionStartEvent) and event.anchor is not None:
+            left -= 1
 
 
 def _with_lone_tags(found: Iterator[Any], text: str) -> Iterator[Any]:
@@ -256,13 +276,14 @@ def json_events(text: str) -> Iterator[Any]:
 # Data
 
 _NO_KEY, _ITEM, _ROOT = object(), object(), object()  # states of the open collection
+_NO_ANCHOR = object()
 _BROUGHT = object()  # in the marks of a mapping: the keys of its `<<` so far
 _CORE = "tag:yaml.org,2002:"
 _TYPES: dict[str, tuple[type, ...]] = {"null": (type(None),), "bool": (bool,), "int": (int,), "float": (int, float)}
 
 
 class Anchored(NamedTuple):
-    """The value of an anchor, and its number of nodes."""
+    """A mapping or a list with an anchor, and its number of nodes."""
 
     value: Any
     nodes: int
@@ -281,7 +302,7 @@ class _Builder:
 
     def __init__(self, rules: Rules, errors: Errors, surrogates: bool) -> None:
         self.rules, self.errors, self.surrogates = rules, errors, surrogates
-        self.anchors: dict[str, Any] = {}  # Anchored, or the start of what is still open
+        self.anchors: dict[str, Any] = {}  # a scalar, Anchored, or the start of what is still open
         self.expanded = 0
 
     def read(self, events: Iterator[Any]) -> Any:  # one function, because a call per node would double the time
@@ -300,7 +321,7 @@ class _Builder:
                 if key is _NO_KEY:
                     key = keys[value] if event.implicit[0] else None
                     if key.__class__ is str and key not in marks and event.anchor is None:
-                        marks[key] = event.start_mark
+                        marks[key] = event.start_mark.index
                     else:
                         key = self.key(event, keys, marks)
                     continue
@@ -313,7 +334,7 @@ class _Builder:
                 elif surrogates:
                     self.check_text(event)
                 if event.anchor is not None:
-                    self.anchors[event.anchor] = Anchored(value, 1)
+                    self.anchors[event.anchor] = value
             elif kind is MappingStartEvent or kind is SequenceStartEvent:
                 self.check_start(event, key is _NO_KEY, len(stack))
                 mapping = kind is MappingStartEvent
@@ -373,7 +394,7 @@ class _Builder:
             self.check_text(event)
         key = self.note_key(key, event, marks)
         if event.anchor is not None:
-            self.anchors[event.anchor] = Anchored(key, 1)
+            self.anchors[event.anchor] = key
         return key
 
     def note_key(self, key: Any, event: Any, marks: dict[Any, Any]) -> Any:
@@ -383,16 +404,16 @@ class _Builder:
             key = event.value if isinstance(event, ScalarEvent) else ""
         if key in marks:
             name = "<<" if key is MERGE else shorten(str(key))
-            first = Note("the first one is here", self.errors.route(marks[key]))
+            first = Note("the first one is here", self.errors.route(Mark(marks[key])))
             hint = "write <<: [*first, *second]" if key is MERGE else "remove or rename one of the two"
             message = f'duplicate key "{name}" in a mapping'
             if self.rules.tagged:
                 self.errors.warn(self.rules.twice, event.start_mark, f"{message}; the last one wins", hint, first)
-                marks[key] = event.start_mark
+                marks[key] = event.start_mark.index
             else:
                 self.errors.add(self.rules.twice, event.start_mark, message, hint, first)
         else:
-            marks[key] = event.start_mark
+            marks[key] = event.start_mark.index
         return key
 
     def alias_key(self, value: Any, event: Any, marks: dict[Any, Any]) -> Any:
@@ -438,9 +459,9 @@ class _Builder:
 
     def check_start(self, event: Any, as_key: bool, depth: int) -> None:
         """Checks that a collection may begin here."""
-        if depth >= DEEPEST:
-            message = f"there are more than {DEEPEST} nested mappings and lists"
-            self.errors.stop("R115", event.start_mark, message, "check that this is the right file")
+        if depth >= limits().depth:
+            message = f"there are more than {limits().depth} nested mappings and lists"
+            self.errors.stop("R115", event.start_mark, message, RAISE.format(key="depth"))
         if as_key:
             index = event.start_mark.index
             braces = "{{" in self.errors.text[max(index - 1, 0) : index + 2]
@@ -453,13 +474,15 @@ class _Builder:
 
     def alias(self, event: Any) -> Any:
         """The value of an alias."""
-        anchored = self.anchors.get(event.anchor)
+        anchored = self.anchors.get(event.anchor, _NO_ANCHOR)
         if isinstance(anchored, CollectionStartEvent):
             message = f'alias "*{shorten(event.anchor)}" contains itself'
             self.errors.stop("R116", event.start_mark, message, "remove the alias inside the value of its anchor")
-        if anchored is None:
+        if anchored is _NO_ANCHOR:
             hint = f'define "&{shorten(event.anchor)}" above, or put a string that begins with "*" in quotes'
             self.errors.stop("R116", event.start_mark, f'alias "*{shorten(event.anchor)}" has no anchor', hint)
+        if anchored.__class__ is not Anchored:
+            anchored = Anchored(anchored, 1)
         self.expanded += anchored.nodes
         if self.expanded > MOST_EXPANDED:
             limit = f"the aliases expand to more than {MOST_EXPANDED:,} values"
@@ -488,7 +511,7 @@ class _Builder:
 
     def checked(self, value: Any, start: Any) -> Any:
         """The whole document, which may be nested too deep because of its aliases."""
-        if self.expanded and scalars.nests_deeper(value, DEEPEST):
-            message = f"with its aliases, the document has more than {DEEPEST} nested mappings and lists"
+        if self.expanded and scalars.nests_deeper(value, limits().depth):
+            message = f"with its aliases, the document has more than {limits().depth} nested mappings and lists"
             self.errors.stop("R115", start.start_mark, message, "use fewer aliases")
         return value

@@ -91,8 +91,8 @@ def _offer_of(cordoned: bool, ready: str, allocatable: Any, devices: Any, taints
 # The text is `kubectl get nodes -o json` (a List), `--raw /api/v1/nodes` (a NodeList, whose items have no kind), a
 # Node, a list of Nodes, or several of these in sequence.
 
-LARGEST = 1 << 26
-"""Characters of one value; an object in Kubernetes has at most a few MiB."""
+LARGEST = 3 << 20
+"""Characters of one value. An object in Kubernetes has at most 3 MiB, the limit of the API server for a request."""
 MOST_REPORTED = 20
 """Nodes that bayplan reports one by one."""
 _NEAR = 64

@@ -7,7 +7,7 @@ Source: OSMO 6.4, src/lib/utils/workflow.py, `parse_workflow_spec`; src/cli/work
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ from bayplan.core.phrases import did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.text.document import Path, SourceMap, Span, locate_all
 from bayplan.text.document import load as load_yaml
+from bayplan.text.source import Lines
 
 KNOWN = ("workflow", "default-values", "version")
 MARKERS = ("{%", "{{", "{#")
@@ -216,13 +217,14 @@ def load(source_map: SourceMap, text: str, subject: str) -> Outcome[dict[str, An
     """`{"workflow": ...}`. R103 to R119: invalid YAML. R132: a duplicate key. R133: a key that is not a string.
     R139: a second document."""
     loaded = load_yaml(source_map.text, subject, TWICE)
-    written, source = BREAK.split(source_map.text), text.split("\n")
+    written, source = Lines(source_map.text), Lines(text)
     findings = _merge_equal(relocate(each, source_map, written, source) for each in loaded.diagnostics)
     if loaded.value is None:
         return Outcome(None, tuple(findings))
     if len(loaded.value) > 1:
         message = f"the workflow has {len(loaded.value)} YAML documents; expected one"
-        line = next((n for n, each in enumerate(written, 1) if n > 1 and each.startswith("---")), len(written))
+        marker = re.search(r"[\r\n]---|\Z", source_map.text)
+        line = written.at(marker.end() if marker else 0)[0]
         second = source_map.back(Span(line, 1, line, 4))[0]
         findings.append(error("R139", (subject, AT, *second), message, hint="remove the line `---`"))
         return Outcome(None, tuple(findings))
@@ -263,7 +265,7 @@ def spans(source_map: SourceMap, paths: list[Path]) -> list[Span]:
     return [source_map.back(located[0, path])[0] for path in paths]
 
 
-def relocate(finding: Diagnostic, source_map: SourceMap, written: Sequence[str], source: Sequence[str]) -> Diagnostic:
+def relocate(finding: Diagnostic, source_map: SourceMap, written: Lines, source: Lines) -> Diagnostic:
     """A finding in the rendered lines, moved to its place in the file. A note shows the rendered line if it differs and
     is not empty."""
     here, remark = _relocated(finding.route, source_map)
@@ -291,8 +293,8 @@ def _relocated(there: Route, source_map: SourceMap) -> tuple[Route, str]:
     return (*there[: at + 1], *span), remark
 
 
-def _line(lines: Sequence[str], there: Route) -> str:
-    return lines[int(there[2]) - 1] if 0 < int(there[2]) <= len(lines) else ""
+def _line(lines: Lines, there: Route) -> str:
+    return lines.line(int(there[2]))
 
 
 def _merge_equal(findings: Iterable[Diagnostic]) -> list[Diagnostic]:

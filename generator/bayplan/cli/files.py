@@ -26,6 +26,14 @@ _KINDS = (
 )
 
 
+def current_folder() -> str:
+    """The absolute path of the current folder. Empty if somebody has deleted it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
 def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, ...], Batch]:
     """The documents of a file and its diagnostics. `-` is standard input."""
     name = STDIN if path == "-" else path

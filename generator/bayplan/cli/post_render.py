@@ -236,20 +236,14 @@ def _write(where: str, text: str) -> None:
 def _run(argv: Sequence[str], release: str) -> str:
     """The beginning of a report, up to the exit code."""
     named = f', release "{release}",' if release else ""
-    return f"`bayplan {' '.join(argv)}` in {_folder()}{named} ended with exit code "
+    folder = files.current_folder() or "a deleted folder"
+    return f"`bayplan {' '.join(argv)}` in {folder}{named} ended with exit code "
 
 
 def _time() -> str:
     import time
 
     return time.strftime(" at %Y-%m-%d %H:%M:%S")
-
-
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return "a deleted folder"
 
 
 def last_error(args: Arguments) -> int:

@@ -64,7 +64,7 @@ def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
 
 def find(folder: str = "") -> str | None:
     """The nearest project file in this folder or above it, as a path from the current folder."""
-    for _ in range(os.path.abspath(folder).count(os.sep) + 1):
+    for _ in range(os.path.join(files.current_folder(), folder).count(os.sep) + 1):
         path = os.path.join(folder, NAME)
         if os.path.lexists(path):
             return path

@@ -223,9 +223,7 @@ def compare(request: Request, read: Inputs) -> Comparison:
     return Comparison(request.workflow.name, Batch(common, sources, verdicts[0].batch.origins), verdicts)
 
 
-def _version(
-    name: str, request: Request, topology: ClusterTopology | None, compiled: pipeline.Compiled | None
-) -> str:
+def _version(name: str, request: Request, topology: ClusterTopology | None, compiled: pipeline.Compiled | None) -> str:
     component = BACKENDS[name].declared.component
     if compiled:
         return compiled.planned.target.version(component)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.source import LARGEST, text_of
@@ -83,6 +83,24 @@ def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
     if wrong:
         raise UnreadableError(wrong)
     return open(path, "rb")
+
+
+def refusal(path: str, route: Route) -> Diagnostic | None:
+    """R101 if the path cannot be opened or is not a regular file."""
+    try:
+        with open_regular(path, route):
+            return None
+    except UnreadableError as problem:
+        return problem.diagnostics[0]
+    except (OSError, ValueError) as problem:
+        return unreadable(problem, route)
+
+
+def at_name(diagnostic: Diagnostic, route: Route) -> Diagnostic:
+    """The error of a file that bayplan cannot read, at the place that names the file. Other diagnostics unchanged."""
+    if diagnostic.code not in ("R101", "R103") or len(diagnostic.route) != 1:
+        return diagnostic
+    return diagnostic._replace(route=route, notes=(*diagnostic.notes, Note("this file cannot be read", diagnostic.route)))
 
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:

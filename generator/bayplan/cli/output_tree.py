@@ -16,6 +16,7 @@ from bayplan.cli.project import NAME
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 
 INDEX = ".bayplan-generated"
+OUTPUT = "output"
 HEADER = "# bayplan generate wrote the files below, and replaces or removes them. It changes no other files.\n"
 _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullmatch
 
@@ -24,7 +25,7 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     """The changes that make the project's folder contain these generated files and no other generated files.
 
     Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
-    OSError and ValueError of the file system.
+    The route of an error is OUTPUT and the path. OSError and ValueError of the file system.
     """
     listed = _listed(root)
     older = _adopted(root, texts)
@@ -75,7 +76,7 @@ def _has_project(*parts: str) -> bool:
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
     """The files that the index lists. In a merge conflict, the files of both sides."""
-    text = "\n".join(line for line in (_text(root, INDEX) or "").splitlines() if not _CONFLICT(line))
+    text = "\n".join("" if _CONFLICT(line) else line for line in (_text(root, INDEX) or "").splitlines())
     return output_folder.read_index(os.path.join(root, INDEX), text, _possible, "remove the line")
 
 
@@ -114,7 +115,9 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
 
 def _foreign(root: str, path: str) -> Diagnostic:
     message = f'"{os.path.join(root, path)}" exists, and `bayplan generate` did not write it'
-    return error("O804", (), message, hint="move or remove the file, or choose another `to` in bayplan.yaml")
+    return error(
+        "O804", (OUTPUT, path), message, hint="move or remove the file, or choose another `to` in bayplan.yaml"
+    )
 
 
 def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
@@ -123,4 +126,4 @@ def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
     for place in sorted({os.path.dirname(path) for path in paths}):
         if not os.path.join(os.path.realpath(os.path.join(root, place)), "").startswith(inside):
             message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
-            yield error("A988", (), message, hint="use a real folder in the project")
+            yield error("A988", (OUTPUT, place), message, hint="use a real folder in the project")

@@ -42,11 +42,18 @@ class Project(NamedTuple):
 def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
     """The path of `topology` or `policy` in the project, from the current folder.
 
-    None if there is no project.
+    None if there is no project, or if the file cannot be opened.
     """
     project, batches = load()
     name = project.spec.get(key) if project else None
-    return project.path(name) if project and name else None, batches
+    if project is None or not name:
+        return None, batches
+    path = project.path(name)
+    wrong = files.refusal(path, (key,))
+    if wrong is None:
+        return path, batches
+    sources = {SUBJECT: project.document, key: Document(path, "", 0, None)}
+    return None, (*batches, Batch((files.at_name(wrong, (SUBJECT, "spec", key)),), sources))
 
 
 def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:

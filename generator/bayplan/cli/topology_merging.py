@@ -27,7 +27,8 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
     batches += [_quoted(merged.diagnostics, picked)] if merged else []
     if merged and merged.value and not merged.value.topology.pools:
         hint = "add the output of `kubectl get nodes -o json`"
-        batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
+        empty = error("T516", picked[0].file.at(), "the sources describe no nodes and no pools", hint=hint)
+        batches.append(_quoted((empty,), picked))
         return None
     if merged and merged.value and len(picked) > 1:
         batches[:] = _unsettled(batches, merged.value.topology, picked)

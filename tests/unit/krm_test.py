@@ -441,7 +441,7 @@ def test_a_project_that_names_no_topology_is_told_so(kind: str, tmp_path: Path) 
         "apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {}\n", encoding="utf-8"
     )
     done = krm(as_kustomize(listed(prefixed(), function=config(kind))), cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
+    assert (done.returncode, done.stdout) == (1, "")
     assert "error[A921]" in done.stderr
 
 

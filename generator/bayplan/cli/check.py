@@ -17,6 +17,7 @@ from bayplan.core.diagnostics import SEVERITIES, Diagnostic, Outcome, has_errors
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.model.target import KNOWN, Target
+from bayplan.model.topology import ClusterTopology
 from bayplan.pipeline import Request
 from bayplan.planning.selection import unused
 from bayplan.report import Batch
@@ -204,7 +205,8 @@ def _code(args: Arguments, batches: Sequence[Batch], compared: Sequence[Comparis
 
 def compare(request: Request, read: Inputs) -> Comparison:
     """The diagnostics of each scheduler, and those that all share."""
-    checked_request = request._replace(judged=pipeline.check_topology(request.topology))  # the same for all
+    judged = pipeline.check_topology(request.topology)  # the same for all
+    checked_request = request._replace(judged=judged)
     outcomes = {name: pipeline.compile(checked_request._replace(scheduler=name)) for name in BACKENDS}
     by_scheduler = {name: outcome.diagnostics for name, (outcome, _) in outcomes.items()}
     first = next(iter(by_scheduler.values()))
@@ -213,7 +215,7 @@ def compare(request: Request, read: Inputs) -> Comparison:
     verdicts = tuple(
         Verdict(
             name,
-            _version(name, request, outcome.value),
+            _version(name, request, judged[0].value, outcome.value),
             tuple(each for each in outcome.diagnostics if each not in common),
             Batch(outcome.diagnostics, sources, origins),
         )
@@ -222,11 +224,11 @@ def compare(request: Request, read: Inputs) -> Comparison:
     return Comparison(request.workflow.name, Batch(common, sources, verdicts[0].batch.origins), verdicts)
 
 
-def _version(name: str, request: Request, compiled: pipeline.Compiled | None) -> str:
+def _version(name: str, request: Request, topology: ClusterTopology | None, compiled: pipeline.Compiled | None) -> str:
     component = BACKENDS[name].declared.component
     if compiled:
         return compiled.planned.target.version(component)
-    stated = request.topology.data.get("spec", {}).get("versions", {})
+    stated = topology.versions if topology else {}
     return Target({**stated, **request.target}).version(component) if component in KNOWN else ""
 
 

@@ -14,7 +14,7 @@ from errno import EACCES
 from typing import IO, BinaryIO
 
 from bayplan.cli.options import Arguments
-from bayplan.core.diagnostics import Diagnostic, Outcome, Route, error
+from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
@@ -33,6 +33,14 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
     (stat.S_ISSOCK, "a socket"),
 )
+
+
+def current_folder() -> str:
+    """The absolute path of the current folder. Empty if somebody has deleted it."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, ...], Batch]:
@@ -85,6 +93,25 @@ def open_regular(path: str, route: Route) -> AbstractContextManager[IO[bytes]]:
     if wrong:
         raise UnreadableError(wrong)
     return opened(path)
+
+
+def refusal(path: str, route: Route) -> Diagnostic | None:
+    """R101 if the path cannot be opened or is not a regular file."""
+    try:
+        with open_regular(path, route):
+            return None
+    except UnreadableError as problem:
+        return problem.diagnostics[0]
+    except (OSError, ValueError) as problem:
+        return unreadable(problem, route)
+
+
+def at_name(diagnostic: Diagnostic, route: Route) -> Diagnostic:
+    """The error of a file that bayplan cannot read, at the place that names the file. Other diagnostics unchanged."""
+    if diagnostic.code not in ("R101", "R103", "A990") or len(diagnostic.route) != 1:
+        return diagnostic
+    note = Note("this file cannot be read", diagnostic.route)
+    return diagnostic._replace(route=route, notes=(*diagnostic.notes, note))
 
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:

@@ -103,10 +103,10 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
 
 def _repository(args: Arguments) -> Repository:
     """The git repository of the current folder, and a file of the command line for findings that are about no file."""
-    from bayplan.cli.files import allows
+    from bayplan.cli.files import allows, current_folder
     from bayplan.report.formats import Repository
 
-    here = root = os.getcwd()
+    here = root = current_folder() or os.sep
     while not os.path.lexists(os.path.join(root, ".git")) and root != os.path.dirname(root):
         root = os.path.dirname(root)
     root = root if os.path.lexists(os.path.join(root, ".git")) else here

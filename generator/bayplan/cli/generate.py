@@ -13,13 +13,13 @@ from bayplan import pipeline
 from bayplan.cli import destination, files, inputs, output, output_folder, output_tree, project
 from bayplan.cli.compiling import CompiledWorkflow, TopologyCheck, cached_topology_check, compile_all, join, plans
 from bayplan.cli.failures import unwritable
-from bayplan.cli.files import GIT
+from bayplan.cli.files import GIT, at_name
 from bayplan.cli.finish import Success, exit_code, finish, report
 from bayplan.cli.options import Arguments, Command
 from bayplan.cli.output_folder import Change
-from bayplan.cli.output_tree import INDEX
+from bayplan.cli.output_tree import INDEX, OUTPUT
 from bayplan.cli.project import NAME, SUBJECT, Project
-from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Note, Outcome, Route, error, has_errors, warning
 from bayplan.core.phrases import count, did_you_mean
 from bayplan.core.values import NamedTuple
 from bayplan.model.manifest import Item
@@ -161,11 +161,15 @@ KEYS = {
 
 
 class OutputFiles(NamedTuple):
-    """The files of one output, as paths from the project's folder, and the diagnostics."""
+    """The files of one or all outputs, as paths from the project's folder, and the diagnostics.
+
+    `writers`: file -> the number of its output.
+    """
 
     files: Mapping[str, str]
     batches: tuple[Batch, ...]
     plans: tuple[Plan, ...] = ()
+    writers: Mapping[str, int] = {}
 
 
 class SharedTopologies(NamedTuple):
@@ -279,13 +283,13 @@ def _arguments(project: Project, entry: Entry, words: Sequence[str]) -> Argument
 
 
 def _at_key(diagnostic: Diagnostic, project: Project, entry: Entry, route: Route) -> Diagnostic:
-    """The diagnostic of an option, at the key of the output that sets the option."""
-    if diagnostic.route[:1] != ("argument",):
-        return diagnostic
-    key = KEYS.get(str(diagnostic.route[1]).lstrip("-"), "")
+    """The diagnostic of an option or of a file that cannot be read, at the key of the output that has it."""
+    subject = str((*diagnostic.route, "")[0])
+    option = str(diagnostic.route[1]).lstrip("-") if subject == "argument" else subject
+    key = KEYS.get(option, "workflows")
     whole = key == "topology" and key not in entry and key in project.spec
-    place = ("spec", key) if whole else (*route, key) if key in entry else route
-    return diagnostic._replace(route=(SUBJECT, *place))
+    place = (SUBJECT, *(("spec", key) if whole else (*route, key) if key in entry else route))
+    return diagnostic._replace(route=place) if subject == "argument" else at_name(diagnostic, place)
 
 
 def _project_batch(project: Project, diagnostics: Sequence[Diagnostic]) -> Batch:
@@ -329,7 +333,7 @@ def _all_outputs(project: Project) -> OutputFiles:
     batches: list[Batch] = []
     planned: list[Plan] = []
     for number in range(len(entries)):
-        files, diagnostics, plans_of_output = output_files(project, number, shared)
+        files, diagnostics, plans_of_output, _ = output_files(project, number, shared)
         batches += diagnostics
         planned += plans_of_output
         twice = [path for path in files if path in writers]
@@ -338,7 +342,7 @@ def _all_outputs(project: Project) -> OutputFiles:
         texts |= files
         writers |= dict.fromkeys(files, number)
     batches.append(_project_batch(project, [*_files_and_folders(writers)]))
-    return OutputFiles(texts, tuple(batches), tuple(planned))
+    return OutputFiles(texts, tuple(batches), tuple(planned), writers)
 
 
 def _written_twice(paths: Sequence[str], number: int, other: int) -> Diagnostic:
@@ -367,7 +371,7 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
     batches = [*whole.batches]
     try:
         compared = output_tree.changes(project.folder, whole.files)
-        batches.append(Batch(compared.diagnostics))
+        batches += [_at_output(each, project, whole.writers) for each in compared.diagnostics]
         if compared.value is None:
             return finish(args, batches)
         left = [*_unlisted(project, whole.files, args.has("check"))]
@@ -392,6 +396,28 @@ def _update(args: Arguments, project: Project, whole: OutputFiles) -> int:
     return _report_changes(args, changes, batches, Success(whole.plans))
 
 
+def _at_output(diagnostic: Diagnostic, project: Project, writers: Mapping[str, int]) -> Batch:
+    """The diagnostic of a file to write, at the key `to` of its output; that of a stale file, at its line in the index.
+
+    A diagnostic of an index has its line already.
+    """
+    if not diagnostic.route:
+        return Batch((diagnostic,))
+    if diagnostic.route[0] != OUTPUT:
+        path = str(diagnostic.route[0])
+        return Batch((diagnostic,), {path: Document(path, output_folder.text_at(path) or "", 0, None)})
+    path = str(diagnostic.route[1])
+    output = next((writers[each] for each in writers if path in (each, *output_folder.above(each))), None)
+    if output is not None:
+        return _project_batch(project, [diagnostic._replace(route=(SUBJECT, "spec", "outputs", output, "to"))])
+    index = project.path(INDEX)
+    text = output_folder.text_at(index) or ""
+    lines = text.splitlines()
+    line = next((number for number, each in enumerate(lines, 1) if path in (each, *output_folder.above(each))), 1)
+    moved = diagnostic._replace(route=(OUTPUT, AT, line, 1))
+    return Batch((moved,), {OUTPUT: Document(index, text, 0, None)})
+
+
 def _report_changes(args: Arguments, changes: Sequence[Change], batches: list[Batch], success: Success) -> int:
     """Reports what changed or would change. Exit code 1 in both cases, because a commit lacks it."""
     if args.has("check"):
@@ -414,11 +440,11 @@ def _unlisted(project: Project, files: Mapping[str, str], check: bool) -> Iterat
     for path in output_tree.unlisted(project.folder, folders):
         if path not in files:
             found = (
-                error("O805", ("output",), message, hint=hint)
+                error("O805", (OUTPUT,), message, hint=hint)
                 if check
-                else warning("O810", ("output",), message, hint=hint)
+                else warning("O810", (OUTPUT,), message, hint=hint)
             )
-            yield Batch((found,), {"output": Document(project.path(path), "", 0, None)})
+            yield Batch((found,), {OUTPUT: Document(project.path(path), "", 0, None)})
 
 
 def _untracked(project: Project, files: Iterable[str]) -> Iterator[Batch]:
@@ -436,7 +462,7 @@ def _untracked(project: Project, files: Iterable[str]) -> Iterator[Batch]:
     for path in sorted(others.intersection(files)):
         message, hint = "git does not track this file, so the commit lacks it", "stage it with `git add`"
         source = Document(project.path(path), "", 0, None)
-        yield Batch((error("O805", ("output",), message, hint=hint),), {"output": source})
+        yield Batch((error("O805", (OUTPUT,), message, hint=hint),), {OUTPUT: source})
 
 
 OUTDATED = {
@@ -449,5 +475,5 @@ OUTDATED = {
 def _outdated(change: Change) -> Batch:
     """O805 on a file that would change."""
     message = f"this file {OUTDATED[change.word]}"
-    outdated = error("O805", ("output",), message, hint="run `bayplan generate` and commit the changes")
-    return Batch((outdated,), {"output": Document(change.path, "", 0, None)})
+    outdated = error("O805", (OUTPUT,), message, hint="run `bayplan generate` and commit the changes")
+    return Batch((outdated,), {OUTPUT: Document(change.path, "", 0, None)})

@@ -176,7 +176,7 @@ def _imported(args: Arguments, scheduler: str, batches: list[Batch]) -> str | No
     found = pipeline.topology_findings(merged.topology)
     if not any(pool.domains for pool in merged.topology.pools):
         hint = "save the nodes: `kubectl get nodes -o json > nodes.json`"
-        found = (error("A934", ("argument", "--from"), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
+        found = (error("A934", ("topology",), f"{' and '.join(sources.words)} names no nodes", hint=hint),)
     found += () if has_errors(found) else schemas.validate(native.SCHEMA, data, "topology")
     batches.append(topology_merging.at_sources(found, merged, picked))
     named = escape(", ".join(sources.words))

@@ -16,7 +16,7 @@ from itertools import count as count_from
 from bayplan.cli import output
 from bayplan.cli.failures import unwritable
 from bayplan.cli.files import inside, opened
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.manifests.order import ORDER
@@ -338,12 +338,12 @@ def listed(path: str) -> Outcome[tuple[str, ...]]:
 
 def read_index(path: str, text: str, possible: Callable[[str], object], hint: str) -> Outcome[tuple[str, ...]]:
     """The files that an index lists. O806: a line is not of bayplan, and following it might remove any file."""
-    names = tuple(line for line in text.splitlines() if line and not line.startswith("#"))
+    names = {line: n for n, line in enumerate(text.splitlines(), 1) if line and not line.startswith("#")}
     impossible = next((name for name in names if not possible(name)), None)
     if impossible is None:
-        return Outcome(names)
+        return Outcome(tuple(names))
     message = f'"{path}" lists "{impossible}", which bayplan cannot have written'
-    return Outcome(None, (error("O806", (), message, hint=hint),))
+    return Outcome(None, (error("O806", (path, AT, names[impossible], 1), message, hint=hint),))
 
 
 def apply(root: str, index: str, changes: Sequence[Change], mode: int = 0) -> None:

@@ -16,6 +16,7 @@ from bayplan.cli.project import NAME
 from bayplan.core.diagnostics import Diagnostic, Outcome, error, warning
 
 INDEX = ".bayplan-generated"
+OUTPUT = "output"
 HEADER = "# bayplan generate wrote the files below, and replaces or removes them. It changes no other files.\n"
 _CONFLICT = re.compile(r"<<<<<<< .*|\|\|\|\|\|\|\| .*|=======|>>>>>>> .*").fullmatch
 
@@ -24,7 +25,7 @@ def changes(root: str, texts: Mapping[str, str]) -> Outcome[tuple[Change, ...]]:
     """The changes that make the project's folder contain these generated files and no other generated files.
 
     Paths are relative to that folder. O804: bayplan did not write an existing file. O810: a stale file lost its mark.
-    OSError and ValueError of the file system.
+    The route of an error is OUTPUT and the path. OSError and ValueError of the file system.
     """
     places = sorted({os.path.dirname(path) for path in texts})
     outside = (*_links_out(root, (INDEX, *(os.path.join(each, output_folder.INDEX) for each in places), *texts)),)
@@ -82,7 +83,7 @@ def _has_project(*parts: str) -> bool:
 
 def _listed(root: str) -> Outcome[tuple[str, ...]]:
     """The files that the index lists. In a merge conflict, the files of both sides."""
-    text = "\n".join(line for line in (_text(root, INDEX) or "").splitlines() if not _CONFLICT(line))
+    text = "\n".join("" if _CONFLICT(line) else line for line in (_text(root, INDEX) or "").splitlines())
     return output_folder.read_index(os.path.join(root, INDEX), text, _possible, "remove the line")
 
 
@@ -121,7 +122,9 @@ def _is_ours(change: Change, ours: set[str]) -> bool:
 
 def _foreign(root: str, path: str) -> Diagnostic:
     message = f'"{os.path.join(root, path)}" exists, and `bayplan generate` did not write it'
-    return error("O804", (), message, hint="move or remove the file, or choose another `to` in bayplan.yaml")
+    return error(
+        "O804", (OUTPUT, path), message, hint="move or remove the file, or choose another `to` in bayplan.yaml"
+    )
 
 
 def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
@@ -134,4 +137,4 @@ def _links_out(root: str, paths: Sequence[str]) -> Iterator[Diagnostic]:
     places = (next(filter(leads_out, (os.path.dirname(path), path)), None) for path in sorted(paths))
     for place in dict.fromkeys(place for place in places if place is not None):
         message = f'"{os.path.join(root, place)}" is a link to a place outside of the project'
-        yield error("A988", (), message, hint="use a real file or folder in the project")
+        yield error("A988", (OUTPUT, place), message, hint="use a real file or folder in the project")

@@ -13,7 +13,7 @@ from bayplan.cli import files, output
 from bayplan.cli.finish import Success, finish
 from bayplan.cli.options import Arguments
 from bayplan.clients import MARK
-from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors, warning
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, error, has_errors, warning
 from bayplan.core.phrases import count
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -38,8 +38,9 @@ SHARED = "shared-policy"
 
 def run(args: Arguments) -> int:
     """Writes standard input, with the placement of annotations and the policy."""
-    args = args if args.has("topology") or args.has("policy") else _with_policy(args)
+    args, of_policy = (args, ()) if args.has("topology") or args.has("policy") else _with_policy(args)
     path, batches = _topology_path(args)
+    path, batches = path if not of_policy else None, (*of_policy, *batches)
     wrong = _wrong(args, path)
     raw = _stream() if path is not None and not wrong else Outcome(b"")
     tee = getattr(sys.stderr, "buffer", None)
@@ -68,7 +69,14 @@ def _stream() -> Outcome[bytes]:
     message = "standard input is UTF-16; Helm writes UTF-8"
     return Outcome(
         None,
-        (error("R104", ("stream",), message, hint="let Helm run the post-renderer instead of a pipe in your shell"),),
+        (
+            error(
+                "R104",
+                ("stream", AT, 1, 1),
+                message,
+                hint="let Helm run the post-renderer instead of a pipe in your shell",
+            ),
+        ),
     )
 
 
@@ -96,12 +104,13 @@ def _topology_path(args: Arguments) -> tuple[str | None, tuple[Batch, ...]]:
     return inputs.needed_topology(args)
 
 
-def _with_policy(args: Arguments) -> Arguments:
-    """The same with the policy of the project file. Loading the topology reports the errors of that file."""
+def _with_policy(args: Arguments) -> tuple[Arguments, tuple[Batch, ...]]:
+    """The same with the policy of the project file, and the errors."""
     from bayplan.cli import project
 
-    path = project.named("policy")[0]
-    return args._replace(options={**args.options, "policy": (path,), SHARED: ("",)}) if path else args
+    path, batches = project.named("policy")
+    with_policy = {**args.options, "policy": (path,), SHARED: ("",)} if path else args.options
+    return args._replace(options=with_policy), tuple(each for each in batches if has_errors(each.diagnostics))
 
 
 def _wrong(args: Arguments, path: str | None) -> tuple[Diagnostic, ...]:
@@ -240,20 +249,14 @@ def _run(argv: Sequence[str], release: str) -> str:
     from bayplan.report.formats import escape
 
     named = f', release "{release}",' if release else ""
-    return escape(f"`bayplan {join(argv)}` in {_folder()}{named} ended with exit code ")
+    folder = files.current_folder() or "a deleted folder"
+    return escape(f"`bayplan {join(argv)}` in {folder}{named} ended with exit code ")
 
 
 def _time() -> str:
     import time
 
     return time.strftime(" at %Y-%m-%d %H:%M:%S")
-
-
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return "a deleted folder"
 
 
 def last_error(args: Arguments) -> int:

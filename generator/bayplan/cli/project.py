@@ -42,11 +42,18 @@ class Project(NamedTuple):
 def named(key: str) -> tuple[str | None, tuple[Batch, ...]]:
     """The path of `topology` or `policy` in the project, from the current folder.
 
-    None if there is no project.
+    None if there is no project, or if the file cannot be opened.
     """
     project, batches = load()
     name = project.spec.get(key) if project else None
-    return project.path(name) if project and name else None, batches
+    if project is None or not name:
+        return None, batches
+    path = project.path(name)
+    wrong = files.refusal(path, (key,))
+    if wrong is None:
+        return path, batches
+    sources = {SUBJECT: project.document, key: Document(path, "", 0, None)}
+    return None, (*batches, Batch((files.at_name(wrong, (SUBJECT, "spec", key)),), sources))
 
 
 def load(word: str = "") -> tuple[Project | None, tuple[Batch, ...]]:
@@ -67,7 +74,7 @@ def find(folder: str = "") -> str | None:
 
     bayplan does not look outside of the sandbox.
     """
-    for _ in range(os.path.abspath(folder).count(os.sep) + 1):
+    for _ in range(os.path.join(files.current_folder(), folder).count(os.sep) + 1):
         if not files.allows(folder or os.curdir):
             return None
         path = os.path.join(folder, NAME)

@@ -125,6 +125,9 @@ class OpenedFile(SourceFile):
 
     def batch(self, diagnostics: tuple[Diagnostic, ...]) -> Batch:
         """Diagnostics of this file, with the documents that reports quote."""
+        if self.__dict__.get("_raw") == b"":  # the whole of an empty file is its first line
+            begin = (*self.at(), AT, 1, 1)
+            diagnostics = tuple(each._replace(route=begin) if each.route == self.at() else each for each in diagnostics)
         text = self.__dict__.get("text", "")
         if not text and "_raw" in self.__dict__ and diagnostics:
             text = read_text(self._raw, "").value or ""

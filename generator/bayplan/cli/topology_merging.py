@@ -27,7 +27,8 @@ def together(picked: Sequence[Picked], request: ReadOptions, batches: list[Batch
     batches += [_quoted(merged.diagnostics, picked)] if merged else []
     if merged and merged.value and not merged.value.topology.pools:
         hint = "add the output of `kubectl get nodes -o json`"
-        batches.append(Batch((error("T516", (), "the sources describe no nodes and no pools", hint=hint),)))
+        empty = error("T516", picked[0].file.at(), "the sources describe no nodes and no pools", hint=hint)
+        batches.append(_quoted((empty,), picked))
         return None
     if merged and merged.value and len(picked) > 1:
         batches[:] = _unsettled(batches, merged.value.topology, picked)
@@ -158,8 +159,7 @@ def _quoted(diagnostics: tuple[Diagnostic, ...], picked: Sequence[Picked]) -> Ba
 
 def at_sources(diagnostics: tuple[Diagnostic, ...], merged: Part, picked: Sequence[Picked]) -> Batch:
     """The diagnostics of the result, at the place in a source of the first node concerned."""
-    only = picked[0].file.at() if len(picked) == 1 else ()
-    places = dict(_origins(merged, only)) if diagnostics else {}
+    places = dict(_origins(merged, picked[0].file.at())) if diagnostics else {}
 
     def nearest(route: Route) -> Route:
         """The place of the nearest part of the result that has one."""
@@ -168,10 +168,9 @@ def at_sources(diagnostics: tuple[Diagnostic, ...], merged: Part, picked: Sequen
     return _quoted(tuple(moved(each, nearest) for each in diagnostics), picked)
 
 
-def _origins(merged: Part, only: Route) -> Iterator[tuple[Route, Route]]:
-    """Route of a pool or a domain -> the place of its first node in a source, or the only source."""
-    if only:
-        yield ("topology",), only
+def _origins(merged: Part, first: Route) -> Iterator[tuple[Route, Route]]:
+    """Route of a pool or a domain -> the place of its first node in a source. Of other parts -> the first source."""
+    yield ("topology",), first
     for p, pool in enumerate(merged.topology.pools):
         firsts = [
             next((merged.places[node] for node in each.nodes if node in merged.places), ()) for each in pool.domains

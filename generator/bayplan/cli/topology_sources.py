@@ -209,7 +209,7 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
 def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part | None, Batch]:
     try:
         part = _reader(format_).new(file, request)
-        return part.value and part.value._replace(source=file.name), file.batch(part.diagnostics)
+        return part.value and part.value._replace(source=file.name, at=file.at()), file.batch(part.diagnostics)
     except UnreadableError as problem:
         return None, file.batch(problem.diagnostics)
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import AT, Diagnostic, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.model import manifest
 from bayplan.model.manifest import Many, Slot
-from bayplan.text.document import Document, read
+from bayplan.text.document import Document, locate, read
 
 if TYPE_CHECKING:
     from bayplan.report.findings import Finding
@@ -102,18 +102,27 @@ KIND = "ResourceList"
 
 
 class Item(NamedTuple):
-    """One object: its unchanged text (indented below a `- `), and its data if it was parsed."""
+    """One object: its unchanged text (indented below a `- `), and its data if it was parsed.
+
+    `line`: the number of lines before its text. `document`: the object in a plain stream.
+    """
 
     text: str = ""
     data: Any = None
+    line: int = 0
+    document: Document | None = None
 
 
 class ResourceList(NamedTuple):
-    """The input of a function. `config`: the configuration of the function, or None."""
+    """The input of a function. `config`: the configuration of the function, or None.
+
+    `document` has the text of the list or, for a legacy plugin, that of the file with its configuration.
+    """
 
     items: tuple[Item, ...]
     config: Any = None
     version: str = "config.kubernetes.io/v1"
+    document: Document = Document(NAME, "", 0, None)
 
 
 def parse(raw: bytes) -> Outcome[ResourceList]:
@@ -123,7 +132,8 @@ def parse(raw: bytes) -> Outcome[ResourceList]:
         head, items, tail = pieces
         config = read(NAME, tail.encode(), SUBJECT, own=False).value if tail else ()
         if config is not None and len(config) == bool(tail):  # otherwise it cannot be parsed by itself
-            return Outcome(ResourceList(items, config[0].data if config else None, head))
+            whole = Document(NAME, raw.decode(), 0, None)
+            return Outcome(ResourceList(items, config[0].data if config else None, head, whole))
     return _parse_all(raw)
 
 
@@ -131,7 +141,8 @@ def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     """Parses the whole list."""
     if not raw.strip():
         hint = "kustomize runs this command; to render a file, use `bayplan render`"
-        return Outcome(None, (error("A960", (), "standard input is empty instead of a ResourceList", hint=hint),))
+        message = "standard input is empty instead of a ResourceList"
+        return Outcome(None, (error("A960", (SUBJECT, AT, 1, 1), message, hint=hint),))
     documents = read(NAME, raw, SUBJECT, own=False)
     if documents.value is None:
         return Outcome(None, documents.diagnostics)
@@ -140,9 +151,14 @@ def _parse_all(raw: bytes) -> Outcome[ResourceList]:
     if problem:
         return Outcome(None, (problem,))
     items = data.get("items") or []
-    foreign = tuple(_foreign(number, each) for number, each in enumerate(items) if not _is_object(each))
+    foreign = tuple(
+        _foreign((SUBJECT, "items", number), number, each) for number, each in enumerate(items) if not _is_object(each)
+    )
     listed = tuple(Item("", each) for each in items)
-    return Outcome(None if foreign else ResourceList(listed, data.get("functionConfig"), data["apiVersion"]), foreign)
+    whole = documents.value[0]
+    if foreign:
+        return Outcome(None, foreign)
+    return Outcome(ResourceList(listed, data.get("functionConfig"), data["apiVersion"], whole))
 
 
 def _not_a_list(documents: Sequence[Document]) -> Diagnostic | None:
@@ -168,8 +184,7 @@ def _is_object(data: Any) -> bool:
     return named and all(isinstance(data.get(key), str) for key in ("apiVersion", "kind"))
 
 
-def _foreign(number: int, data: Any) -> Diagnostic:
-    route = (SUBJECT, "items", number)
+def _foreign(route: Route, number: int, data: Any) -> Diagnostic:
     if not isinstance(data, dict):
         return error(
             "A960", route, f"item {number} is not an object", hint="list only Kubernetes objects under `items`"
@@ -202,23 +217,23 @@ def _split(raw: bytes) -> tuple[str, tuple[Item, ...], str] | None:
     if any(mark in text for mark in _ALIASES) or "\r" in text:
         return None
     below = (each[:2] == "  " or not each for each in tail.split("\n"))
-    chunks = _chunks(body)
+    chunks = _chunks(body, len(lines) + 1)
     return (version, chunks, tail) if chunks and all(below) else None
 
 
-def _chunks(body: str) -> tuple[Item, ...]:
-    """The items of a block sequence without indentation. Empty if other lines have no indentation."""
+def _chunks(body: str, before: int) -> tuple[Item, ...]:
+    """The items of a block sequence without indentation, below some lines. Empty if other lines are not indented."""
     if not body.startswith("- ") or re.search(r"^(?!- |  |$)", body, re.MULTILINE):
         return ()
     items: list[Item] = []
-    start = 0
+    start, line = 0, before
     while start >= 0:
         end = body.find("\n- ", start)
         text = body[start : end if end >= 0 else len(body)]
         if not ("apiVersion: " in text and "kind: " in text and "\n    name: " in text):
             return ()
-        items.append(Item(text))
-        start = end + 1 or -1
+        items.append(Item(text, line=line))
+        start, line = end + 1 or -1, line + text.count("\n") + 1
     return tuple(items)
 
 
@@ -227,17 +242,31 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
     numbers = [number for number, each in enumerate(items) if each.data is None and wanted(each.text)]
     if not numbers:
         return Outcome(tuple(items))
-    documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
+    documents = read(NAME, _together([items[number] for number in numbers]).encode(), SUBJECT, own=False)
     data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
         return Outcome(
-            None, documents.diagnostics or (error("A960", (SUBJECT,), "cannot split the list into its items"),)
+            None, documents.diagnostics or (error("A960", (SUBJECT, "items"), "cannot split the list into its items"),)
         )
-    errors = tuple(_foreign(number, each) for number, each in zip(numbers, data, strict=True) if not _is_object(each))
+    errors = tuple(
+        _foreign((SUBJECT, "items", number), number, each)
+        for number, each in zip(numbers, data, strict=True)
+        if not _is_object(each)
+    )
     table = dict(zip(numbers, data, strict=True))
     return Outcome(
         None if errors else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), errors
     )
+
+
+def _together(items: Iterable[Item]) -> str:
+    """The texts of some items, with empty lines instead of what is left out, so that errors have the right lines."""
+    pieces: list[str] = []
+    line = 0
+    for each in items:
+        pieces += ["\n" * (each.line - line), each.text, "\n"]
+        line = each.line + each.text.count("\n") + 1
+    return "".join(pieces)
 
 
 def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
@@ -245,12 +274,13 @@ def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:
     if not raw.strip():
         return Outcome(())
     documents = read(NAME, raw, SUBJECT, own=False)
-    data = [each.data for each in documents.value or ()]
-    errors = tuple(_foreign(number, each) for number, each in enumerate(data) if not _is_object(each))
-    return Outcome(
-        None if errors or documents.value is None else tuple(Item("", each) for each in data),
-        (*documents.diagnostics, *errors),
+    listed = tuple(Item("", each.data, document=each) for each in documents.value or ())
+    errors = tuple(
+        _foreign((SUBJECT, AT, *locate(each.document.text, each.document.index, ())[:2]), number, each.data)
+        for number, each in enumerate(listed)
+        if each.document is not None and not _is_object(each.data)
     )
+    return Outcome(None if errors or documents.value is None else listed, (*documents.diagnostics, *errors))
 
 
 def listed(version: str, items: Iterable[Item | str], results: Sequence[Any] = ()) -> Iterator[str]:

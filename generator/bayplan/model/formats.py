@@ -95,6 +95,7 @@ class Part(NamedTuple):
     aliases: Mapping[str, str] = {}  # another name of a node (instance id, Slurm's name, host name) -> its name
     labels: Mapping[str, Mapping[str, str]] = {}  # node -> those of `ReadOptions.labels` that it has
     source: str = ""  # the file's name, for messages
+    at: Route = ()  # the beginning of the file
 
 
 class Context(NamedTuple):

@@ -670,9 +670,9 @@ class Template(NamedTuple):
 
 
 def templates(data: Mapping[str, Any]) -> Iterator[Template]:
-    """All pod templates of an object; empty for kinds without pods and for unknown kinds."""
+    """All pod templates of an object; empty for kinds without pods and for unknown kinds, and without a kind (M703)."""
     kind = text(data, "kind")
-    for pattern in TEMPLATE_PATHS.get(kind, REPLICA_SPECS):
+    for pattern in TEMPLATE_PATHS.get(kind, REPLICA_SPECS) if kind else ():
         for path in _paths(data, pattern):
             if isinstance(get(data, *path), dict):
                 count = amount(data, path)  # each group of a LeaderWorkerSet is a Workload of its own

@@ -20,39 +20,42 @@ from bayplan.clients import resource_list
 from bayplan.clients.resource_list import Item, ResourceList
 from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.phrases import suggest
+from bayplan.kube.objects import mapping
 from bayplan.report import Batch
 from bayplan.text.document import Document
+from bayplan.text.source import text_of
 
 
 def run(args: Arguments) -> int:
     """Reads standard input and writes the result. With errors, it writes only for callers that read `results`."""
-    request = _input(args.words)
-    if request.value is None:
-        source = {resource_list.SUBJECT: Document(resource_list.NAME, "", 0, None)}
-        return finish(args, [Batch(request.diagnostics, source)])
-    job = _job(args, request.value)
+    request, batch = _input(args.words)
+    if request is None:
+        return finish(args, [batch])
+    job = _job(args, request)
     if job.value is None:
-        refused = Job(args, request.value.config or {}, request.value.items)
-        source = {"function": Document("functionConfig", "", 0, refused.config)}
-        return _write(refused, Answer(None, [Batch(job.diagnostics, source)]))
+        refused = Job(args, request.config or {}, request.items, request.document)
+        return _write(refused, Answer(None, [Batch(job.diagnostics)]))
     if wrong := _misplaced(job.value):
-        config = {"function": Document("function", "", 0, job.value.config)}
-        return _write(job.value, Answer(None, [Batch(wrong, config)]))
+        return _write(job.value, Answer(None, [Batch(wrong)]))
     module, _, function = KINDS[job.value.config["kind"]].partition(".")
     answer: Answer = getattr(__import__(f"bayplan.cli.krm.{module}", fromlist=[function]), function)(job.value)
     return _write(job.value, answer)
 
 
-def _input(words: Sequence[str]) -> Outcome[ResourceList]:
+def _input(words: Sequence[str]) -> tuple[ResourceList | None, Batch]:
     """A ResourceList. For a legacy plugin, its configuration file and a stream, which may be empty."""
     raw = files.raw_of("-", resource_list.SUBJECT)
+    text = Document(resource_list.NAME, text_of(raw.value or b""), 0, None)
     if raw.value is not None and not words:
-        return resource_list.parse(raw.value)
+        listed = resource_list.parse(raw.value)
+        return listed.value, Batch(listed.diagnostics, {resource_list.SUBJECT: text})
     documents, batch = files.load(words[0], "function", own=False) if words else ((), Batch(()))
     if raw.value is None or not documents:
-        return Outcome(None, (*raw.diagnostics, *batch.diagnostics))
+        both = {**batch.sources, resource_list.SUBJECT: text}
+        return None, Batch((*raw.diagnostics, *batch.diagnostics), both)
     items = resource_list.stream(raw.value)
-    return Outcome(None if items.value is None else ResourceList(items.value, documents[0].data), items.diagnostics)
+    request = None if items.value is None else ResourceList(items.value, documents[0].data, document=documents[0])
+    return request, Batch(items.diagnostics, {resource_list.SUBJECT: text})
 
 
 def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
@@ -64,13 +67,14 @@ def _job(args: Arguments, request: ResourceList) -> Outcome[Job]:
     wrong = schemas.validate(kind, config, "function") if kind != "Workflow" else ()
     if wrong:
         return Outcome(None, wrong)
-    return Outcome(Job(_merged(args, config), config, request.items, request.version, bool(args.words)))
+    read = (request.items, request.document, request.version)
+    return Outcome(Job(_merged(args, config), config, *read, bool(args.words), frozenset(args.options)))
 
 
 def _unknown(config: Any) -> Diagnostic:
     if not isinstance(config, dict):
         hint = "kustomize passes the file that is listed under `transformers:`, `generators:` or `validators:`"
-        return error("A961", (), "the ResourceList has no functionConfig", hint=hint)
+        return error("A961", (resource_list.SUBJECT,), "the ResourceList has no functionConfig", hint=hint)
     kind, version = str(config.get("kind")), config.get("apiVersion")
     message = f"bayplan has no function of kind {kind} and apiVersion {version}"
     if kind in KINDS:
@@ -113,6 +117,25 @@ _SWITCHES = {"strict": "strict", "clusterObjects": "cluster-objects", "includeHo
 """Key of the spec of a function -> option: lists of codes, and switches."""
 
 
+def _at_key(diagnostic: Diagnostic, job: Job) -> Diagnostic:
+    """The diagnostic of an option or of a file that cannot be read, at the key of the configuration that has it."""
+    subject = str((*diagnostic.route, "")[0])
+    option = str(diagnostic.route[1]).lstrip("-") if subject == "argument" else subject
+    if option in job.given:
+        return diagnostic
+    spec = mapping(job.config, "spec") if job.config.get("kind") != "Workflow" else {}
+    key = {option: key for key, option in _CODES.items()}.get(option, option)
+    place = ("function", "spec", key) if key in spec else ("function",)
+    return diagnostic._replace(route=place) if subject == "argument" else files.at_name(diagnostic, place)
+
+
+def _with_config(batch: Batch, job: Job) -> Batch:
+    """The batch with the configuration among its sources."""
+    config = Document("functionConfig", "", 0, job.config)
+    diagnostics = tuple(_at_key(each, job) for each in batch.diagnostics)
+    return batch._replace(diagnostics=diagnostics, sources={"function": config, **batch.sources})
+
+
 def _write(job: Job, answer: Answer) -> int:
     """Writes the answer and the report."""
     from bayplan.cli import output as stdout
@@ -123,7 +146,7 @@ def _write(job: Job, answer: Answer) -> int:
         from bayplan.cli.krm.kustomizations import with_files
         from bayplan.report.findings import findings
 
-        batches = with_files(job, batches)
+        batches = with_files(job, [_with_config(batch, job) for batch in batches])
         results = [*map(resource_list.result, findings(batches))]
     if answer.items is not None:
         return finish(job.args, batches, lambda: stdout.write(_text(job, answer.items or (), results)))

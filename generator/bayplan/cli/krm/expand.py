@@ -62,7 +62,12 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
     if len(compiled) < len(workflows):
         return None, diagnostics
     documents, colliding = join(compiled)
-    wrong = [Batch((_unfit(each.name),)) for each in documents if isinstance(each, File)]
+    wrong = [
+        Batch((_unfit(each.name),), {"workflow": workflow})
+        for workflow, value in compiled
+        for each in value.documents
+        if isinstance(each, File)
+    ]
     if wrong or colliding:
         return None, [*diagnostics, *colliding, *wrong]
     return [line for document in documents for line in lines(document)], diagnostics
@@ -70,4 +75,4 @@ def _manifests(job: Job, workflows: Sequence[Document]) -> tuple[list[str] | Non
 
 def _unfit(name: str) -> Diagnostic:
     message = f'the scheduler needs the file "{name}", and kustomize passes only Kubernetes objects'
-    return error("O811", (), message, hint="write the files with `bayplan render -o DIR/`")
+    return error("O811", ("workflow",), message, hint="write the files with `bayplan render -o DIR/`")

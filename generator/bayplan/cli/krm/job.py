@@ -10,6 +10,7 @@ from bayplan.clients.resource_list import Item
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, mapping, text, without_annotations
 from bayplan.report import Batch
+from bayplan.text.document import Document
 
 NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """Names of the file of a kustomization, in kustomize's order (api/konfig/general.go at 5.8.1)."""
@@ -25,13 +26,19 @@ KINDS: Mapping[str, str] = {
 
 
 class Job(NamedTuple):
-    """One call. `args`: the command line with the options of the configuration. `plugin`: it is a legacy plugin."""
+    """One call. `args`: the command line with the options of the configuration. `plugin`: it is a legacy plugin.
+
+    `document` has the text of the ResourceList or, for a plugin, that of the file with its configuration. `given`: the
+    options of the command line.
+    """
 
     args: Arguments
     config: Mapping[str, Any]
     items: tuple[Item, ...]
+    document: Document
     version: str = ""
     plugin: bool = False
+    given: frozenset[str] = frozenset()
 
     @property
     def keeps_results(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from bayplan.cli import files
 from bayplan.cli.krm.job import NAMES, Job, path_of, without_wire
 from bayplan.clients import resource_list
-from bayplan.core.diagnostics import AT, KEY, Diagnostic, Route, error, origin
+from bayplan.core.diagnostics import AT, KEY, Diagnostic, Note, Route, error, origin
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import api_group, items, mapping
 from bayplan.report import Batch
@@ -244,33 +244,53 @@ def _outer(inner: Span, span: Span, text: str) -> Span:
 PREVIOUS_NAMES = "internal.config.kubernetes.io/previousNames"
 
 
+class Passed(NamedTuple):
+    """An object that kustomize passed. `document` and `path`: its place in the text that bayplan read."""
+
+    data: Mapping[str, Any]
+    document: Document
+    path: Path
+
+
 def with_files(job: Job, batches: Sequence[Batch]) -> list[Batch]:
-    """The batches with the files of their subjects, if bayplan finds them."""
-    parsed = resource_list.parsed(job.items, lambda _: True).value or ()
-    objects = [each for each in (*(item.data for item in parsed), job.config) if isinstance(each, dict)]
-    paths = map(path_of, objects)
+    """The batches with the files of their subjects, or the lines of standard input if bayplan finds no files."""
+    by_title: dict[str, list[Passed]] = {}
+    for each in _passed(job):
+        by_title.setdefault(title(each.data), []).append(each)
+    paths = (path_of(each.data) for listed in by_title.values() for each in listed)
     written = [*sources(".", dict.fromkeys(filter(None, paths)))]
-    by_title: dict[str, list[Any]] = {}
-    for each in objects:
-        by_title.setdefault(title(each), []).append(each)
-    return [_batch(batch, by_title, written, job.keeps_results) for batch in batches]
+    return [_batch(batch, by_title, written, job) for batch in batches]
 
 
-def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequence[Source], named: bool) -> Batch:
-    """The batch, with routes into files instead of the ResourceList.
+def _passed(job: Job) -> Iterator[Passed]:
+    """The objects and the configuration."""
+    for number, each in enumerate(resource_list.parsed(job.items, lambda _: True).value or ()):
+        if isinstance(each.data, dict):
+            whole = job.document, ("items", number)
+            yield Passed(each.data, *((each.document, ()) if each.document else whole))
+    if isinstance(job.config, dict):
+        yield Passed(job.config, job.document, () if job.plugin else ("functionConfig",))
 
-    `named`: the annotation of an object names its file, whether or not bayplan can read it.
+
+def _batch(batch: Batch, by_title: Mapping[str, Sequence[Passed]], written: Sequence[Source], job: Job) -> Batch:
+    """The batch, with routes into files, or else into standard input.
+
+    For callers that read results, the annotation of an object names its file, whether or not bayplan can read it.
     """
     located: dict[str, Document] = {}
+    titles: dict[Route, str] = {}
     origins: dict[str, dict[Route, Route]] = {subject: dict(table) for subject, table in batch.origins.items()}
     for subject, routes in _data_routes(batch).items():
         document = batch.sources.get(subject)
         if document is None or document.text or not isinstance(document.data, dict):
             continue
-        same = (each for each in by_title.get(title(document.data), ()) if without_wire(each) == document.data)
-        whole = next(same, document.data)
-        own = path_of(whole) if named else ""
-        located[subject] = document._replace(name=own or title(whole), data=None)
+        alike = by_title.get(title(document.data), ())
+        same = (each for each in alike if without_wire(each.data) == document.data)
+        passed = next(same, alike[0] if alike else Passed(document.data, document, ()))
+        whole = passed.data
+        own = path_of(whole) if job.keeps_results else ""
+        text = passed.document._replace(data=None)
+        located[subject] = document._replace(name=own or title(whole), data=None) if own or not text.text else text
         candidates = [each for each in written if each.concerns(whole, _names(whole))]
         candidates = [each for each in candidates if each.document.name == own] if own else candidates
         for route in routes:
@@ -279,7 +299,15 @@ def _batch(batch: Batch, by_title: Mapping[str, Sequence[Any]], written: Sequenc
             if place is not None:
                 located[str(place[0])] = next(each.document for each in candidates if each.subject == place[0])
                 origins.setdefault(subject, {})[route] = place
-    return batch._replace(sources={**batch.sources, **located}, origins=origins)
+            elif not own and mapped[0][0] == subject and AT not in mapped[0]:
+                origins.setdefault(subject, {})[route] = (subject, *passed.path, *mapped[0][1:], *mapped[1])
+                titles[route] = title(whole)
+    located[resource_list.SUBJECT] = job.document
+    diagnostics = tuple(
+        each._replace(notes=(*each.notes, Note(f"in {titles[each.route]}"))) if each.route in titles else each
+        for each in batch.diagnostics
+    )
+    return batch._replace(diagnostics=diagnostics, sources={**batch.sources, **located}, origins=origins)
 
 
 def _data_routes(batch: Batch) -> dict[str, set[Route]]:

@@ -168,9 +168,12 @@ def rows_of(groups: Iterable[NodeGroup], tiers: Sequence[Tier]) -> tuple[Row, ..
     return tuple(Row(path, each) for path, each in paths if all(path))
 
 
-def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, report: Report) -> Tree:
-    """The tree of these levels, without levels that have one node in each domain."""
-    while tiers and _one_node_each(rows):
+def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, report: Report, *, fixed: bool = False) -> Tree:
+    """The tree of these levels, without levels that have one node in each domain.
+
+    `fixed`: a topology file or another source has these levels. They stay, because it may have more nodes.
+    """
+    while tiers and not fixed and _one_node_each(rows):
         _report_one_each(tiers, rows, where, report)
         tiers, rows = tiers[:-1], joined(rows, len(tiers) - 1)
     upside_down = _report_order(rows, tiers, where, report)

@@ -359,7 +359,8 @@ def _family_tree(family: Family, options: ReadOptions, report: Report) -> Family
     levels.report_incomplete(family.groups, every, where, options.exclude_incomplete, report)
     rows = levels.rows_of([each for each in family.groups if _complete(each, every)], tiers.tree)
     before = len(report.diagnostics)
-    tree = levels.tree_of(rows, tiers.tree, where, report)
+    fixed = bool(family.frame and family.frame.levels)
+    tree = levels.tree_of(rows, tiers.tree, where, report, fixed=fixed)
     if not report.has_errors(before):
         tree = with_accelerators(tree, tiers.beside, where, report)
     result, candidates = NvlinkTree(tree), list[int]()

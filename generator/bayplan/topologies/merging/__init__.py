@@ -182,7 +182,7 @@ OWN = ("images", "namespaces", "priority_classes", "data_movers", "data_store")
 def merge(parts: Sequence[Part]) -> Outcome[Part]:
     """The parts as one, earlier parts first. None if they contradict each other."""
     issues: list[Diagnostic] = []
-    result = reduce(lambda one, other: _merged(one, other, issues), _by_one_name(parts))
+    result = reduce(lambda one, other: _placed_merge(one, other, issues), _by_one_name(parts))
     result = _without_frames(result, issues)
     return Outcome(None if has_errors(issues) else result, tuple(issues))
 
@@ -191,6 +191,19 @@ def _by_one_name(parts: Sequence[Part]) -> Iterator[Part]:
     """The parts with the node names of all others, because a third source can join two."""
     for part in parts:
         yield reduce(_renamed, (other for other in parts if other is not part), part)
+
+
+def _placed_merge(one: Part, other: Part, issues: list[Diagnostic]) -> Part:
+    """Both parts as one. An error without a place gets that of its last note, or the beginning of the second part."""
+    own: list[Diagnostic] = []
+    result = _merged(one, other, own)
+    for each in own:
+        placed = [note for note in each.notes if note.route]
+        if each.severity == "error" and not each.route:
+            kept = tuple(note for note in each.notes if note not in placed[-1:])
+            each = each._replace(route=placed[-1].route if placed else other.at, notes=kept)
+        issues.append(each)
+    return result
 
 
 def _merged(one: Part, other: Part, issues: list[Diagnostic]) -> Part:

@@ -748,5 +748,3 @@ def _first(gang: Data) -> Iterator[str]:
         node = node["groups"][0]
         yield f"{node['name']}-0"
     yield node["podSets"][0]["name"]
-
-

@@ -81,8 +81,13 @@ def _planned(plan: Plan, pod_set: PodSet, pod_sets: PodSets) -> Placed:
         return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), together=name)
     counted = [(unit, _counted(pod_set, sizes, unit)) for unit in own]
     top = [unit for unit, counts in counted[:1] if len(counts) == 1]
-    inner = [(_label(plan, pod_set, unit.required), counts[0]) for unit, counts in counted[len(top) :] if unit.required]
     required = [unit.required for unit in top]
+    around = "".join(required)
+    inner = []
+    for unit, counts in counted[len(top) :]:
+        if unit.required not in ("", around):  # inside a domain of the same level it asks for nothing more
+            around = unit.required
+            inner.append((_label(plan, pod_set, around), counts[0]))
     preferred = "".join(unit.preferred for unit in top if not unit.required)
     return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), tuple(inner))
 

@@ -39,6 +39,8 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 
 def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
+    if not target.since(COMPONENT, SINCE_WORKLOADS):  # the user accepted pods that start one by one
+        return Lowered((), {(gang.name, pods.name): _marks(plan, {}) for pods in all_pods(gang.root)})
     roots = group_trees(plan, gang.root, target)
     templates_by_key = templates(roots, gang.gang.name)
     if not target.since(COMPONENT, SINCE_LEVELS):

@@ -486,8 +486,8 @@ def monotone(rendered: Rendered) -> Iterator[str]:
 
 
 BY_NATURE: Mapping[str, tuple[str, ...]] = {"kai": ("no gang",)}
-"""Scheduler -> steps that may make a fit unfit for it. KAI never moves a group, so a gang may start only because another
-one has filled the domains where its own first choice would end; bayplan follows the search only for a gang alone."""
+"""Scheduler -> steps that may make a fit unfit for it. KAI never moves a group, so a gang may start only because
+another one has filled the domains that it would choose first; bayplan follows the search only for a gang by itself."""
 
 
 def relaxed(case: Case) -> Iterator[Step]:

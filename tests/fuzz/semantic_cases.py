@@ -14,6 +14,8 @@ from functools import cache
 from random import Random
 from typing import Any, NamedTuple
 
+import yaml
+
 import all_backends
 import support
 import workflow_oracle
@@ -32,26 +34,39 @@ LEVELS = (
     (("zone", "topology.kubernetes.io/zone"), ("spine", "example.com/spine"), ("rack", "nvidia.com/gpu.clique")),
     (("region", "topology.kubernetes.io/region"), ("gpu-block", "x.io/gpu-block"), ("sub-block", "x.io/sub-block")),
 )
-HAMI = {
-    "count": "nvidia.com/gpu",
-    "memory": "nvidia.com/gpumem",
-    "memoryPercentage": "nvidia.com/gpumem-percentage",
-    "cores": "nvidia.com/gpucores",
-}
-ZONES = [[0, 1, 2, 3], [4, 5, 6, 7]]
-ACCELERATORS: tuple[tuple[str, int, Data], ...] = (
-    ("gb200", 4, {"vendor": "nvidia"}),
-    ("gb200", 4, {"vendor": "nvidia", "allocator": "device-plugin", "resources": {"count": "nvidia.com/gpu"}}),
-    ("gb200", 4, {"vendor": "nvidia", "allocator": "dra", "deviceClass": "gpu.nvidia.com"}),
-    ("h100", 8, {"vendor": "nvidia", "allocator": ["device-plugin", "dra"]}),
-    ("l40s", 8, {"vendor": "nvidia", "allocator": "hami", "memory": "48Gi", "resources": HAMI, "maxPods": 10}),
-    ("a10", 4, {"vendor": "nvidia", "allocator": "hami", "memory": "24Gi", "resources": {"count": "volcano.sh/vgpu-number"}}),
-    ("h100-1g", 56, {"vendor": "nvidia", "profile": "1g.10gb"}),
-    ("mi300x", 8, {"vendor": "amd", "resources": {"count": "amd.com/gpu"}}),
-    ("c500", 8, {"vendor": "metax", "allocator": ["hami", "device-plugin"], "resources": {"count": "metax-tech.com/gpu"}, "memory": "64Gi", "linkZones": ZONES, "topologyAnnotated": True}),
-    ("c500", 8, {"vendor": "metax", "allocator": ["hami"], "resources": {"count": "metax-tech.com/sgpu"}, "memory": "64Gi"}),
-    ("ascend910b3", 8, {"vendor": "ascend", "allocator": "hami", "resources": {"count": "huawei.com/Ascend910B3"}, "memory": "64Gi"}),
-)  # fmt: skip
+ACCELERATORS: tuple[tuple[str, int, Data], ...] = tuple(
+    (each.pop("name"), each.pop("devices"), each)
+    for each in yaml.safe_load("""
+- {name: gb200, devices: 4, vendor: nvidia}
+- {name: gb200, devices: 4, vendor: nvidia, allocator: device-plugin, resources: {count: nvidia.com/gpu}}
+- {name: gb200, devices: 4, vendor: nvidia, allocator: dra, deviceClass: gpu.nvidia.com}
+- {name: h100, devices: 8, vendor: nvidia, allocator: [device-plugin, dra]}
+- name: l40s
+  devices: 8
+  vendor: nvidia
+  allocator: hami
+  memory: 48Gi
+  maxPods: 10
+  resources:
+    count: nvidia.com/gpu
+    memory: nvidia.com/gpumem
+    memoryPercentage: nvidia.com/gpumem-percentage
+    cores: nvidia.com/gpucores
+- {name: a10, devices: 4, vendor: nvidia, allocator: hami, memory: 24Gi, resources: {count: volcano.sh/vgpu-number}}
+- {name: h100-1g, devices: 56, vendor: nvidia, profile: 1g.10gb}
+- {name: mi300x, devices: 8, vendor: amd, resources: {count: amd.com/gpu}}
+- name: c500
+  devices: 8
+  vendor: metax
+  allocator: [hami, device-plugin]
+  resources: {count: metax-tech.com/gpu}
+  memory: 64Gi
+  linkZones: [[0, 1, 2, 3], [4, 5, 6, 7]]
+  topologyAnnotated: true
+- {name: c500, devices: 8, vendor: metax, allocator: [hami], resources: {count: metax-tech.com/sgpu}, memory: 64Gi}
+- {name: npu, devices: 8, vendor: ascend, allocator: hami, resources: {count: huawei.com/Ascend910B3}, memory: 64Gi}
+""")
+)
 """Name, devices of a node, and the kind."""
 
 FABRICS = ("hostdevice", "sriov", "spectrumx", "macvlan", "ipoib", "dranet", "efa", "gke", "hostnetwork", "none")
@@ -135,22 +150,9 @@ def accepted(case: Case, tries: int = 24) -> Rendered:
 # --- what bayplan refuses is removed ---------------------------------------------------------------------------------
 
 FIXED = frozenset(
-    [
-        "apiVersion",
-        "kind",
-        "metadata",
-        "spec",
-        "name",
-        "gangs",
-        "groups",
-        "podSets",
-        "pools",
-        "node",
-        "domains",
-        "nodes",
-    ]
-    + ["path", "label"]
+    ["apiVersion", "kind", "metadata", "spec", "name", "gangs", "groups", "podSets", "pools", "node", "domains"]
 )
+FIXED |= {"nodes", "path", "label"}
 """Keys that every case keeps."""
 
 
@@ -239,6 +241,16 @@ def draw(seed: int, scheduler: str) -> Case:
         workflow = _sprinkled(chance, "workflow", workflow, words)
     for _ in range(chance.choice((0, 0, 1, 2, 4))):
         topology = _sprinkled(chance, "cluster-topology", topology, words)
+    for part in chance.sample(PARTS, chance.choice((0, 0, 1, 2))):
+        for _ in range(chance.randint(1, 4)):
+            workflow = _sprinkled(chance, "workflow", workflow, words, part)
+            topology = _sprinkled(chance, "cluster-topology", topology, words, part)
+    if chance.random() < 0.4:  # settings of the scheduler itself
+        workflow["spec"]["gangs"][-1].setdefault("backends", {}).setdefault(scheduler, {})
+        topology["spec"].setdefault("schedulers", {}).setdefault(scheduler, {})
+        for _ in range(chance.randint(1, 3)):
+            workflow = _sprinkled(chance, "workflow", workflow, words, f".backends.{scheduler}.")
+            topology = _sprinkled(chance, "cluster-topology", topology, words, f".schedulers.{scheduler}.")
     accept = all_backends.GAPS if scheduler == "sunk" or chance.random() < 0.4 else frozenset()
     return Case(seed, scheduler, workflow, topology, target, accept)
 
@@ -630,13 +642,19 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-def _sprinkled(chance: Random, name: str, document: Data, words: Mapping[str, list[Any]]) -> Data:
-    """The document with one more field, or another value of one."""
+PARTS = (".accelerator.", ".fabrics.*.", ".fabric.", ".defaults.", ".data", ".template.", ".node.", ".slurm.", ".ipam.")
+"""Parts of field paths of which some cases get several fields."""
+
+
+def _sprinkled(chance: Random, name: str, document: Data, words: Mapping[str, list[Any]], part: str = "") -> Data:
+    """The document with one more field, or another value of one; only of those whose path has this part."""
     root = schema(name)
     by_field: dict[str, list[Place]] = {}
     for place in places(root, root, document):
-        if place.path[-1] not in FIXED:
+        if part in f"{place.field}." and not _is_fixed(place):
             by_field.setdefault(place.field, []).append(place)
+    if not by_field:
+        return document
     place = chance.choice(by_field[chance.choice(sorted(by_field))])
     values = _values(root, place, words)
     if not values:
@@ -647,11 +665,19 @@ def _sprinkled(chance: Random, name: str, document: Data, words: Mapping[str, li
     return made
 
 
+def _is_fixed(place: Place) -> bool:
+    """Whether the core of the case depends on the field."""
+    key = place.path[-1]
+    free = ".schedulers." in place.field or place.field.endswith(("accelerator.node", "fabrics.*.kind"))
+    return (key in FIXED and not free) or place.field == "spec.pools.levels"
+
+
 def _values(root: Any, place: Place, words: Mapping[str, list[Any]]) -> list[Any]:
     """Values to try: of the documents, of the schema, and its examples."""
     own = resolved(root, place.schema)
     key = str(place.path[-1])
-    tried = [*words.get(f"{place.path[-2] if len(place.path) > 1 else ''}.{key}", words.get(key, ()))]
+    owner = next((each for each in reversed(place.path[:-1]) if isinstance(each, str)), "")
+    tried = [*words.get(f"{owner}.{key}", words.get(key, ()))]
     tried += [] if tried else [*own.get("enum", ()), *own.get("examples", ())]
     return tried + ([True, False] if own.get("type") == "boolean" else [])
 
@@ -688,7 +714,18 @@ def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
     return {
         "pool": [each["name"] for each in spec["pools"]],
         **dict.fromkeys(("required", "preferred", "separate"), levels),
-        "slurm.levels": [[each] for each in levels],
+        "levels": [[each] for each in levels],
+        "also": [[{"topology": "fabric", "plugin": "tree", "levels": [each]}] for each in levels],
+        "slurm.pools": [{each["name"]: {"partition": each["name"]}} for each in spec["pools"]],
+        "units": [
+            {domain["path"]: "block001"} for pool in spec["pools"] for domain in pool["domains"][:1] if "path" in domain
+        ],
+        "deviceClassMappings": [{"compute-domain-default-channel.nvidia.com": "example.com/imex-channel"}],
+        "featureGates": [
+            {"TopologyAwareScheduling": True, "GenericWorkload": True},
+            {"Pyxis": True},
+            {"CoScheduling": True},
+        ],
         "fabric": attach or ["none-such"],
         "node.fabrics": [fabrics],
         "accelerator": cards,

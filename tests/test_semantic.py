@@ -151,6 +151,29 @@ def test_hamis_scheduler_is_no_gang_scheduler() -> None:
     assert "M706" not in linted(result, hami)
 
 
+def test_all_metax_cards_of_a_node_have_their_links() -> None:
+    """The default policy of HAMi loses nothing for a pod that takes every card: `render` and lint say nothing."""
+    kinds = {"gb200": {"vendor": "metax", "allocator": "hami", "resources": {"count": "metax-tech.com/gpu"}}}
+    metax = topology(accelerators=kinds)
+    metax["spec"]["pools"][0]["levels"] = [{"name": name, "label": f"example.com/{name}"} for name in ("spine", "rack")]
+    result = support.run(support.workflow({"name": "train", "podSets": [WORKER]}), metax, scheduler="kueue")
+    assert result.compiled is not None, result.diagnostics
+    assert {"W555", "M879"} & {*result.codes, *linted(result, metax)} == set()
+
+
+def test_hami_of_another_pool_is_no_matter() -> None:
+    """Volcano places cards of a device plugin, although another pool has HAMi's under the same name."""
+    mixed = topology(accelerators={"gb200": {"vendor": "nvidia"}, "l40s": {"vendor": "nvidia", "allocator": "hami"}})
+    gpu = mixed["spec"]["pools"][0]
+    gpu["node"]["nodeSelector"] = {"example.com/pool": "gb200"}
+    shared = {"accelerator": "l40s", "count": 8, "nodeSelector": {"example.com/pool": "l40s"}}
+    mixed["spec"]["pools"].append({"name": "l40s", "node": shared, "domains": [{"nodes": "l-[1-4]"}]})
+    flow = support.workflow({"name": "train", "pool": "gb200", "podSets": [WORKER], **NO_DOMAIN})
+    result = support.run(flow, mixed, scheduler="volcano")
+    assert result.compiled is not None, result.diagnostics
+    assert "M872" not in linted(result, mixed)
+
+
 def test_shared_cards_are_cards_of_the_node() -> None:
     """A pod with all cards of its node has the node's channel for itself, whatever the cards are called."""
     kind = {"vendor": "nvidia", "allocator": "hami", "resources": {"count": "volcano.sh/vgpu-number"}}

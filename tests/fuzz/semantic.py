@@ -369,6 +369,7 @@ SUBGROUPS: Mapping[str, Callable[[list[Data]], Iterator[str]]] = {
 SAID: Mapping[str, tuple[str, ...]] = {
     "M717": (),  # a Topology of another name (backends.kai.topology)
     "M817": (),  # pods above `minReplicas`
+    "M841": (),  # only some podSets with a fabric, and `rendezvous: none`
     "M862": (),  # only some `rails` of the fabric
     "M808": ("P507",),
     "M872": ("T433",),  # pods may run on nodes of another pool, which has HAMi

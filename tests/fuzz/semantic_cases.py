@@ -163,7 +163,13 @@ def _repaired(case: Case, errors: list[Diagnostic]) -> Case | None:
         document = {"workflow": case.workflow, "topology": case.topology}.get(str(subject))
         if document is None:
             continue
-        made = _without(document, _existing(document, tuple(path)), each.code)
+        if each.code == "W634":  # the hint is a securityContext; no Pod Security is simpler
+            subject, document, path = "topology", case.topology, ["spec", "namespaces"]
+        found = _existing(document, tuple(path))
+        inherited = path[len(found)] if len(found) < len(path) and "podSets" in found else ""
+        if inherited in document["spec"].get("defaults", ()):
+            found = ("spec", "defaults", inherited)
+        made = _without(document, found, each.code)
         if made is not None:
             changed = case._replace(**{str(subject): made})
             return changed._replace(repairs=(*case.repairs, each.code))
@@ -193,7 +199,10 @@ def _without(data: Data, path: Path, code: str) -> Data | None:
             if len(owner) > 1:
                 del owner[key]
                 return made
-            smaller = _smaller(owner[key]) if code.startswith("P55") else None
+            if code == "P552" and path[length - 2] == "podSets" and owner[key].keys() & {"resources", "accelerator"}:
+                del owner[key]["resources" if "resources" in owner[key] else "accelerator"]
+                return made
+            smaller = _smaller(owner[key]) if code.startswith(("P55", "F729")) else None
             if smaller is not None:
                 owner[key] = smaller
                 return made
@@ -233,7 +242,7 @@ def draw(seed: int, scheduler: str) -> Case:
     target = {}
     if chance.random() < 0.3:
         target = {component: topology["spec"]["versions"].pop(component)}
-    if scheduler == "slurm" and chance.random() < 0.8:
+    if scheduler in ("slurm", "slurm-bridge") and chance.random() < 0.9:
         topology["spec"].setdefault("schedulers", {})["slurm"] = {"plugin": chance.choice(("block", "block", "tree"))}
     workflow = _suited(workflow, scheduler, chance)
     words = _words(workflow, topology)
@@ -320,7 +329,11 @@ def _pool(
     linked = False
     if number == 0 or chance.random() < 0.5:
         shared = scheduler in ("kueue", "none", "native", "volcano") or chance.random() < 0.1
-        name, count, kind = chance.choice([each for each in ACCELERATORS if shared or "hami" not in str(each)])
+        claims = scheduler != "slurm-bridge" or chance.random() < 0.1
+        kinds = [
+            each for each in ACCELERATORS if (shared or "hami" not in str(each)) and (claims or "dra" not in str(each))
+        ]
+        name, count, kind = chance.choice(kinds)
         if name not in accelerators:
             accelerators[name] = deepcopy(kind)
             node |= {"accelerator": name, "count": count}
@@ -677,8 +690,8 @@ def _values(root: Any, place: Place, words: Mapping[str, list[Any]]) -> list[Any
     own = resolved(root, place.schema)
     key = str(place.path[-1])
     owner = next((each for each in reversed(place.path[:-1]) if isinstance(each, str)), "")
-    tried = [*words.get(f"{owner}.{key}", words.get(key, ()))]
-    tried += [] if tried else [*own.get("enum", ()), *own.get("examples", ())]
+    known = words.get(f"{owner}.{key}", words.get(key))
+    tried = [*own.get("enum", ()), *own.get("examples", ())] if known is None else [*known]
     return tried + ([True, False] if own.get("type") == "boolean" else [])
 
 
@@ -726,11 +739,11 @@ def _words(workflow: Data, topology: Data) -> dict[str, list[Any]]:
             {"Pyxis": True},
             {"CoScheduling": True},
         ],
-        "fabric": attach or ["none-such"],
+        "fabric": attach,
         "node.fabrics": [fabrics],
         "accelerator": cards,
-        "node.accelerator": kinds or ["none-such"],
-        "accelerator.name": kinds or ["none-such"],
+        "node.accelerator": kinds,
+        "accelerator.name": kinds,
         **dict.fromkeys(("replicas", "minReplicas", "size", "count"), small),
         "lead": sets,
         "dependsOn": [[each["name"]] for each in gangs[:-1]] or [[]],

@@ -308,7 +308,7 @@ def _driver_label(template: PodTemplate) -> Iterator[Diagnostic]:
 
 def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M806: the pod with the channel should have all GPUs, because no other pod can use them with NVLink."""
-    pools = [pool for pool in _pools(template, topology) if any(level.nvlink for level in pool.levels)]
+    pools = [pool for pool in allowed_pools(template, topology) if any(level.nvlink for level in pool.levels)]
     whole = min((pool.node.accelerators for pool in pools if pool.node.accelerators), default=0)
     requested = gpus(template, {GPU, *(names(each).cards for each in topology.accelerators.values())})
     if not whole or requested is None or requested >= whole:
@@ -334,7 +334,7 @@ def gpus(template: PodTemplate, resources: Collection[str] = (GPU,)) -> int | No
     return total
 
 
-def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
+def allowed_pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
     """The pools that the nodeSelector of the pods allows."""
     own = mapping(template.spec, "nodeSelector")
     return [

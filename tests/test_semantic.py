@@ -20,7 +20,7 @@ from judges import UPSTREAM
 from tools.effort import LONG, examples
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
-FEW, MANY = 8, 400
+FEW, MANY = 8, 250
 SEEDS = 10 if LONG else 2
 """Values of PYTHONHASHSEED: each is a process."""
 
@@ -189,3 +189,17 @@ def linted(result: support.Result, cluster: dict[str, Any]) -> list[str]:
     documents = tuple(Document("m.yaml", "", 0, each) for each in result.documents)
     request = pipeline.LintRequest(documents, Document("topology.yaml", "", 0, cluster))
     return [each.code for each in pipeline.lint(request)[0].diagnostics]
+
+
+def test_jobset_drops_no_field_that_was_written() -> None:
+    """JobSet below 0.12 has no `schedulingGroup` in its pod templates, and kubectl refuses a manifest with it."""
+    gang = {"name": "train", "workload": "jobset", "podSets": [WORKER], **NO_DOMAIN}
+    for version, there in (("0.11", False), ("0.12", True)):
+        result = support.run(
+            support.workflow(gang),
+            scheduler="native",
+            target={"kubernetes": "1.37", "jobset": version},
+            accept=frozenset({"F616", "F682"}),
+        )
+        assert result.compiled is not None, result.diagnostics
+        assert ("schedulingGroup" in json.dumps(result.kinds("JobSet"))) == there

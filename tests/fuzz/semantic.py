@@ -153,6 +153,13 @@ def referred(rendered: Rendered) -> Iterator[str]:
     known |= {(kind.rpartition("/")[2], name) for kind, name in made(documents)}
     given = set(texts(rendered.case.workflow)) | set(texts(rendered.case.topology)) | OWN
     given |= {word for each in rendered.result.diagnostics for word in WORD.findall(f"{each.message} {each.hint}")}
+    optional = {
+        each.get("secretName") or each.get("name")
+        for document in documents
+        for _, each in walk(document)
+        if isinstance(each, dict) and each.get("optional") is True
+    }
+    given |= {str(each) for each in optional}
     for each in documents:
         for path, value in walk(each):
             kind = KINDS.get(tuple(map(str, path[-2:]))) if len(path) > 1 else None
@@ -370,10 +377,11 @@ SAID: Mapping[str, tuple[str, ...]] = {
     "M717": (),  # a Topology of another name (backends.kai.topology)
     "M817": (),  # pods above `minReplicas`
     "M841": (),  # only some podSets with a fabric, and `rendezvous: none`
+    "M847": (),  # a template that runs as another user, and a fabric
     "M862": (),  # only some `rails` of the fabric
     "M808": ("P507",),
     "M872": ("T433",),  # pods may run on nodes of another pool, which has HAMi
-    "M879": ("W555",),
+    "M879": (),  # the podSet may request a device plugin that counts the same resource as HAMi
 }
 """Code of lint -> the codes with which `render` has said the same; none for what the workflow itself requests."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from bayplan.backends import NAMES
 from bayplan.text.document import Document
 from fuzz import semantic
 from fuzz.semantic_cases import accepted, draw
+from fuzz.semantic_inputs import FORMATS, complaint
 from judges import UPSTREAM
 from tools.effort import LONG, examples
 
@@ -203,3 +205,11 @@ def test_jobset_drops_no_field_that_was_written() -> None:
         )
         assert result.compiled is not None, result.diagnostics
         assert ("schedulingGroup" in json.dumps(result.kinds("JobSet"))) == there
+
+
+@pytest.mark.parametrize("word", FORMATS)
+def test_an_import_renders_to_the_same_bytes(word: str, tmp_path: Path) -> None:
+    """Random files of other systems; at least a third of them is rendered."""
+    found = [complaint(word, seed, tmp_path) for seed in range(examples(5, 200))]
+    assert [each for each in found if each] == []
+    assert found.count("") > len(found) // 3

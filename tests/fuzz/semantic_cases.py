@@ -260,7 +260,7 @@ def draw(seed: int, scheduler: str) -> Case:
         for _ in range(chance.randint(1, 3)):
             workflow = _sprinkled(chance, "workflow", workflow, words, f".backends.{scheduler}.")
             topology = _sprinkled(chance, "cluster-topology", topology, words, f".schedulers.{scheduler}.")
-    accept = all_backends.GAPS if scheduler == "sunk" or chance.random() < 0.4 else frozenset()
+    accept = all_backends.GAPS if scheduler == "sunk" or chance.random() < 0.25 else frozenset()
     return Case(seed, scheduler, workflow, topology, target, accept)
 
 

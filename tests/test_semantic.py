@@ -22,7 +22,7 @@ from judges import UPSTREAM
 from tools.effort import LONG, examples
 
 needs_upstream = pytest.mark.skipif(not (UPSTREAM / "crds").is_dir(), reason=f"no upstream CRDs at {UPSTREAM}/crds")
-FEW, MANY = 8, 250
+FEW, MANY = 8, 100
 SEEDS = 10 if LONG else 2
 """Values of PYTHONHASHSEED: each is a process."""
 

@@ -154,7 +154,7 @@ def test_hamis_scheduler_is_no_gang_scheduler() -> None:
 
 
 def test_all_metax_cards_of_a_node_have_their_links() -> None:
-    """The default policy of HAMi loses nothing for a pod that takes every card: `render` and lint say nothing."""
+    """The default policy of HAMi loses nothing for a pod that takes every card: `render` and lint report nothing."""
     kinds = {"gb200": {"vendor": "metax", "allocator": "hami", "resources": {"count": "metax-tech.com/gpu"}}}
     metax = topology(accelerators=kinds)
     metax["spec"]["pools"][0]["levels"] = [{"name": name, "label": f"example.com/{name}"} for name in ("spine", "rack")]
@@ -177,7 +177,7 @@ def test_hami_of_another_pool_is_no_matter() -> None:
 
 
 def test_shared_cards_are_cards_of_the_node() -> None:
-    """A pod with all cards of its node has the node's channel for itself, whatever the cards are called."""
+    """A pod with all cards of its node has the node's channel for itself, under any name of the cards."""
     kind = {"vendor": "nvidia", "allocator": "hami", "resources": {"count": "volcano.sh/vgpu-number"}}
     vgpu = topology(accelerators={"gb200": kind})
     flow = support.workflow({"name": "train", "placement": {"required": "rack"}, "podSets": [WORKER]})

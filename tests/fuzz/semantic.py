@@ -79,7 +79,7 @@ def named(rendered: Rendered) -> Iterator[str]:
     yield from (f"{kind} {name} occurs {count} times" for (kind, name), count in counts.items() if count > 1)
     for kind, name in counts:
         if kind in LABELS and not is_label(name):
-            yield f"{kind} {name} is no DNS label of at most 63 characters"
+            yield f"{kind} {name} is not a DNS label of at most 63 characters"
     files = [each["metadata"]["name"] for each in rendered.result.documents if each["kind"] == "File"]
     yield from (f"the file {name} occurs twice" for name in set(files) if files.count(name) > 1)
     yield from (f"the file name {name!r} has {len(name)} bytes" for name in files if len(name.encode()) > 255)
@@ -219,7 +219,7 @@ def _hosts(documents: list[Data]) -> Iterator[str]:
     for pod in pods:
         master = pod.env.get("MASTER_ADDR", "")
         if master.endswith(".cluster.local") and pod.host and master not in hosts:
-            yield f"pod {pod.name}: MASTER_ADDR {master} is no pod"
+            yield f"pod {pod.name}: MASTER_ADDR {master} is not a pod"
 
 
 def _levels(documents: list[Data], given: set[str]) -> Iterator[str]:
@@ -241,7 +241,7 @@ def _levels(documents: list[Data], given: set[str]) -> Iterator[str]:
             ladder = ladders.get(asked.get("topology", ""))
             for key in ("requiredTopologyLevel", "preferredTopologyLevel"):
                 if ladder is not None and key in asked and asked[key] not in ladder:
-                    yield f"PodGroup {name}: {key} {asked[key]!r} is no level of its Topology"
+                    yield f"PodGroup {name}: {key} {asked[key]!r} is not a level of its Topology"
             if asked.get("topology", "") not in {"", *ladders, *given}:
                 yield f"PodGroup {name}: no Topology {asked['topology']!r}"
 
@@ -250,7 +250,7 @@ def _levels(documents: list[Data], given: set[str]) -> Iterator[str]:
 
 
 def counted(rendered: Rendered) -> Iterator[str]:
-    """The manifests come down to the pods that the workflow document asks for, and each is in one gang and subgroup."""
+    """The manifests come down to the pods that the workflow document requests, and each is in one gang and subgroup."""
     if rendered.case.scheduler in SCRIPTS:
         return
     documents = objects(rendered)
@@ -277,7 +277,7 @@ def _pods(documents: list[Data]) -> Iterator[tuple[Mapping[str, str], int]]:
 
 
 def _wanted(flow: Data) -> Iterator[tuple[str, str]]:
-    """Gang and podSet of each pod, from the document alone."""
+    """Gang and podSet of each pod, only from the document."""
     flow = deepcopy(flow)
     inherited = flow["spec"].get("defaults", {})
     for spec in pod_sets(flow["spec"]["gangs"]):
@@ -506,7 +506,7 @@ def monotone(rendered: Rendered) -> Iterator[str]:
 
 BY_NATURE: Mapping[str, tuple[str, ...]] = {"kai": ("no gang",)}
 """Scheduler -> steps that may make a fit unfit for it. KAI never moves a group, so a gang may start only because
-another one has filled the domains that it would choose first; bayplan follows the search only for a gang by itself."""
+another one has filled the domains that it would choose first. bayplan follows the search only for a gang by itself."""
 
 
 def relaxed(case: Case) -> Iterator[Step]:

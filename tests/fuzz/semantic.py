@@ -29,7 +29,7 @@ from bayplan.backends import NAMES
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.workflows import native
-from fuzz.semantic_cases import Case, Data, Rendered, accepted, draw, drawn, every, nodes_of, render
+from fuzz.semantic_cases import Case, Data, Rendered, accepted, diagnosed, draw, drawn, every, nodes_of, render
 from judges import judge, judge_all, targets_for
 from judges.syntax import is_label, walk
 from oracle import ORACLES
@@ -356,9 +356,14 @@ def _koordinator(documents: list[Data]) -> Iterator[str]:
 def _kueue(documents: list[Data]) -> Iterator[str]:
     """Every pod comes from one workload with a queue, or is in a pod group."""
     for each in documents:
-        bare = each["kind"] in ("Pod", "Job", "JobSet", "LeaderWorkerSet")
+        bare = not each["metadata"]["name"].endswith("-adopt") and each["kind"] in (
+            "Pod",
+            "Job",
+            "JobSet",
+            "LeaderWorkerSet",
+        )
         labels = each["metadata"].get("labels") or {}
-        if bare and "bayplan.dev/gang" in labels and "kueue.x-k8s.io/queue-name" not in labels:
+        if work and "bayplan.dev/gang" in labels and "kueue.x-k8s.io/queue-name" not in labels:
             yield f"{each['kind']} {each['metadata']['name']} has no queue"
 
 
@@ -498,8 +503,7 @@ def monotone(rendered: Rendered) -> Iterator[str]:
     codes = FIT if lossy(rendered) else FIT | FOUND
     steps = [each for each in relaxed(case) if not each.name.startswith(BY_NATURE.get(case.scheduler, ("-",)))]
     for step in Random(case.seed).sample(steps, min(len(steps), 6)):
-        made_ = render(case._replace(workflow=step.workflow, topology=step.topology))
-        for each in made_.result.diagnostics:
+        for each in diagnosed(case._replace(workflow=step.workflow, topology=step.topology)):
             if each.severity == "error" and each.code in codes and FINER not in each.message:
                 yield f"{step.name}: error[{each.code}] {each.message}"
 

@@ -19,9 +19,11 @@ import yaml
 import all_backends
 import support
 import workflow_oracle
+from bayplan import pipeline
 from bayplan.backends import BACKENDS
 from bayplan.core.diagnostics import Diagnostic
 from bayplan.model.target import KNOWN
+from bayplan.text.document import Document
 from bayplan.text.emit import emit
 from e2e import random_cases
 from tools.run import ROOT
@@ -121,30 +123,32 @@ class Rendered(NamedTuple):
     text: str
 
 
-def render(case: Case, whole: bool = True) -> Rendered:
+def render(case: Case) -> Rendered:
     """What bayplan makes of a case, with the objects of the cluster."""
-    result = support.run(
-        case.workflow,
-        case.topology,
-        scheduler=case.scheduler,
-        target=case.target,
-        accept=case.accept,
-        cluster_objects=whole,
-    )
+    result = support.run(case.workflow, case.topology, **_request(case))
     return Rendered(case, result, "".join(emit(result.compiled.documents)) if result.compiled else "")
+
+
+def diagnosed(case: Case) -> tuple[Diagnostic, ...]:
+    """What bayplan says of a case."""
+    one, other = Document("workflow.yaml", "", 0, case.workflow), Document("topology.yaml", "", 0, case.topology)
+    outcome, _ = pipeline.compile(pipeline.Request(one, other, **_request(case)))
+    return outcome.diagnostics
+
+
+def _request(case: Case) -> dict[str, Any]:
+    return {"scheduler": case.scheduler, "target": case.target, "accept": case.accept, "cluster_objects": True}
 
 
 def accepted(case: Case, tries: int = 24) -> Rendered:
     """The case without what bayplan refuses; still refused after so many tries, or if nothing can go."""
-    while True:
-        rendered = render(case)
-        errors = [each for each in rendered.result.diagnostics if each.severity == "error"]
-        if not errors or len(case.repairs) >= tries:
-            return rendered
+    while len(case.repairs) < tries:
+        errors = [each for each in diagnosed(case) if each.severity == "error"]
         fixed = _repaired(case, errors)
         if fixed is None:
-            return rendered
+            break
         case = fixed
+    return render(case)
 
 
 # --- what bayplan refuses is removed ---------------------------------------------------------------------------------

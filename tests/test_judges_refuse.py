@@ -58,6 +58,9 @@ BAD = [
     case("pod", "apiVersion", "scheduling.volcano.sh/v9", "no CRD for Pod in scheduling.volcano.sh/v9"),
     # pods
     case("pod", "spec.containers", [], "no container"),
+    case("pod", "spec.tolerations", [{"key": "a", "operator": "Exists", "value": "b"}], "value must be empty"),
+    case("pod", "spec.tolerations", [{"value": "b"}], "operator must be Exists when `key` is empty"),
+    case("pod", "spec.tolerations", [{"key": "a", "tolerationSeconds": 1}], "effect must be NoExecute"),
     case("pod", "spec.containers", [CONTAINER, CONTAINER], "container 'worker' occurs 2 times"),
     case("pod", "spec.containers.0.name", "Worker", "its name is no DNS label"),
     case("pod", "spec.containers.0.image", "", "no image"),

@@ -1,14 +1,11 @@
-"""What must not matter does not: the order of rows and keys, the names that a cluster gives to things, spines that
-nobody asked for, and the seed of Python's hashes. For every backend.
+"""What must not matter does not: the order of rows and keys, the names that a cluster gives to things, and spines
+that nobody asked for. For every backend.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from random import Random
@@ -25,7 +22,6 @@ from bayplan.text.emit import emit
 from test_determinism import shuffled
 from tools import golden
 from tools.effort import examples, sample
-from tools.run import ROOT
 
 Data = dict[str, Any]
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
@@ -178,25 +174,3 @@ def reversed_nodes(cluster: Data) -> Data:
                 numbers = range(int(last), int(first) - 1, -1)
                 domain["nodes"] = ",".join(f"{stem}{number:0{len(first)}}" for number in numbers)
     return made
-
-
-DIGEST = """
-import hashlib, sys
-sys.path[:0] = ["generator", "tests"]
-import all_backends, test_metamorphic
-for at in all_backends.NEWEST:
-    for name, flow, cluster in test_metamorphic.shipped(at):
-        text = test_metamorphic.written(flow, cluster, at)
-        print(at, name, text and hashlib.sha256(text.encode()).hexdigest())
-"""
-
-
-def test_hash_seeds_change_nothing() -> None:
-    command = [sys.executable, "-c", DIGEST]
-    runs = []
-    for seed in ("0", "1"):
-        env = {**os.environ, "PYTHONHASHSEED": seed}
-        runs.append(subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True))
-    first, second = (run.communicate()[0] for run in runs)
-    assert first == second
-    assert first.count("\n") == sum(len(list(shipped(at))) for at in all_backends.NEWEST)

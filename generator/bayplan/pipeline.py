@@ -266,10 +266,19 @@ def manifests(request: Request, planned: Planned) -> Outcome[Compiled]:
         from bayplan.manifests.lifecycle import adopters
 
         own += adopters(ranked, shaped, own)
-    cluster = cluster_documents(backend, ranked.topology, target) if request.cluster_objects else ()
+    cluster = cluster_documents(backend, with_queue(ranked), target) if request.cluster_objects else ()
     documents = in_apply_order([*cluster, *own], ranked.namespace, workflow_meta(ranked, accepted))
     found = (*collisions(documents), *oversized(documents))
     return Outcome(None if has_errors(found) else Compiled(planned, documents), found)
+
+
+def with_queue(plan: Plan) -> ClusterTopology:
+    """The topology with the plan's queue, unless it lists all queues of the cluster."""
+    topology = plan.topology
+    if topology.queues is not None or not plan.queue:
+        return topology
+    queues = dict.fromkeys(filter(None, (topology.defaults.get("queue", ""), plan.queue)))
+    return topology._replace(queues=tuple(queues))
 
 
 def cluster_documents(backend: Backend, topology: ClusterTopology, target: Target) -> Documents:

@@ -47,8 +47,21 @@ def pod_spec(spec: Spec) -> Iterator[str]:
     for volume in spec.get("volumes") or ():
         if not is_label(volume.get("name")) or len(volume) != 2:
             yield f"volume {volume!r} needs a DNS label as name and exactly one source"
+    yield from tolerations(spec.get("tolerations") or ())
     for container in containers:
         yield from (f"container {container.get('name')!r}: {text}" for text in container_spec(container, spec))
+
+
+def tolerations(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """ValidateTolerations."""
+    for entry in entries:
+        exists = entry.get("operator", "Equal") == "Exists"
+        if exists and entry.get("value"):
+            yield f"toleration {entry!r}: value must be empty when `operator` is Exists"
+        if not exists and not entry.get("key"):
+            yield f"toleration {entry!r}: operator must be Exists when `key` is empty"
+        if "tolerationSeconds" in entry and entry.get("effect") != "NoExecute":
+            yield f"toleration {entry!r}: effect must be NoExecute when `tolerationSeconds` is set"
 
 
 def pod_claim(claim: Mapping[str, Any]) -> Iterator[str]:

@@ -81,10 +81,25 @@ def _planned(plan: Plan, pod_set: PodSet, pod_sets: PodSets) -> Placed:
         return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), together=name)
     counted = [(unit, _counted(pod_set, sizes, unit)) for unit in own]
     top = [unit for unit, counts in counted[:1] if len(counts) == 1]
-    inner = [(_label(plan, pod_set, unit.required), counts[0]) for unit, counts in counted[len(top) :] if unit.required]
+    if top and not top[0].required and _finer(plan, pod_set, top[0].preferred, [unit.required for unit in own]):
+        top, counted = [], counted[1:]  # Kueue never admits it, and F632 says so
     required = [unit.required for unit in top]
+    around = "".join(required)
+    inner = []
+    for unit, counts in counted[len(top) :]:
+        if unit.required not in ("", around):  # inside a domain of the same level it asks for nothing more
+            around = unit.required
+            inner.append((_label(plan, pod_set, around), counts[0]))
     preferred = "".join(unit.preferred for unit in top if not unit.required)
     return Placed(pods, _label(plan, pod_set, "".join(required)), _label(plan, pod_set, preferred), tuple(inner))
+
+
+def _finer(plan: Plan, pod_set: PodSet, preferred: str, required: Sequence[str]) -> bool:
+    """Whether a preferred level is finer than the outermost required one."""
+    pool = plan.topology.pool(pod_set.pods.pool)
+    names = [level.name for level in pool.levels] + ["host"] if pool else []
+    outermost = next(filter(None, required), "")
+    return bool(outermost) and names.index(preferred) > names.index(outermost)
 
 
 def _counted(pod_set: PodSet, sizes: Sequence[int], unit: Unit) -> list[int]:

@@ -163,7 +163,7 @@ def _podsets(mine: Sequence[PodsRead], least: int, found: Found) -> tuple[PodsIn
 
 def _lost(found: Found, own: Sequence[Fields]) -> Iterator[Diagnostic]:
     """Pods of a group that is not there: they would never start."""
-    names = {key(each) for each in own if each["kind"] == "PodGroup" or "podGroups" in each["spec"]}
+    names = {key(each) for each in own if each["kind"] == "PodGroup" or "podGroups" in each.get("spec", ())}
     for group, pods in found.pods.items():
         if group[1] and group not in names:
             message = f'pods "{pods[0].name}" name the group "{group[1]}", which is not there; they would wait for ever'

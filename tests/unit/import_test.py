@@ -9,9 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from scenes import ROOT, WORKFLOWS
 
-import random_workflows
 import support
-from bayplan import pipeline
 from bayplan.cli.run import run
 from bayplan.model.workflow import Workflow
 from bayplan.text import document
@@ -36,13 +34,6 @@ def again(text: str) -> Any:
     assert outcome.value, outcome.diagnostics
     (found,) = outcome.value
     return found.data
-
-
-def printed(flow: Any) -> str:
-    """The same without a file."""
-    outcome, _ = pipeline.check_workflow(document.Document("w", "", 0, flow))
-    assert outcome.value, outcome.diagnostics
-    return "".join(emit([native.write(outcome.value)]))
 
 
 @pytest.mark.parametrize("path", OURS, ids=lambda path: path.parent.name)
@@ -70,16 +61,6 @@ def test_another_formats_examples_render_the_same(
     before = capsys.readouterr().out
     assert run(["render", target, *on]) == 0
     assert capsys.readouterr().out == before
-
-
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
-@given(flow=random_workflows.workflows(), topology=random_workflows.topologies)
-def test_random_workflows_render_the_same(flow: Any, topology: Any) -> None:
-    text = printed(flow)
-    assert printed(again(text)) == text
-    one, other = support.run(flow, topology), support.run(again(text), topology)
-    assert one.documents == other.documents
-    assert one.diagnostics == other.diagnostics
 
 
 @settings(max_examples=60, deadline=None)

@@ -176,6 +176,7 @@ def check_labels(topology: ClusterTopology) -> Iterator[Diagnostic]:
         yield from _reserved(pool, route)
         yield from _keys(pool, route)
         yield from _values(pool, (*POOLS, index, "domains"))
+        yield from _tolerations(pool, (*POOLS, index, "node", "tolerations"))
     yield from _dots(topology)
 
 
@@ -220,6 +221,23 @@ def _values(pool: Pool, route: Route) -> Iterator[Diagnostic]:
             message = f'"{bad[0][:80]}" cannot be a label value' if bad[0] else "a part of the path is empty"
             hint = "use at most 63 letters, digits, dashes, dots and underscores, with a letter or digit at both ends"
             yield error("T412", (*route, index, "path"), message, hint=hint)
+
+
+def _tolerations(pool: Pool, route: Route) -> Iterator[Diagnostic]:
+    """Pods with such a toleration are refused (Kubernetes 1.37, pkg/apis/core/validation, ValidateTolerations)."""
+    for index, each in enumerate(pool.node.tolerations):
+        here = (*route, index)
+        exists = each.get("operator") == "Exists"
+        if exists and each.get("value"):
+            message = "a toleration with `operator: Exists` has a `value`; it tolerates every value of the taint"
+            yield error("T412", (*here, "value"), message, hint="remove `value`, or set `operator: Equal`")
+        if not exists and not each.get("key"):
+            message = "a toleration of every taint has no `key`, and needs `operator: Exists`"
+            yield error("T412", here, message, hint="set `operator: Exists`, or add a `key`")
+        if "tolerationSeconds" in each and each.get("effect") != "NoExecute":
+            message = "`tolerationSeconds` is only for taints with the effect NoExecute, which evict pods"
+            hint = "set `effect: NoExecute`, or remove `tolerationSeconds`"
+            yield error("T412", (*here, "tolerationSeconds"), message, hint=hint)
 
 
 def _dots(topology: ClusterTopology) -> Iterator[Diagnostic]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
 from bayplan.core.phrases import count, did_you_mean, suggest
 from bayplan.kube.objects import get, items, kind, mapping, name, named, namespace, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.kube.vendors import names
 from bayplan.linting.objects import CHANNEL, LintContext, grouped, in_namespace, same_namespace
 from bayplan.model.manifest import Object
 from bayplan.model.target import Target
@@ -307,9 +308,9 @@ def _driver_label(template: PodTemplate) -> Iterator[Diagnostic]:
 
 def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopology) -> Iterator[Diagnostic]:
     """M806: the pod with the channel should have all GPUs, because no other pod can use them with NVLink."""
-    pools = [pool for pool in _pools(template, topology) if any(level.nvlink for level in pool.levels)]
+    pools = [pool for pool in allowed_pools(template, topology) if any(level.nvlink for level in pool.levels)]
     whole = min((pool.node.accelerators for pool in pools if pool.node.accelerators), default=0)
-    requested = gpus(template)
+    requested = gpus(template, {GPU, *(names(each).cards for each in topology.accelerators.values())})
     if not whole or requested is None or requested >= whole:
         return
     message = f"the pod claims the only channel of its node, but requests only {requested} of the {whole} GPUs"
@@ -317,23 +318,23 @@ def _part_of_a_node(template: PodTemplate, claim: Route, topology: ClusterTopolo
     yield warning("M806", claim, message, hint=hint)
 
 
-def gpus(template: PodTemplate) -> int | None:
-    """The GPUs that a pod requests from the device plugin; None if claims may add others, or if it is not a number."""
+def gpus(template: PodTemplate, resources: Collection[str] = (GPU,)) -> int | None:
+    """The GPUs that a pod requests as extended resources; None if claims may add others, or if one is not a number."""
     if len(items(template.spec, "resourceClaims")) > 1:
         return None
     total = 0
     for route, container in containers(template):
         if "initContainers" in route:
             continue
-        requested = get(container, "resources", "limits", GPU)
-        requested = get(container, "resources", "requests", GPU) if requested is None else requested
-        if requested is not None and not str(requested).isdecimal():
-            return None
-        total += int(str(requested)[:9]) if requested is not None else 0
+        amounts = {**mapping(container, "resources", "requests"), **mapping(container, "resources", "limits")}
+        for requested in (amounts[key] for key in amounts.keys() & resources):
+            if not str(requested).isdecimal():
+                return None
+            total += int(str(requested)[:9])
     return total
 
 
-def _pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
+def allowed_pools(template: PodTemplate, topology: ClusterTopology) -> list[Pool]:
     """The pools that the nodeSelector of the pods allows."""
     own = mapping(template.spec, "nodeSelector")
     return [

@@ -53,6 +53,9 @@ def check(context: LintContext) -> Iterator[Diagnostic]:
 LAUNCHED = ("MPIJob", "RayCluster")
 """Kinds whose launcher or head often uses another scheduler on purpose."""
 
+ONE_BY_ONE = frozenset((DEFAULT, "hami-scheduler"))
+"""Schedulers without gangs. HAMi's webhook gives its own only to the pods that request cards from HAMi."""
+
 
 def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
     """M706: a gang scheduler sees only its part of the workload. It waits for the rest, or starts without it."""
@@ -61,7 +64,7 @@ def check_gangs(context: LintContext) -> Iterator[Diagnostic]:
         first = templates[0]
         for other in templates[1:]:
             own, rest = scheduler_of(other), scheduler_of(first)
-            if own != rest:
+            if own != rest and not {own, rest} <= ONE_BY_ONE:
                 message = f'the pods of {title(first.object)} use two schedulers, "{own}" and "{rest}"'
                 note = Note("the other pods are here", _scheduler(first))
                 hint = f"set the same `schedulerName` in all pod templates; without one, {DEFAULT} takes the pods"

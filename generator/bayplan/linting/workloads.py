@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from bayplan.core.diagnostics import Diagnostic, Route, error, info, warning
 from bayplan.core.phrases import did_you_mean, listing, shorten
 from bayplan.kube import validation
 from bayplan.kube.objects import api_group, get, items, mapping, name, named, number_in, text, title
 from bayplan.kube.templates import PodTemplate, containers
+from bayplan.linting.claims import allowed_pools
 from bayplan.linting.objects import LintContext
 from bayplan.linting.schedulers import DEFAULT, scheduler_of
 from bayplan.model.manifest import Object
 from bayplan.workflows.torchx.marks import broken_variables
+
+if TYPE_CHECKING:
+    from bayplan.accelerators.hami_rules import HamiPod
 
 NAME_LIMIT = 63
 DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -249,8 +254,12 @@ POLICIES = ("hami.io/node-scheduler-policy", "hami.io/gpu-scheduler-policy", "ha
 def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
     from bayplan.accelerators.hami_rules import faults, hami_pod
 
-    pod = hami_pod(template.data, context.topology.accelerators.values(), context.target)
+    kinds = context.topology.accelerators
+    pools = {pool.node.accelerator for pool in allowed_pools(template, context.topology)}
+    pod = hami_pod(template.data, [kinds[name] for name in kinds if name in pools or not pools], context.target)
     for each in faults(pod):
+        if each.rule == "choice" and _whole_node(pod, context):
+            continue  # a pod that takes all cards of a node has their links too
         yield Diagnostic(CODES[each.rule], each.severity, each.message, (*template.route, *each.path), hint=each.hint)
     for ask in pod.asks:
         most = _largest_node(ask.names.cards, context)
@@ -258,6 +267,12 @@ def _hami(template: PodTemplate, context: LintContext) -> Iterator[Diagnostic]:
             message = f"the pod requests {ask.cards} cards ({ask.names.cards}), but no node has more than {most}"
             hint = "request fewer cards in one pod, and use more pods"
             yield error("M881", (*template.route, *ask.place), message, hint=hint)
+
+
+def _whole_node(pod: HamiPod, context: LintContext) -> bool:
+    """Whether the pod requests as many cards of a kind as any node has."""
+    most = ((ask.cards, _largest_node(ask.names.cards, context)) for ask in pod.asks)
+    return any(known is not None and cards >= known for cards, known in most)
 
 
 def _largest_node(resource: str, context: LintContext) -> int | None:

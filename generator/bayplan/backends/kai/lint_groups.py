@@ -239,14 +239,15 @@ def _stale_gang(group: Object, nodes: Sequence[Node], context: LintContext) -> I
 
     Source: pkg/scheduler/actions/stalegangeviction.
     """
-    if text(group.data, "spec", "stalenessGracePeriod").startswith("-") or not context.target.since("kai", "0.15"):
+    period = text(group.data, "spec", "stalenessGracePeriod")
+    if period.startswith("-") or not context.target.since("kai", "0.15"):
         return
     for node in (root(group), *nodes):
         children = [each for each in nodes if each.parent == node.name]
         wanted = number_in(node.data, "minSubGroup")
         if wanted is not None and wanted < len(children):
             message = f"{node.title(group)} may start with {wanted} of {count(len(children), 'subgroup')}, "
-            message += "but KAI then evicts it as stale after a minute"
+            message += f"but KAI then evicts it as stale after {period or 'a minute'}"
             newer = context.target.since("kai", "0.17")
             hint = 'set `stalenessGracePeriod: "-1s"`' if newer else "require all subgroups, or use KAI 0.17"
             yield warning("M716", (*node.route, "minSubGroup"), message, hint=hint)

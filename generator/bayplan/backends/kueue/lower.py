@@ -57,6 +57,8 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
 
 def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
+    if kind == "job":  # its Workload has one podSet, and Kueue refuses half of a pair
+        request = request._replace(pod_set_group="")
     # A WorkloadPriorityClass orders only the queue. Without one, the class of the pods orders the queue too.
     priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(

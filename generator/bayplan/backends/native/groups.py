@@ -35,10 +35,15 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """One Workload for each gang and one object for each of its groups; each pod names its group."""
     lowered = [_gang(plan, gang, target) for gang in plan.gangs]
     marks = {key: mark for each in lowered for key, mark in each.marks.items()}
+    if not _jobset_keeps_groups(target):  # the user accepted pods without a group (F616)
+        dropped = {gang.name for each in shape.workloads if each.kind == "jobset" for gang in each.gangs}
+        marks |= {key: _marks(plan, {}) for key in marks if key[0] in dropped}
     return Lowered(tuple(document for each in lowered for document in each.documents), marks)
 
 
 def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
+    if not target.since(COMPONENT, SINCE_WORKLOADS):  # the user accepted pods that start one by one
+        return Lowered((), {(gang.name, pods.name): _marks(plan, {}) for pods in all_pods(gang.root)})
     roots = group_trees(plan, gang.root, target)
     templates_by_key = templates(roots, gang.gang.name)
     if not target.since(COMPONENT, SINCE_LEVELS):
@@ -50,6 +55,14 @@ def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
         (gang.name, pods): _marks(plan, {"schedulingGroup": {"podGroupName": group}}) for pods, group in groups.items()
     }
     return Lowered(documents, marks)
+
+
+def _jobset_keeps_groups(target: Target) -> bool:
+    """Whether the pod templates of a JobSet have the field that names a group: `workloadRef` in JobSet 0.11,
+    `schedulingGroup` since 0.12. An API server drops other fields, and refuses them from kubectl."""
+    if target.since(COMPONENT, SINCE_LEVELS):
+        return target.since("jobset", "0.12")
+    return target.between("jobset", "0.11", "0.12")
 
 
 def _leaves(nodes: tuple[Node, ...]) -> Iterator[Node]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.backends.slurm_bridge.pod_group import lower, needs, notices, prove
+from bayplan.model import backend as common
 from bayplan.model.backend import (
     Backend,
     Declaration,
@@ -19,6 +20,9 @@ from bayplan.model.backend import (
     not_yet_here,
     not_yet_upstream,
 )
+
+CLAIMED = ("gpu-claim", "network-claim", "compute-domain", "several-compute-domains", "compute-domain-each")
+"""Features with resource claims. The webhook refuses their pods, so nobody can accept the loss."""
 
 FEATURES: Mapping[str, Feature] = {
     "slurm-jobs": Feature("a gang whose groups have required levels", "Slurm jobs", "F670"),
@@ -33,6 +37,7 @@ FEATURES: Mapping[str, Feature] = {
     "template-claims": Feature("resource claims of a pod template", "", "F737", True),
     "shared-cards": Feature("network cards of pods that share a node", code="F750"),
     "job-name-length": Feature("long names of Slurm jobs", "characters", "F613", True),
+    **{name: common.FEATURES[name]._replace(firm=True) for name in CLAIMED},
 }
 
 SLURM = "use `-s slurm`, where one job has the whole gang"

@@ -1,4 +1,4 @@
-"""What CI, the image and a release are made of: lock files, licences, the list of components, actions, the recipe."""
+"""What CI, the image and a release are made of: lock files, licenses, the list of components, actions, the recipe."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PERMISSIVE = {
     "Python Software Foundation License",
     "Zlib",
 }
-"""Licences whose code an image under Apache-2.0 may contain. Names with spaces are those of classifiers."""
+"""Licenses whose code an image under Apache-2.0 may contain. Names with spaces are those of classifiers."""
 
 DEVELOPMENT = {
     *PERMISSIVE,
@@ -56,7 +56,7 @@ DEVELOPMENT = {
     "MPL-2.0",
     "Mozilla Public License 2.0 (MPL 2.0)",
 }
-"""Licences of what only the tests use: nothing of it is distributed."""
+"""Licenses of what only the tests use: nothing of it is distributed."""
 
 
 def installed() -> dict[str, Distribution]:
@@ -71,7 +71,7 @@ def image() -> list[Pin]:
 
 
 def parts(license: str) -> set[str]:
-    """The licences in an expression."""
+    """The licenses in an expression."""
     return {each if " (" in each else each.strip("()") for each in re.split(r" AND | OR ", license)}
 
 

@@ -39,13 +39,16 @@ class Lock(NamedTuple):
     """Whether each requirement has the lowest version that its range allows, instead of the highest."""
 
 
+EDITABLE = ("editables>=0.3,<1",)
+"""What hatchling also needs for an installation in place."""
+
 LOCKS: Mapping[str, Lock] = {
-    "test": Lock("the tests", extras=("test",), build=True),
+    "test": Lock("the tests", extras=("test",), build=True, more=EDITABLE),
     "image": Lock("the image of the Argo CD sidecar"),
     "build": Lock("the builds of the wheel and the source distribution", project=False, build=True),
     "docs": Lock("the site, and its tests with BAYPLAN_LONG=1", extras=("docs",)),
     "torchx": Lock("the tests with the real TorchX", extras=("torchx",), lowest=True),
-    "lowest": Lock("the tests of the lowest versions", extras=("test", "docs"), build=True, lowest=True),
+    "lowest": Lock("the tests of the lowest versions", extras=("test", "docs"), build=True, more=EDITABLE, lowest=True),
     "audit": Lock("pip-audit", project=False, more=("pip-audit>=2.9,<3",)),
 }
 """The files of `requirements/` by name."""
@@ -68,7 +71,7 @@ def path(name: str) -> Path:
 
 
 def pins(name: str) -> list[Pin]:
-    """The entries of a lock; a line that is no comment, entry or hash is an error."""
+    """The entries of a lock; any other line than a comment, an entry or a hash is an error."""
     found: list[Pin] = []
     for number, line in enumerate(path(name).read_text(encoding="utf-8").splitlines(), start=1):
         if match := LINE.fullmatch(line):
@@ -86,7 +89,7 @@ def project() -> dict[str, Any]:
 
 
 def requirements(lock: Lock) -> Iterator[str]:
-    """What a lock is asked for, as `pyproject.toml` writes it."""
+    """The requirements that a lock resolves, as `pyproject.toml` writes them."""
     content = project()
     if lock.build:
         yield from content["build-system"]["requires"]

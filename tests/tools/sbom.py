@@ -1,7 +1,7 @@
 """A CycloneDX 1.6 list of what the image of the sidecar contains: bayplan, its dependencies and the base image.
 
 `python tests/tools/sbom.py >bayplan.cdx.json` runs in an environment with `requirements/image.txt`. Versions and hashes
-are those of the lock file, licences and dependencies those of the installed distributions. The same lock file and
+are those of the lock file, licenses and dependencies those of the installed distributions. The same lock file and
 Dockerfile make the same bytes. Debian's packages of the base image are not listed.
 """
 

@@ -89,6 +89,7 @@ def module(schema: str, definition: Any, checksum: int) -> str:
     body = body.replace("custom_formats={}, name_prefix=None", "")
     body = re.sub(r", custom_formats, \(name_prefix or \"data\"\)[^\n]*\)$", ")", body, flags=re.MULTILINE)
     body = re.sub(r"^def (\w+)\(data, \):", r"def \1(data: Any) -> Any:", body, flags=re.MULTILINE)
+    assert "JsonSchema" not in body, f"fastjsonschema writes {schema} in another form than this file rewrites"
     patterns = re.findall(r"^    ('.*'): re\.compile", code, flags=re.MULTILINE)
     shown = words([ast.literal_eval(each) for each in patterns])
     return f"{HEADER.format(schema=schema, checksum=checksum, words=shown)}\n{body.rstrip()}\n"

@@ -152,9 +152,9 @@ def test_completion_is_registered_for_bayplan(shell: str, said: Any) -> None:
     lines = {
         "bash": "complete -o nosort -F _bayplan_completion bayplan",
         "zsh": "compdef _bayplan_completion bayplan",
-        "fish": 'complete --no-files --command bayplan --arguments "(_bayplan_completion)";',
+        "fish": 'complete --no-files --command bayplan --arguments "(_bayplan_completion)"',
     }
-    assert lines[shell] in [line.strip() for line in said("completion", shell).splitlines()]
+    assert lines[shell] in [line.strip(" ;") for line in said("completion", shell).splitlines()]
 
 
 COMPLETED = {

@@ -73,7 +73,6 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "workflows/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
     "workflows/sbatch/conditions.py: regular(pattern)": (GLOB,),
     "workflows/sbatch/conditions.py: expression": LIMITED,
-    "workflows/sbatch/control.py: f'(?<![\\\\w-]){re.escape(name)}(?![\\\\w-])'": (r"(?<![\w-])aa(?![\w-])",),
     "workflows/sbatch/control.py: expression": (GLOB,),
     "workflows/sbatch/expansion.py: f'\\\\A{blank}+'": (r"\A[ \t]+",),
     "workflows/sbatch/expansion.py: delimiter": (r"[ \t]*[:,][ \t]*|[ \t]+",),

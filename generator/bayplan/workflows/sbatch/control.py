@@ -21,6 +21,7 @@ from bayplan.workflows.sbatch.programs import MPI, NO_EFFECT, QUIET, SETUP, base
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
 
 STARTS = re.compile(r"\b(?:srun|mpirun|mpiexec(?:\.hydra)?|orterun)\b")
+WORDS = re.compile(r"[^\s;&|<>()`'\"${}]+")
 MOST_CALLS = 1000
 MOST_STATEMENTS = 20_000
 
@@ -130,7 +131,7 @@ class Control(Builtins):
 
     def starts_step(self, items: Sequence[Statement]) -> bool:
         raw = " ".join(self.raw(each) for each in items)
-        names = [name for name in self.functions if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", raw)]
+        names = self.functions.keys() & {*re.findall(r"[\w-]+", raw), *WORDS.findall(raw)}
         called = (self.functions[name] for name in names)
         return bool(STARTS.search(raw)) or any(
             STARTS.search((text or self.body.text)[each.start : each.stop]) for text, each in called

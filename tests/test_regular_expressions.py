@@ -7,8 +7,10 @@ one's own characters, and uses it as bayplan does: with `search` where bayplan s
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import json
+import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,6 +26,7 @@ import pytest
 from bayplan.checks.workflow import FOREIGN
 from bayplan.cli.post_render import RELEASE
 from bayplan.text.emit import _Cutter
+from bayplan.text.patterns import MOST_STEPS, steps
 from bayplan.workflows.sbatch.expansion import _between_stars, _joined, regular
 
 ROOT = Path(__file__).parents[1]
@@ -73,7 +76,6 @@ MADE: Mapping[str, str | tuple[str | bytes, ...]] = {
     "workflows/sbatch/builtins.py: f'{name}\\\\b'": (r"NAME\b",),
     "workflows/sbatch/conditions.py: regular(pattern)": (GLOB,),
     "workflows/sbatch/conditions.py: expression": LIMITED,
-    "workflows/sbatch/control.py: f'(?<![\\\\w-]){re.escape(name)}(?![\\\\w-])'": (r"(?<![\w-])aa(?![\w-])",),
     "workflows/sbatch/control.py: expression": (GLOB,),
     "workflows/sbatch/expansion.py: f'\\\\A{blank}+'": (r"\A[ \t]+",),
     "workflows/sbatch/expansion.py: delimiter": (r"[ \t]*[:,][ \t]*|[ \t]+",),
@@ -452,3 +454,49 @@ def test_patterns_without_a_known_value_are_found() -> None:
         "a.py: y": "search",
     }
     assert uses == [Use("a.py: a+", "a+", re.I | re.U, "match")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "many"),
+    [
+        ("gb-(.+)", False),
+        ("([^-]+)-([^-]+)-([^-]+)-([0-9]+)", False),
+        ("(?i)^rack[0-9]{1,3}-n(?:a|b)$", False),
+        ("(?:ab|cd)+x", False),
+        ("(.+)-(.+)-(.+)x", True),
+        ("(a+)+b", True),
+        ("(a|.)" * 25, True),
+        ("(?:a?){30}b", True),
+        ("a*a*a*b", True),
+        ("(?=a)a", True),
+        (r"(a)\1", True),
+        (r"[\xe0-\xff]+a", True),
+    ],
+)
+def test_patterns_of_users_that_take_many_steps(pattern: str, many: bool) -> None:
+    assert (steps(pattern, 253, whole=True) > MOST_STEPS) == many
+
+
+def test_steps_are_an_upper_bound() -> None:
+    """Random patterns take at most 100 ns a step."""
+    numbers = random.Random(1)
+
+    def part(depth: int) -> str:
+        one = numbers.choice(["a", "b", "-", ".", "[ab]", "[^a]", r"\w", "$", "^"])
+        if depth < 3 and numbers.random() < 0.5:
+            one = f"({'|'.join(sequence(depth + 1) for _ in range(numbers.randint(1, 3)))})"
+        return one + numbers.choice(["", "", "*", "+", "?", "{2}", "{1,9}", "*?"])
+
+    def sequence(depth: int) -> str:
+        return "".join(part(depth) for _ in range(numbers.randint(0, 4)))
+
+    tried = 0
+    while tried < 1000:
+        pattern, whole = sequence(0), numbers.random() < 0.5
+        with contextlib.suppress(re.error):
+            compiled = re.compile(pattern)
+            text = "".join(numbers.choice(["a", "b", "ab", "-"]) * numbers.randint(1, 30) for _ in range(2)) + "!"
+            if (bound := steps(pattern, len(text), whole=whole)) < MOST_STEPS:
+                tried += 1
+                needed = seconds(compiled.fullmatch if whole else compiled.search, text)
+                assert needed < max(FLOOR, bound * 1e-7), (pattern, text)

@@ -9,11 +9,37 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby, product
 
+from bayplan.core.diagnostics import Diagnostic
+
 MOST = 200_000
 """Names in one list."""
+MOST_OF_FILE = 500_000
+"""Names in all lists of a file."""
 
 _LARGEST = 10**9
 _BLANKS = str.maketrans(" \t\r\n", ",,,,")
+
+
+class Issues(list[Diagnostic]):
+    """The findings of the reader of a file, and how many names the rest of its lists may have."""
+
+    room = MOST_OF_FILE
+
+
+def expand_of_file(text: str, issues: list[Diagnostic]) -> tuple[str, ...]:
+    """`expand` for one of the lists of a file. ValueError too for the list with which `Issues` have too many names.
+
+    The lists after it are empty.
+    """
+    if not isinstance(issues, Issues):
+        return expand(text)
+    if issues.room < 0:
+        return ()
+    names = expand(text)
+    issues.room -= len(names)
+    if issues.room < 0:
+        raise ValueError(f"with it, the lists of the file name more than {MOST_OF_FILE} nodes")
+    return names
 
 
 def expand(text: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def sniff(data: Any) -> bool:
 def read(data: Any, _context: Context = Context()) -> Outcome[Read[ClusterTopology]]:  # noqa: B008
     """The topology, or diagnostics for every invalid hostlist and quantity."""
     spec = data["spec"]
-    issues: list[Diagnostic] = []
+    issues = hostlist.Issues()
     pools = tuple(_pool(each, ("topology", "spec", "pools", index), issues) for index, each in enumerate(spec["pools"]))
     if names := spec.get("schedulers", {}).get("slurm", {}).get("names"):
         issues += _names(names, [node for pool in pools for node in pool.nodes()])
@@ -122,7 +122,7 @@ def _domains(data: list[Any], route: Route, issues: list[Diagnostic]) -> Iterato
 
 def _expand(text: str, route: Route, issues: list[Diagnostic]) -> tuple[str, ...]:
     try:
-        return hostlist.expand(text)
+        return hostlist.expand_of_file(text, issues)
     except ValueError as reason:
         hint = 'write it like "gb-n[01-18],login2"'
         issues.append(error("T414", route, f"cannot read the hostlist: {reason}", hint=hint))

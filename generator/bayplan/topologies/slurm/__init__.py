@@ -147,7 +147,7 @@ def names_in(text: Any, route: Route, issues: list[Diagnostic]) -> tuple[str, ..
         issues.append(error("T529", route, f'the list "{_end(written)}" is truncated', hint=UNCUT))
         return ()
     try:
-        return hostlist.expand(written)
+        return hostlist.expand_of_file(written, issues)
     except ValueError as reason:
         issues.append(error("T530", route, f"cannot read the hostlist: {reason}", hint=WRITE))
         return ()

@@ -19,7 +19,7 @@ from bayplan.core.values import grouped
 from bayplan.kube.objects import get, items, text
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import Level
-from bayplan.topologies import grouping
+from bayplan.topologies import grouping, hostlist
 from bayplan.topologies.grouping import SourceNode
 from bayplan.topologies.slurm import MOST_NODES, Line, lines, names_in
 from bayplan.topologies.slurm.node_names import Listed, aliases, in_kubernetes, paired, renamed
@@ -238,7 +238,7 @@ def sniff(source: SourceFile) -> bool:
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The nodes in pools. Their places come from their lines; host names and addresses are aliases."""
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     at = source.at()
     listed = list(_listed(source, issues))
     issues += _judged(listed, at)

@@ -15,7 +15,7 @@ from bayplan.kube.objects import non_empty
 from bayplan.model.encoding import ordered
 from bayplan.model.formats import Part, ReadOptions, SourceFile
 from bayplan.model.topology import ClusterTopology, Domain, Level, Pool
-from bayplan.topologies import merging, native
+from bayplan.topologies import hostlist, merging, native
 from bayplan.topologies.grouping import LABEL_VALUES, placeholder, upwards
 from bayplan.topologies.slurm import BLOCK, Comments, Network, Unit, comments_of
 from bayplan.topologies.slurm.layout import is_safe_name, unit_name, with_levels
@@ -49,7 +49,7 @@ def _part(networks: Sequence[Network], comments: Comments, source: SourceFile, o
     if part.value is None:
         return part
     places = _places(networks)
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     named = renamed(part.value._replace(places=places), options.nodes, {}, source.at(), issues)
     return Outcome(named, (*part.diagnostics, *issues))
 
@@ -72,7 +72,7 @@ def _nested(networks: Sequence[Network], comments: Comments, source: str) -> Out
     several = [[networks[number] for number in numbers] for numbers in listed if len(numbers) > 1]
     if not several or any(len(each) > len(set(each)) for each in plugins) or any(map(_switches_inside, several)):
         return _topology(networks, comments, source)  # T401 for two trees, and for switches inside blocks
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     pools: list[Pool] = []
     settings: dict[str, dict[str, Any]] = {}
     for numbers, nodes in listed.items():
@@ -166,7 +166,7 @@ def _further(network: Network, pool: Pool, part: Part) -> dict[str, Any]:
 
 def _topology(networks: Sequence[Network], comments: Comments, source: str) -> Outcome[ClusterTopology]:
     """A pool for each network. The diagnostics report what the file does not give."""
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     pools: list[Pool] = []
     settings: dict[str, dict[str, Any]] = {}
     for network in networks:

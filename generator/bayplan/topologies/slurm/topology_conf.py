@@ -43,7 +43,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 def networks(text: str, at: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """The one topology of the file."""
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     listed = [line for line in _lines(text, at, issues) if _known(line, issues)]
     start: Route = (*at, AT, 1, 1)
     blocks = [line for line in listed if line.kind != "switchname"]

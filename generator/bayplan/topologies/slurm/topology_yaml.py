@@ -40,7 +40,7 @@ def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
 
 def networks(data: Any, top: Route = ("source:0:0",)) -> Outcome[tuple[Network, ...]]:
     """Every topology of the file that bayplan supports."""
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     listed = [((*top, number), each) for number, each in enumerate(data)] if isinstance(data, list) else [(top, data)]
     result = [network for route, each in listed for network in _network(each, route, issues)]
     names = [network.name for network in result]

@@ -49,7 +49,7 @@ class Switch(NamedTuple):
 
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The blocks below their switches."""
-    issues: list[Diagnostic] = []
+    issues: list[Diagnostic] = hostlist.Issues()
     at = source.at()
     start = (*at, AT, 1, 1)
     data = document(source, issues)
@@ -198,7 +198,7 @@ def _names(data: Any, route: Route, issues: list[Diagnostic]) -> Iterator[str]:
         try:
             if not match or not written or set(" ,\t\n") & set(match[1]):
                 raise ValueError("Topograph accepts only one bracket, at the end, as in n[01-18]")
-            yield from hostlist.expand(written)
+            yield from hostlist.expand_of_file(written, issues)
         except ValueError as reason:
             hint = "write it like n[01-18], and several lists as separate entries"
             message = f'cannot read the hostlist "{written[:60]}": {reason}'

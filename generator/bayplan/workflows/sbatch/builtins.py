@@ -142,18 +142,18 @@ class Builtins(Expander):
             raise UnknownError(old)
         entries = {0: old} if isinstance(old, str) else dict(old)
         self.expanded += len(entries) // ENTRIES_COPIED
-        end = max(entries, default=-1) + 1
+        following = max(entries, default=-1) + 1
         self.files.clear()
         for word in shell.entries(inside):
             if match := re.match(r"\[([^\]]*)\]=", word.raw):
                 self.values[name] = entries
-                index = self.number(match[1])
-                entries[index] = self.text(after(word, len(match[0])))
-                end = max(end, index + 1)
+                number = self.number(match[1])
+                entries[number] = self.text(after(word, len(match[0])))
+                following = max(following, number + 1)
                 continue
-            fields = self.fields((word,))
-            entries |= dict(enumerate(fields, end))
-            end += len(fields)
+            added = self.fields((word,))
+            entries |= dict(enumerate(added, following))
+            following += len(added)
             if len(entries) > MOST:
                 raise unknown(f"the {len(entries):,} entries of {name}")
         if self.files:
@@ -295,7 +295,7 @@ class Builtins(Expander):
             self.values[names[-1]] = dict(enumerate(entries))
             return 0
         separators = own.get("IFS", self.separators())
-        if not isinstance(separators, str) or ("r" not in options and "\\" in given):
+        if not isinstance(separators, str) or ("r" not in options and "\\" in given) or len(names) > 100:
             raise unknown("read")
         line = given if "d" in options else given.partition("\n")[0]
         if "a" in options:

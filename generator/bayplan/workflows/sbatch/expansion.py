@@ -68,6 +68,10 @@ MOST = 100_000
 """Words or characters that one expansion makes at most."""
 ENTRIES_COPIED = 4
 """Entries of a list that take as long to copy as an expanded character."""
+MOST_EXPANDED = 20_000_000
+"""Characters of all expanded words of a script, which take a few seconds."""
+MOST_BRACES = 100
+"""Opening braces in one word."""
 
 
 def mark(kind: str, text: str = "") -> str:
@@ -198,7 +202,15 @@ class Expander:
         for number, piece in enumerate(pieces):
             value = self._tilde(piece, number) or self.piece(piece)
             parts.append(joined.join(value) if isinstance(value, list) else value)
-        return "".join(parts)
+        return self._spent("".join(parts))
+
+    def _spent(self, text: str, each: int = 0) -> str:
+        """The same text. UnknownError if the script has expanded to too much text; a word costs like `each` more."""
+        self.expanded += len(text) + each
+        if self.expanded > MOST_EXPANDED:
+            why = f"the script expands to more than {MOST_EXPANDED:,} characters"
+            raise UnknownError(Unknown(why, "shorten its loops and lists"))
+        return text
 
     def fields(self, words: Iterable[Word]) -> list[str]:
         """The words that words expand to."""
@@ -211,8 +223,9 @@ class Expander:
     def _words(self, words: Iterable[Word]) -> list[str]:
         result = []
         for word in words:
+            self._spent("")
             for pieces in braces(word.pieces):
-                result += self._fields(pieces, word)
+                result += [self._spent(text, each=50) for text in self._fields(pieces, word)]
             if len(result) > MOST:
                 raise unknown(word.raw)
         return result
@@ -277,11 +290,6 @@ class Expander:
 
     def piece(self, piece: Piece) -> str | list[str]:
         """The value of a piece; a list for several words."""
-        value = self._piece_value(piece)
-        self.expanded += len(value) if isinstance(value, str) else sum(map(len, value), len(value))
-        return value
-
-    def _piece_value(self, piece: Piece) -> str | list[str]:
         match piece.kind:
             case shell.TEXT:
                 return piece.text
@@ -554,6 +562,8 @@ def braces(pieces: Sequence[Piece]) -> list[tuple[Piece, ...]]:
     """The words that brace expansion makes of a word. `A={a,b}` of an assignment stays."""
     if not any(not piece.quoted and piece.kind == shell.TEXT and "{" in piece.text for piece in pieces):
         return [tuple(pieces)]
+    if sum(piece.text.count("{") for piece in pieces if not piece.quoted) > MOST_BRACES:
+        raise unknown("a word of more than 100 braces", "put it in quotes")
     atoms: list[Piece] = []
     for piece in pieces:
         split_ = piece.kind == shell.TEXT and not piece.quoted
@@ -615,7 +625,7 @@ def _alternatives(atoms: list[Piece], cuts: list[int]) -> list[list[Piece]] | No
         return None
     first, last = (int(found[1]), int(found[2])) if match else (ord(found[1]), ord(found[2]))
     step = abs(int(found[3] or 1)) or 1
-    if abs(last - first) // step > MOST:
+    if abs(last - first) // step > MOST // 10:
         raise unknown(f"{{{text}}}")
     numbers = range(first, last + 1, step) if last >= first else range(first, last - 1, -step)
     padded = match and any(re.match(r"-?0[0-9]", found[n]) for n in (1, 2))

@@ -364,8 +364,8 @@ class Bench:
 
 
 def kustomize_function(name: str, scheduler: str) -> dict[str, Any]:
-    """The configuration of PlaceWorkloads."""
-    exec_ = {"config.kubernetes.io/function": "exec: {path: bayplan-krm}\n"}
+    """The configuration of PlaceWorkloads. The overlay is in another folder."""
+    exec_ = {"config.kubernetes.io/function": "exec: {path: bayplan-krm, args: [--no-sandbox]}\n"}
     spec = {"topology": "../topology.yaml", "policy": "../policy.yaml", "scheduler": scheduler}
     metadata = {"name": name.removesuffix(".yaml"), "annotations": exec_}
     return {"apiVersion": "bayplan.dev/v1alpha1", "kind": "PlaceWorkloads", "metadata": metadata, "spec": spec}

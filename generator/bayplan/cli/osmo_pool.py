@@ -16,7 +16,8 @@ from bayplan.workflows.osmo.pool.values import SUBJECT, choose
 def split(word: str) -> tuple[str, str]:
     """File and pool. If a file with this name exists, the `#` is part of its name."""
     path, mark, name = word.rpartition("#")
-    return (path, name) if mark and path and name and not os.path.lexists(word) else (word, "")
+    whole = files.allows(word) and os.path.lexists(word)
+    return (path, name) if mark and path and name and not whole else (word, "")
 
 
 def load(word: str) -> tuple[Document | None, Batch]:

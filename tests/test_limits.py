@@ -9,12 +9,16 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bayplan.text.source import DEEPEST
+from bayplan.core.diagnostics import error, warning
+from bayplan.report import Batch
+from bayplan.report.findings import findings
+from bayplan.text.source import DEEPEST, Limits, limited
 from tools import memory
 from tools.memory import KNOWN, MORE, SHAPES, TIMES
 from tools.run import PRETRAIN, bayplan
@@ -52,6 +56,18 @@ def test_the_option_wins_over_the_variable() -> None:
     wrong = bayplan("topology", "check", TOPOLOGY, env={"BAYPLAN_LIMIT": "all"})
     assert (wrong.returncode, wrong.stderr.count("error[A920]: BAYPLAN_LIMIT takes bytes=N")) == (2, 1)
     assert bayplan("topology", "check", TOPOLOGY).returncode == 0, "the limits of a command end with it"
+
+
+def test_a_report_has_the_errors_first() -> None:
+    """The exit code depends on all findings."""
+    found = [warning("M702", (), str(number)) for number in range(900)]
+    found += [error("M703", (), str(number)) for number in range(800)]
+    listed = findings([Batch(tuple(found))])
+    (omitted,) = (each for each in listed if each.code == "R158")
+    assert Counter(each.code for each in listed) == {"M703": 800, "M702": 200, "R158": 1}
+    assert (omitted.severity, omitted.message) == ("warning", "this report leaves out 700 warnings")
+    with limited(Limits(findings=2000)):
+        assert len(findings([Batch(tuple(found))])) == 1700
 
 
 def nested(depth: int, first: Any, second: Any) -> Any:

@@ -50,6 +50,10 @@ def test_the_option_wins_over_the_variable() -> None:
     env = {"BAYPLAN_LIMIT": "values=20,depth=50"}
     items = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]}'
     assert "error[R157]: the file has more than 20 keys and values" in bayplan("krm", env=env, stdin=items * 2).stderr
+    pod = "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n"
+    list_of_pods = memory.SHAPES["a ResourceList"]
+    written = bayplan("krm", "--limit", "values=300", stdin=list_of_pods.head + pod * 60 + list_of_pods.tail).stderr
+    assert "<stdin>:133:9: error[R157]: the file has more than 300 keys and values" in written
     report = bayplan("topology", "check", TOPOLOGY, env=env).stdout
     assert re.search(r"topology.yaml:\d+:\d+: error\[R157\]", report)
     assert bayplan("topology", "check", TOPOLOGY, "--limit", "values=10k", env=env).returncode == 0

@@ -228,6 +228,8 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
     if not numbers:
         return Outcome(tuple(items))
     documents = read(NAME, "\n".join(items[number].text for number in numbers).encode(), SUBJECT, own=False)
+    if documents.value is None:
+        documents = read(NAME, sources(items)[SUBJECT].text.encode(), SUBJECT, own=False)  # for lines of the whole list
     data = documents.value[0].data if documents.value else None
     if not isinstance(data, list) or len(data) != len(numbers):
         return Outcome(
@@ -238,6 +240,12 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
     return Outcome(
         None if errors else tuple(each._replace(data=table.get(n, each.data)) for n, each in enumerate(items)), errors
     )
+
+
+def sources(items: Sequence[Item]) -> dict[str, Document]:
+    """The list as kustomize wrote it, for reports on items that cannot be parsed."""
+    text = "\n".join([f"apiVersion: {GROUP}v1\nkind: {KIND}\nitems:", *(each.text for each in items)])
+    return {SUBJECT: Document(NAME, text, 0, None)}
 
 
 def stream(raw: bytes) -> Outcome[tuple[Item, ...]]:

@@ -20,7 +20,7 @@ def run(job: Job) -> Answer:
     """Expands all workflows, or none."""
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
-        return Answer(None, [Batch(known.diagnostics)])
+        return Answer(None, [Batch(known.diagnostics, resource_list.sources(job.items))])
     numbers = [number for number, each in enumerate(known.value) if is_workflow(each.data)]
     if not numbers:
         message = "there is no Workflow among the resources, so ExpandWorkflows changes nothing"
@@ -41,7 +41,7 @@ def generate(job: Job) -> Answer:
     """Adds the manifests of one Workflow. kustomize passes this Workflow also as an item, which is left out."""
     known = resource_list.parsed(job.items, lambda text: "kind: Workflow" in text)
     if known.value is None:
-        return Answer(None, [Batch(known.diagnostics)])
+        return Answer(None, [Batch(known.diagnostics, resource_list.sources(job.items))])
     own = without_wire({key: value for key, value in job.config.items() if key not in PLUGIN_KEYS})
     manifests, batches = _manifests(job, [Document("Workflow", "", 0, own)])
     if manifests is None:

@@ -27,7 +27,11 @@ def run(job: Job) -> Answer:
         return Answer(None, list(batches))
     needed = placing(job.args, path)
     parsed = resource_list.parsed(job.items, lambda _: True)
-    batches = (*batches, *needed.batches, Batch(parsed.diagnostics))
+    batches = (
+        *batches,
+        *needed.batches,
+        Batch(parsed.diagnostics, resource_list.sources(job.items) if parsed.value is None else {}),
+    )
     if parsed.value is None or needed.request is None:
         return Answer(None, batches)
     documents = [Document("item", "", number, without_wire(each.data)) for number, each in enumerate(parsed.value)]

@@ -20,7 +20,7 @@ def run(job: Job) -> Answer:
     parsed = resource_list.parsed(job.items, lambda _: True)
     documents = tuple(Document("item", "", 0, without_wire(item.data)) for item in parsed.value or ())
     request, batches = lint_request(job.args, documents)
-    batches.append(Batch(parsed.diagnostics))
+    batches.append(Batch(parsed.diagnostics, resource_list.sources(job.items) if parsed.value is None else {}))
     if parsed.value is None or request is None:
         return Answer(None, batches)
     outcome, origins = pipeline.lint(request)

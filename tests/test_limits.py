@@ -9,12 +9,16 @@ import json
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bayplan.text.source import DEEPEST
+from bayplan.core.diagnostics import error, warning
+from bayplan.report import Batch
+from bayplan.report.findings import findings
+from bayplan.text.source import DEEPEST, Limits, limited
 from tools import memory
 from tools.memory import KNOWN, MORE, SHAPES, TIMES
 from tools.run import PRETRAIN, bayplan
@@ -46,12 +50,28 @@ def test_the_option_wins_over_the_variable() -> None:
     env = {"BAYPLAN_LIMIT": "values=20,depth=50"}
     items = '{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [[1, 2, 3, 4, 5, 6, 7, 8, 9]]}'
     assert "error[R157]: the file has more than 20 keys and values" in bayplan("krm", env=env, stdin=items * 2).stderr
+    pod = "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n"
+    list_of_pods = memory.SHAPES["a ResourceList"]
+    written = bayplan("krm", "--limit", "values=300", stdin=list_of_pods.head + pod * 60 + list_of_pods.tail).stderr
+    assert "<stdin>:133:9: error[R157]: the file has more than 300 keys and values" in written
     report = bayplan("topology", "check", TOPOLOGY, env=env).stdout
     assert re.search(r"topology.yaml:\d+:\d+: error\[R157\]", report)
     assert bayplan("topology", "check", TOPOLOGY, "--limit", "values=10k", env=env).returncode == 0
     wrong = bayplan("topology", "check", TOPOLOGY, env={"BAYPLAN_LIMIT": "all"})
     assert (wrong.returncode, wrong.stderr.count("error[A920]: BAYPLAN_LIMIT takes bytes=N")) == (2, 1)
     assert bayplan("topology", "check", TOPOLOGY).returncode == 0, "the limits of a command end with it"
+
+
+def test_a_report_has_the_errors_first() -> None:
+    """The exit code depends on all findings."""
+    found = [warning("M702", (), str(number)) for number in range(900)]
+    found += [error("M703", (), str(number)) for number in range(800)]
+    listed = findings([Batch(tuple(found))])
+    (omitted,) = (each for each in listed if each.code == "R158")
+    assert Counter(each.code for each in listed) == {"M703": 800, "M702": 200, "R158": 1}
+    assert (omitted.severity, omitted.message) == ("warning", "this report leaves out 700 warnings")
+    with limited(Limits(findings=2000)):
+        assert len(findings([Batch(tuple(found))])) == 1700
 
 
 def nested(depth: int, first: Any, second: Any) -> Any:

@@ -144,12 +144,6 @@ def test_a_variable_is_named_by_a_text() -> None:
     assert data("workflow:\n  a: {{ b[2] }}\ndefault-values:\n  b: {2: 1}\n") == {"a": 1}
 
 
-def test_so_many_findings_are_listed() -> None:
-    found = stage("workflow:\n  a: 1\n" + "".join(f"a{number}:\n" for number in range(1500))).diagnostics
-    assert len(found) == text.MOST
-    assert [note.message for note in found[-1].notes] == ["500 more findings follow"]
-
-
 def test_a_local_file_is_read_once() -> None:
     asked: list[str] = []
 

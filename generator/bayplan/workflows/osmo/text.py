@@ -51,23 +51,11 @@ def _marker(left: str) -> str:
     return next((each for each in MARKERS if each in left), "")
 
 
-MOST = 1000
-"""How many findings of one file bayplan lists."""
-
-
 def read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
     """The one document of an OSMO file, with its source map. Errors R103 to R119 and R123 to R139, all with places.
 
     Routes are `(subject, AT, line, column)` in the file.
     """
-    outcome = _read(name, raw, subject, source)
-    listed, omitted = outcome.diagnostics[:MOST], len(outcome.diagnostics) - MOST
-    if omitted > 0:
-        listed = (*listed[:-1], listed[-1]._replace(notes=(*listed[-1].notes, Note(f"{omitted} more findings follow"))))
-    return Outcome(outcome.value, listed)
-
-
-def _read(name: str, raw: bytes, subject: str, source: Source) -> Outcome[tuple[Document, ...]]:
     unfolded = read_text(raw, subject)
     if unfolded.value is None:
         return Outcome(None, unfolded.diagnostics)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import yaml
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from bayplan.cli.output_folder import INDEX as RENDER_INDEX
 from bayplan.cli.output_folder import MARK
@@ -92,6 +92,7 @@ class Generate(RuleBasedStateMachine):
         self.folder = self.root / "project"
         self.outside = self.root / "outside"
         self.outside.mkdir()
+        self.steps = 0
         (self.outside / "kept.yaml").write_text(f"{MARK} elsewhere\n", encoding="utf-8")
 
     def teardown(self) -> None:
@@ -141,7 +142,8 @@ class Generate(RuleBasedStateMachine):
         self.write(path, job(name, where, 2))
 
     @rule(
-        path=st.sampled_from((*JOBS, "bayplan.yaml", "hall.yaml")), text=st.sampled_from((*BROKEN, job("one", "ml", 3)))
+        path=st.sampled_from((*JOBS, "bayplan.yaml", "hall.yaml", INDEX)),
+        text=st.sampled_from((*BROKEN, job("one", "ml", 3))),
     )
     def break_a_file(self, path: str, text: str) -> None:
         """Until the next run, which it makes fail."""
@@ -179,10 +181,11 @@ class Generate(RuleBasedStateMachine):
     def foreign(self, path: str, text: str) -> None:
         self.write(path, text)
 
-    @rule(path=st.sampled_from(FOREIGN))
-    def remove_foreign(self, path: str) -> None:
-        if (self.folder / path).is_file():
-            (self.folder / path).unlink()
+    @rule()
+    def remove_foreign(self) -> None:
+        for path in (self.folder / each for each in FOREIGN):
+            if path.is_file() and not path.read_text(encoding="utf-8").startswith(MARK):
+                path.unlink()
 
     @precondition(lambda self: self.generated())
     @rule(data=st.data(), way=st.sampled_from(("edit", "unmark", "remove", "copy", "link", "touch")))
@@ -204,11 +207,7 @@ class Generate(RuleBasedStateMachine):
         else:
             os.utime(path, ns=(0, 0))
 
-    @rule(
-        text=st.sampled_from(
-            ("", HEADER, "../bayplan.yaml\n", "<<<<<<< a\n=======\nout/gone.yaml\n>>>>>>> b\n", "jobs/a.yaml\n")
-        )
-    )
+    @rule(text=st.sampled_from(("", HEADER, "<<<<<<< a\n=======\nout/gone.yaml\n>>>>>>> b\n", "jobs/a.yaml\n")))
     def index(self, text: str) -> None:
         if not text:
             (self.folder / INDEX).unlink(missing_ok=True)
@@ -231,6 +230,12 @@ class Generate(RuleBasedStateMachine):
         assert done.returncode in (0, 1), done.stderr
 
     # What bayplan does.
+
+    @invariant()
+    def generate_after_some_steps(self) -> None:
+        self.steps += 1
+        if self.steps % 3 == 0:
+            self.generate()
 
     @rule()
     def generate(self) -> None:
@@ -278,15 +283,10 @@ class Generate(RuleBasedStateMachine):
     def fresh(self) -> dict[str, str]:
         """What a run in a new folder with the same inputs writes."""
         new = self.root / "fresh"
-        shutil.copytree(
-            self.folder / "jobs",
-            new / "jobs",
-            ignore=lambda place, names: [
-                name
-                for name in names
-                if Path(place, name).is_dir() or Path(place, name).read_text(encoding="utf-8").startswith(MARK)
-            ],
-        )
+        (new / "jobs").mkdir(parents=True)
+        for path in (self.folder / "jobs").glob("*.yaml"):
+            if path.is_file() and not path.read_text(encoding="utf-8").startswith(MARK):
+                shutil.copy(path, new / "jobs" / path.name)
         for name in ("bayplan.yaml", "hall.yaml"):
             shutil.copy(self.folder / name, new / name)
         try:
@@ -300,4 +300,4 @@ class Generate(RuleBasedStateMachine):
 _NONE = Entry(b"\0", 0, 0)
 
 TestGenerate = Generate.TestCase
-TestGenerate.settings = settings(max_examples=examples(12, 300), stateful_step_count=examples(12, 30))
+TestGenerate.settings = settings(max_examples=examples(30, 400), stateful_step_count=examples(15, 30))

@@ -285,7 +285,7 @@ class Update(RuleBasedStateMachine):
 
 
 TestUpdate = Update.TestCase
-TestUpdate.settings = settings(max_examples=examples(12, 400), stateful_step_count=examples(15, 40))
+TestUpdate.settings = settings(max_examples=examples(40, 400), stateful_step_count=examples(20, 40))
 
 
 def test_each_node_in_a_rack_of_its_own() -> None:

@@ -1,7 +1,7 @@
 """`bayplan generate` in a repository that people and programs change in any order (a state machine of Hypothesis).
 
-After each run: an error changed nothing; otherwise the files are those of a run in a new folder, only files of bayplan
-changed, and equal files were not written again.
+A run with errors changes nothing. Other runs write the files that a run in a new folder writes. They change only files
+of bayplan, and do not write equal files again.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Generate(RuleBasedStateMachine):
         return found
 
     def listed(self, folder: Path) -> dict[str, str]:
-        """The files that the index lists, with their texts."""
+        """The files that the index lists, with what is in them."""
         index = folder / INDEX
         names = index.read_text(encoding="utf-8").splitlines() if index.exists() else []
         return {name: (folder / name).read_text(encoding="utf-8") for name in names if not name.startswith("#")}

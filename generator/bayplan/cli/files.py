@@ -100,7 +100,8 @@ def at_name(diagnostic: Diagnostic, route: Route) -> Diagnostic:
     """The error of a file that bayplan cannot read, at the place that names the file. Other diagnostics unchanged."""
     if diagnostic.code not in ("R101", "R103") or len(diagnostic.route) != 1:
         return diagnostic
-    return diagnostic._replace(route=route, notes=(*diagnostic.notes, Note("this file cannot be read", diagnostic.route)))
+    note = Note("this file cannot be read", diagnostic.route)
+    return diagnostic._replace(route=route, notes=(*diagnostic.notes, note))
 
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:

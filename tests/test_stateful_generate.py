@@ -223,6 +223,7 @@ class Generate(RuleBasedStateMachine):
         if not link.exists():
             (self.folder / "real").mkdir(exist_ok=True)
             link.symlink_to(self.folder / "real" if inside else self.outside)
+        self.project([PLACES[0], "linked/"], "")
 
     @rule(path=st.sampled_from(JOBS))
     def render_into_the_folder(self, path: str) -> None:
@@ -263,6 +264,9 @@ class Generate(RuleBasedStateMachine):
         assert {path for path in changed if path in before} <= ours, "files of others"
         assert {path for path in words if f"{path}: error[O805]" in check.stderr} == words.keys()
         unlisted = check.stderr.count("bayplan.yaml has no output for it")
+        copies = [path for path in self.generated() if path.startswith("out/") and path.endswith("/copy.yaml")]
+        if any(path.startswith("out/") and "/" not in path.removeprefix("out/") for path in self.listed(self.folder)):
+            assert [path for path in copies if f"{path}: error[O805]" not in check.stderr] == []
         assert check.returncode == bool(changed or unlisted)
         again = bayplan("generate", cwd=self.folder)
         assert (again.returncode, again.stdout) == (0, "")

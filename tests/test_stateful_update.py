@@ -295,4 +295,6 @@ def test_each_node_in_a_rack_of_its_own() -> None:
     machine.add(name="n1", pool="h100", place="s2/r4")
     machine.update()
     assert "path: s2/r4" in machine.text
+    check = bayplan("topology", "check", "topology.yaml", "--live", "nodes.json", cwd=machine.folder)
+    assert "error[" not in check.stdout, check.stdout
     machine.teardown()

@@ -24,7 +24,7 @@ from tools.effort import examples, sample
 from tools.run import EXAMPLES, PRETRAIN, ROOT, bayplan, hooked
 
 COMMAND_LINE = "the error is about the command line: exit code 2"
-ARGUMENT = "the file is named on the command line, and cannot be read"
+ARGUMENT = "the command line names a file that cannot be read"
 OUTPUT = "the error is about a file that bayplan writes or has written"
 FOLDER = "the error is about a folder"
 PROGRAM = "the error is about another program"

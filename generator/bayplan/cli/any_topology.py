@@ -82,7 +82,8 @@ def _foreign(picked: Picked, other: ClusterTopology | None, batches: list[Batch]
     from bayplan.topologies.slurm.layout import slurm_names
 
     pools = other.pools if other else ()
-    request = ReadOptions(frames=tuple(pool._replace(domains=(), unusable={}) for pool in pools))
+    frames = tuple(pool._replace(domains=(), unusable={}) for pool in pools)
+    request = ReadOptions(frames=frames, fixed_levels=True)
     merged = topology_merging.together((picked,), request, batches)
     names = slurm_names(other) if other else {}
     if merged is None or not names:

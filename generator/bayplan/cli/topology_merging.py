@@ -69,7 +69,7 @@ def over(
     bayplan matches networks without labels by their nodes. They can only add to the file.
     """
     frames = tuple(pool._replace(domains=(), unusable={}) for pool in old.pools if _tells_nodes(pool))
-    parts, read_batches = topology_sources.gather(picked, request._replace(frames=frames))
+    parts, read_batches = topology_sources.gather(picked, request._replace(frames=frames, fixed_levels=True))
     batches += read_batches
     if parts is None:
         return None

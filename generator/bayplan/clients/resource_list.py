@@ -260,7 +260,7 @@ def parsed(items: Sequence[Item], wanted: Callable[[str], bool]) -> Outcome[tupl
 
 
 def _together(items: Iterable[Item]) -> str:
-    """The texts of some items, with empty lines instead of what is left out, so that errors have the right lines."""
+    """Some items, with empty lines instead of the others, so that errors have the right lines."""
     pieces: list[str] = []
     line = 0
     for each in items:

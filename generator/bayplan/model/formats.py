@@ -75,6 +75,7 @@ class ReadOptions(NamedTuple):
 
     levels: tuple[Level, ...] = ()  # --level, coarse to fine
     frames: tuple[Pool, ...] = ()  # pools without domains: their levels and selectors sort the nodes
+    fixed_levels: bool = False  # the frames are pools of a topology file, whose levels stay
     preset: str = ""  # --preset: whose labels to read
     labels: frozenset[str] = frozenset()  # keys of labels that other sources need of every node
     exclude_incomplete: bool = False  # skip nodes without a level's label instead of reporting them

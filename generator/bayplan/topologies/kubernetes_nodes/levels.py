@@ -171,7 +171,7 @@ def rows_of(groups: Iterable[NodeGroup], tiers: Sequence[Tier]) -> tuple[Row, ..
 def tree_of(rows: tuple[Row, ...], tiers: Sequence[Tier], where: str, report: Report, *, fixed: bool = False) -> Tree:
     """The tree of these levels, without levels that have one node in each domain.
 
-    `fixed`: a topology file or another source has these levels. They stay, because it may have more nodes.
+    `fixed`: these are levels of a topology file, which stay.
     """
     while tiers and not fixed and _one_node_each(rows):
         _report_one_each(tiers, rows, where, report)

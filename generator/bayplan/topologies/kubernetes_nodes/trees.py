@@ -359,7 +359,7 @@ def _family_tree(family: Family, options: ReadOptions, report: Report) -> Family
     levels.report_incomplete(family.groups, every, where, options.exclude_incomplete, report)
     rows = levels.rows_of([each for each in family.groups if _complete(each, every)], tiers.tree)
     before = len(report.diagnostics)
-    fixed = bool(family.frame and family.frame.levels)
+    fixed = options.fixed_levels and bool(family.frame and family.frame.levels)
     tree = levels.tree_of(rows, tiers.tree, where, report, fixed=fixed)
     if not report.has_errors(before):
         tree = with_accelerators(tree, tiers.beside, where, report)

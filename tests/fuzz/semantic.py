@@ -509,9 +509,17 @@ def monotone(rendered: Rendered) -> Iterator[str]:
                 yield f"{step.name}: error[{each.code}] {each.message}"
 
 
-BY_NATURE: Mapping[str, tuple[str, ...]] = {"kai": ("no gang",)}
-"""Scheduler -> steps that may make a fit unfit for it. KAI never moves a group, so a gang may start only because
-another one has filled the domains that it would choose first. bayplan follows the search only for a gang by itself."""
+BY_NATURE: Mapping[str, tuple[str, ...]] = {
+    "kai": ("no gang",),
+    "slurm": ("no plan",),
+    "slurm-bridge": ("no plan",),
+}
+"""Scheduler -> steps that may make a fit unfit for it.
+
+KAI never moves a group, so a gang may start only because another one has filled the domains that it would choose first.
+bayplan follows the search only for a gang by itself. For Slurm, `plan` is also the size of a base block, which otherwise
+is the smallest domain.
+"""
 
 
 def relaxed(case: Case) -> Iterator[Step]:

@@ -255,6 +255,7 @@ def draw(seed: int, scheduler: str) -> Case:
     for _ in range(chance.choice((0, 0, 1, 2, 4))):
         topology = _sprinkled(chance, "cluster-topology", topology, words)
     for part in chance.sample(PARTS, chance.choice((0, 0, 1, 2))):
+        _ensured(part, workflow, topology)
         for _ in range(chance.randint(1, 4)):
             workflow = _sprinkled(chance, "workflow", workflow, words, part)
             topology = _sprinkled(chance, "cluster-topology", topology, words, part)
@@ -579,15 +580,14 @@ def places(root: Any, part: Any, value: Any, path: Path = (), field: str = "") -
             yield from places(root, own["items"], each, (*path, number), field)
 
 
-def fields(root: Any, part: Any, field: str = "", inside: tuple[str, ...] = ()) -> Iterator[str]:
-    """Every field of a schema; groups in groups count once."""
+def fields(root: Any, part: Any, field: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Every field of a schema with its words, if it has a fixed set of them; groups in groups count once."""
     own = resolved(root, part)
     for key, inner in own.get("properties", {}).items():
-        name = f"{field}.{key}".lstrip(".")
-        if key == "groups" and field.endswith(".groups"):
-            continue
-        yield name
-        yield from fields(root, inner, name)
+        if not (key == "groups" and field.endswith(".groups")):
+            name = f"{field}.{key}".lstrip(".")
+            yield name, resolved(root, inner).get("enum", [])
+            yield from fields(root, inner, name)
     for form, mark in ((own.get("additionalProperties"), ".*"), (own.get("items"), "")):
         if isinstance(form, dict):
             yield from fields(root, form, field + mark)
@@ -609,36 +609,8 @@ def drawn(name: str, document: Data) -> set[str]:
 
 def every(name: str) -> set[str]:
     """All fields of a schema, and all words of those with a fixed set of them."""
-    root = schema(name)
-    found = set()
-    for path in fields(root, root):
-        found.add(path)
-        found |= {f"{path}={word}" for word in _enum(root, path)}
-    return found
-
-
-@cache
-def _enums(name: str) -> dict[str, list[Any]]:
-    root = schema(name)
-
-    def walk(part: Any, field: str) -> Iterator[tuple[str, list[Any]]]:
-        own = resolved(root, part)
-        for key, inner in own.get("properties", {}).items():
-            path = f"{field}.{key}".lstrip(".")
-            if key == "groups" and field.endswith(".groups"):
-                continue
-            yield path, resolved(root, inner).get("enum", [])
-            yield from walk(inner, path)
-        for form, mark in ((own.get("additionalProperties"), ".*"), (own.get("items"), "")):
-            if isinstance(form, dict):
-                yield from walk(form, field + mark)
-
-    return dict(walk(root, ""))
-
-
-def _enum(root: Any, path: str) -> list[Any]:
-    name = "workflow" if root is schema("workflow") else "cluster-topology"
-    return _enums(name).get(path, [])
+    found = dict(fields(schema(name), schema(name)))
+    return {*found, *(f"{path}={word}" for path, words in found.items() for word in words)}
 
 
 def _flat(field: str) -> str:
@@ -659,8 +631,28 @@ def _at(data: Any, path: Path) -> Any:
     return data
 
 
-PARTS = (".accelerator.", ".fabrics.*.", ".fabric.", ".defaults.", ".data", ".template.", ".node.", ".slurm.", ".ipam.")
+PARTS = (
+    *(".accelerator.", ".fabrics.*.", ".fabric.", ".defaults.", ".data", ".template.", ".node.", ".slurm.", ".ipam."),
+    *(".defaults.accelerator.", ".defaults.fabric.", ".dataMovers.", ".slurm.pools.*."),
+)
 """Parts of field paths of which some cases get several fields."""
+
+
+def _ensured(part: str, workflow: Data, topology: Data) -> None:
+    """Give the documents the rare values around some parts."""
+    inherited = workflow["spec"].setdefault("defaults", {}) if part.startswith(".defaults.") else {}
+    pool = topology["spec"]["pools"][0]
+    if part == ".defaults.accelerator.":
+        inherited.setdefault("accelerator", {"count": 1})
+    elif part == ".defaults.fabric.":
+        inherited["fabric"] = {"name": "east-west"}
+    elif part == ".dataMovers.":
+        for owner in (topology["spec"], pool):
+            owner["dataMovers"] = {word: {"image": IMAGE} for word in ("s3", "gs", "azure", "swift", "tos")}
+    elif part == ".slurm.pools.*.":
+        also = [{"topology": "fabric", "plugin": "tree", "levels": ["rack"]}]
+        own = topology["spec"].setdefault("schedulers", {}).setdefault("slurm", {})
+        own.setdefault("pools", {}).setdefault(pool["name"], {"also": also})
 
 
 def _sprinkled(chance: Random, name: str, document: Data, words: Mapping[str, list[Any]], part: str = "") -> Data:

@@ -183,7 +183,7 @@ def _asking(node: Gang | Group, route: Route) -> Iterator[Route]:
 
 def _placement_needs(plan: Plan, gang: GangPlan) -> Iterator[Need]:
     """The needs of each placement in the workflow file."""
-    if depth := _depth(gang.root):
+    if depth := placed_depth(gang.root):
         yield Need("group-depth", depth, gang.route, subject=f'gang "{gang.gang.name}"')
     inside = {unit.name for unit, outer in _placed(gang.root) if outer}
     for unit in once(walk(gang.root)):
@@ -219,9 +219,11 @@ def _level_lists(plan: Plan, unit: Unit) -> set[tuple[str, ...]]:
     return {tuple(level.label for level in pool.levels) for pool in pools}
 
 
-def _depth(unit: Unit) -> int:
+def placed_depth(unit: Unit) -> int:
     """How many units with a placement are on the deepest path."""
-    return max((_depth(units.members[0]) for units in unit.groups), default=0) + bool(unit.required or unit.preferred)
+    return max((placed_depth(units.members[0]) for units in unit.groups), default=0) + bool(
+        unit.required or unit.preferred
+    )
 
 
 def _size_needs(gang: GangPlan) -> Iterator[Need]:

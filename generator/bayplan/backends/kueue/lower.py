@@ -48,23 +48,34 @@ def lower(plan: Plan, shape: Shape, target: Target) -> Lowered:
     """No documents; marks for each podSet instance of each workload."""
     requests_of = {gang.name: requests(plan, gang) for gang in plan.gangs}
     marks = {
-        (gang.name, pods.name): _marks(plan, gang, requests_of[gang.name][pods.name], workload.kind)
+        (gang.name, pods.name): _marks(plan, gang, pods, requests_of[gang.name][pods.name], workload.kind)
         for workload in shape.workloads
         for gang, pods in instances(workload)
     }
     return Lowered((), marks)
 
 
-def _marks(plan: Plan, gang: GangPlan, request: Request, kind: str) -> Marks:
+def _marks(plan: Plan, gang: GangPlan, pods: Pods, request: Request, kind: str) -> Marks:
     group = _pod_group(gang) if kind == "pods" else PodParts()
-    if kind == "job":  # its Workload has one podSet, and Kueue refuses half of a pair
-        request = request._replace(pod_set_group="")
     # A WorkloadPriorityClass orders only the queue. Without one, the class of the pods orders the queue too.
     priority_class = non_empty(**{PRIORITY_CLASS: gang.gang.backends.get("kueue", {}).get("priorityClass", "")})
     return Marks(
         owner=Meta({QUEUE: plan.queue, **priority_class}, spec=non_empty(suspend=kind != "pods")),
-        pod=group._replace(annotations={**group.annotations, **topology_annotations(request)}),
+        pod=group._replace(annotations={**group.annotations, **topology_annotations(_admitted(request, pods, kind))}),
     )
+
+
+def _admitted(request: Request, pods: Pods, kind: str) -> Request:
+    """The request without what Kueue's webhooks refuse, after the user accepted the loss.
+
+    The Workload of a Job has one podSet, which cannot be in a pair (F616). A slice cannot have more pods than one Job
+    of a JobSet (F638).
+    """
+    if kind == "job":
+        return request._replace(pod_set_group="")
+    if kind == "jobset":
+        return request._replace(layers=tuple(layer for layer in request.layers if layer.size <= pods.replicas))
+    return request
 
 
 def topology_annotations(request: Request) -> dict[str, str]:

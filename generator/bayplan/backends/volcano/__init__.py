@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from bayplan.backends.volcano.domains import choices, lacks_room_for_all, may_scatter, own_pods, placed_units, requests
 from bayplan.backends.volcano.pod_group import (
     VOLCANO_JOB,
-    GroupInstance,
     group_instances,
     job_gaps,
     lower,
@@ -38,6 +37,7 @@ from bayplan.model.manifest import Manifest, Shape
 from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, has_several_minimums, once, title, uses_dra, walk
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology
+from bayplan.planning.fidelity import placed_depth
 from bayplan.planning.fit.search import starving
 from bayplan.topologies.hypernodes import writing
 
@@ -72,6 +72,10 @@ WITHOUT_CLAIMS = (
 )
 FEW = 144
 """With so many combinations, replays of Volcano 1.15.1 mostly started within 300 sessions; with 256 few did."""
+
+MOST_LEVELS = 2
+"""Nested placements of a PodGroup: that of the gang, and one of its subgroups."""
+
 SUPPORT = (
     *exact(
         "gang uneven-groups mixed-pod-sets required-level group-preferred rank-order optional-pods optional-groups",
@@ -87,7 +91,7 @@ SUPPORT = (
         RELEASE,
         "install Volcano 1.14.3, or 1.15.1 and later, and state it with its patch: `versions: {volcano: ...}`",
     ),
-    Support("group-depth", up_to=2),
+    Support("group-depth", up_to=MOST_LEVELS),
     not_yet_upstream(
         "group-depth",
         "a PodGroup of Volcano has one level for the gang and one for its subgroups",
@@ -297,7 +301,7 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
     instances = list(group_instances(gang.root))
     depths = [(each.enclosing + 1, each.units.route) for each in instances if each.is_subgroup]
     depth, inner = max(depths, key=lambda pair: pair[0], default=(0, ()))
-    if depth > 1 and not _is_placed_depth(gang, instances):
+    if depth > 1 and not _has_nested_levels(gang):
         yield Need("nested-subgroups", depth, inner, subject=f'gang "{gang.gang.name}"')
     names = [
         (max(unit.name, policy.name, key=len), unit.route) for policy in policies(gang.root) for unit in policy.units
@@ -311,10 +315,9 @@ def _subgroup_needs(gang: GangPlan) -> Iterator[Need]:
         yield Need("optional-roles", 1, (*route, "minReplicas"), subject=f'gang "{gang.gang.name}"')
 
 
-def _is_placed_depth(gang: GangPlan, instances: list[GroupInstance]) -> bool:
-    """Whether the need for nested placements covers the depth already."""
-    placed = bool(gang.root.required or gang.root.preferred)
-    return placed and any(each.enclosing and (each.unit.required or each.unit.preferred) for each in instances)
+def _has_nested_levels(gang: GangPlan) -> bool:
+    """Whether the need for nested levels reports nested subgroups already: the gang has a placement too."""
+    return bool(gang.root.required or gang.root.preferred) and placed_depth(gang.root) > MOST_LEVELS
 
 
 def _unit_needs(plan: Plan, gang: GangPlan, unit: Unit) -> Iterator[Need]:

@@ -224,6 +224,7 @@ class GroupInstance(NamedTuple):
     unit: Unit
     enclosing: int  # how many instances around it are subgroups
     copies: int  # how many instances of the group this folded instance represents, in the whole gang
+    needed: bool = True  # whether it must start: of an optional group around it, the first instances count
 
     @property
     def is_subgroup(self) -> bool:
@@ -231,15 +232,18 @@ class GroupInstance(NamedTuple):
         return bool(self.unit.required or self.unit.preferred) or self.units.optional
 
 
-def group_instances(unit: Unit, stem: str = "", enclosing: int = 0, copies: int = 1) -> Iterator[GroupInstance]:
+def group_instances(
+    unit: Unit, stem: str = "", enclosing: int = 0, copies: int = 1, needed: bool = True
+) -> Iterator[GroupInstance]:
     """All group instances below a unit, parents first."""
     for units in unit.groups:
         own = units.name.removeprefix(unit.name).removeprefix("-")
         path = f"{stem}-{own}" if stem else own
-        for each in units.members:
-            instance = GroupInstance(path, units, each, enclosing, copies * each.copies)
+        for number, each in enumerate(units.members):
+            instance = GroupInstance(path, units, each, enclosing, copies * each.copies, needed)
             yield instance
-            yield from group_instances(each, path, enclosing + instance.is_subgroup, instance.copies)
+            inside = needed and number < units.minimum
+            yield from group_instances(each, path, enclosing + instance.is_subgroup, instance.copies, inside)
 
 
 def subgroups(root: Unit) -> Iterator[GroupInstance]:
@@ -263,7 +267,7 @@ def policies(root: Unit) -> tuple[Policy, ...]:
         Policy(
             name=(prefix or stem) + (f".{size}" if not prefix and stems.count(stem) > 1 else ""),
             units=tuple(each.unit for each in group),
-            minimum=min(len(group), group[0].units.minimum) if prefix else len(group),
+            minimum=min(len(group), group[0].units.minimum) if prefix else sum(each.needed for each in group),
             size=size,
         )
         for (stem, prefix, size), group in instances_by_policy.items()

@@ -70,9 +70,9 @@ def image() -> list[Pin]:
     return [pin._replace(version=here[pin.name].version) if pin.name in here else pin for pin in pins("image")]
 
 
-def parts(license: str) -> set[str]:
+def parts(expression: str) -> set[str]:
     """The licenses in an expression."""
-    return {each if " (" in each else each.strip("()") for each in re.split(r" AND | OR ", license)}
+    return {each if " (" in each else each.strip("()") for each in re.split(r" AND | OR ", expression)}
 
 
 class TestLocks:

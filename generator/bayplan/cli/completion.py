@@ -65,7 +65,7 @@ class Bash(BashComplete):
 def complete(key: str, context: Context, incomplete: str) -> list[CompletionItem[str]]:
     """The values of an option, or of an argument by its metavar, that begin with the incomplete word.
 
-    The shell puts a value on the command line without quotes. A file may have a name such as `$(reboot)`, which is none.
+    The shell puts it on the command line without quotes, so that names in files such as `$(reboot)` are left out.
     """
     values = VALUES[key](context, incomplete) if key in VALUES else ()
     plain = ((word, about) for word, about in values if PLAIN.fullmatch(word))

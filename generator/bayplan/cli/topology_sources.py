@@ -126,8 +126,9 @@ def pick(args: Arguments) -> tuple[tuple[Picked, ...], list[Batch]]:
         try:
             formats = () if pool or name == OSMO_POOL else tuple(_formats(name, file))
             guessed = not (formats or pool or name)
-            if guessed and file.faults:
-                batches.append(file.batch(file.faults))
+            faults = () if formats else file.faults
+            if guessed and faults:
+                batches.append(file.batch(faults))
             else:
                 picked.append(Picked(file, formats, pool, guessed))
         except UnreadableError as problem:

@@ -20,7 +20,6 @@ from bayplan.cli import output
 from bayplan.cli.commands import COMPLETE, PROGRAM
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.kube.shell import PLAIN
 
 WORDS = "words0"
 """The parameter of click with the first arguments of a command."""
@@ -67,6 +66,8 @@ def complete(key: str, context: Context, incomplete: str) -> list[CompletionItem
 
     The shell puts it on the command line without quotes, so that names in files such as `$(reboot)` are left out.
     """
+    from bayplan.kube.shell import PLAIN
+
     values = VALUES[key](context, incomplete) if key in VALUES else ()
     plain = ((word, about) for word, about in values if PLAIN.fullmatch(word))
     return [CompletionItem(word, help=about or None) for word, about in plain if word.startswith(incomplete)]

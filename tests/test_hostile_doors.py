@@ -104,6 +104,7 @@ TORCHX = json.dumps(
                 "max_retries": 1,
                 "port_map": {"c10d": 29500},
                 "resource": {"cpu": 8, "memMB": 1024, "gpu": 4, "devices": {}, "capabilities": {"c": "d"}},
+                "mounts": [{"src": "claim", "dst_path": "/data"}, {"src_path": "/a", "dst_path": "/b"}],
                 "metadata": {"e": {"f": "g"}},
             }
         ],

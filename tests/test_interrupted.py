@@ -179,6 +179,38 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert sorted(path.name for path in tmp_path.iterdir()) == [INDEX, left.name, "01-a.yaml"]
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize("call", ["mkdir", "open", "write", "fsync"])
+def test_a_call_that_fails_changes_nothing(
+    call: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    output_folder.write_folder(str(tmp_path), FIRST)
+    before = {path.name: path.read_text() for path in tmp_path.iterdir()}
+
+    def fails(*arguments: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, call, fails)
+        (found,) = output_folder.write_folder(str(tmp_path), {"01-a.yaml": "A\n", "02-b.yaml": "B\n"})
+    assert found.code == "O802"
+    assert found.message.endswith(os.strerror(number)[1:])
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("path", ["out.yaml", "below/out.yaml"])
+def test_a_folder_that_is_removed_meanwhile(path: str, tmp_path: Path) -> None:
+    (tmp_path / "folder" / "below").mkdir(parents=True)
+
+    def pieces() -> Iterator[str]:
+        shutil.rmtree(tmp_path / "folder")
+        yield "text"
+
+    (found,) = output_folder.write_single(str(tmp_path / "folder" / path), pieces())
+    assert found.code == "O802"
+    assert not [each for each in tmp_path.rglob("*") if each.is_file()]
+
+
 @pytest.fixture
 def other_disk() -> Iterator[Path]:
     """A folder of another file system."""

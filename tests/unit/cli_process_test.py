@@ -275,6 +275,13 @@ def test_a_reader_that_goes_away() -> None:
     process.stderr.close()
 
 
+@pytest.mark.parametrize("command", ["topology import", "topology check", "init made --from"])
+def test_a_pool_of_a_file_that_is_gone(command: str, tmp_path: Path) -> None:
+    result = bayplan(*command.split(), "gone.yaml#hall", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "error[R101]: cannot read the file" in result.stdout + result.stderr
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams(closed: str) -> None:
     line = f"{sys.executable} -m bayplan check gone.yaml {closed}"

@@ -20,7 +20,6 @@ from bayplan.cli import output
 from bayplan.cli.commands import COMPLETE, PROGRAM
 from bayplan.cli.finish import finish
 from bayplan.cli.options import Arguments
-from bayplan.kube.shell import PLAIN
 
 WORDS = "words0"
 """The parameter of click with the first arguments of a command."""
@@ -65,8 +64,10 @@ class Bash(BashComplete):
 def complete(key: str, context: Context, incomplete: str) -> list[CompletionItem[str]]:
     """The values of an option, or of an argument by its metavar, that begin with the incomplete word.
 
-    The shell puts a value on the command line without quotes. A file may be named `$(reboot)`.
+    The shell puts it on the command line without quotes, so that names in files such as `$(reboot)` are left out.
     """
+    from bayplan.kube.shell import PLAIN
+
     values = VALUES[key](context, incomplete) if key in VALUES else ()
     plain = ((word, about) for word, about in values if PLAIN.fullmatch(word))
     return [CompletionItem(word, help=about or None) for word, about in plain if word.startswith(incomplete)]

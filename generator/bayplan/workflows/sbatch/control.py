@@ -15,7 +15,7 @@ from bayplan.core.phrases import shorten
 from bayplan.workflows.sbatch import programs, shell
 from bayplan.workflows.sbatch.builtins import Body, Builtins
 from bayplan.workflows.sbatch.conditions import Test
-from bayplan.workflows.sbatch.expansion import MOST_EXPANDED, Unknown, UnknownError, Value, regular, unknown
+from bayplan.workflows.sbatch.expansion import Unknown, UnknownError, Value, regular, unknown
 from bayplan.workflows.sbatch.options import Findings, Position
 from bayplan.workflows.sbatch.programs import MPI, NO_EFFECT, QUIET, SETUP, base, file_of
 from bayplan.workflows.sbatch.shell import ASSIGNMENT, Statement, UnreadableError, Word, statements
@@ -24,6 +24,7 @@ STARTS = re.compile(r"\b(?:srun|mpirun|mpiexec(?:\.hydra)?|orterun)\b")
 WORDS = re.compile(r"[^\s;&|<>()`'\"${}]+")
 MOST_CALLS = 1000
 MOST_STATEMENTS = 20_000
+MOST_CHARACTERS = 10_000_000
 
 
 class Stop(Exception):  # noqa: N818
@@ -276,8 +277,8 @@ class Control(Builtins):
         if self.count == MOST_STATEMENTS:
             message = f"the script runs more than {MOST_STATEMENTS:,} commands before its steps"
             self.findings.error("W610", self.spot(each), message, "shorten its loops")
-        elif self.expanded > MOST_EXPANDED and self.count < MOST_STATEMENTS:
-            message = f"the script expands to more than {MOST_EXPANDED:,} characters before its steps"
+        elif self.expanded > MOST_CHARACTERS and self.count < MOST_STATEMENTS:
+            message = f"the script expands to more than {MOST_CHARACTERS:,} characters before its steps"
             self.findings.error("W610", self.spot(each), message, "shorten its loops")
             self.count = MOST_STATEMENTS
         if self.count >= MOST_STATEMENTS:

@@ -69,7 +69,7 @@ MOST = 100_000
 ENTRIES_COPIED = 4
 """Entries of a list that take as long to copy as an expanded character."""
 MOST_EXPANDED = 20_000_000
-"""Characters of all expanded words of a script, which take a few seconds."""
+"""Characters of all expanded words, after which a single command fails; a script ends after half of them."""
 MOST_BRACES = 100
 """Opening braces in one word."""
 

@@ -41,7 +41,7 @@ Item = tuple[Any, float, float]
 
 
 def steps(pattern: str, length: int, *, whole: bool) -> float:
-    """An upper bound of the steps that `re` takes for a valid pattern and a text of that length.
+    """An upper bound of the steps that `re` takes for a valid pattern and a string of that length.
 
     `whole`: for `fullmatch`, otherwise for `search`. Infinite for repeats of what has several ways to match, and for
     lookarounds, references to groups, escapes of codes and other syntax that this module does not know.

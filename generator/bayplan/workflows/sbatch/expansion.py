@@ -492,7 +492,7 @@ def regular(pattern: str) -> str:
 
 
 def _joined(parts: list[list[str]], *, shortest: bool = False) -> str:
-    """The regular expression for a pattern from its parts. `match` finds the longest beginning of a text, or the
+    """The regular expression for a pattern from its parts. `match` finds the longest beginning of a string, or the
     shortest."""
     first, *others = ("".join(each) for each in parts)
     if not others:

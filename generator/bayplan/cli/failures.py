@@ -11,10 +11,19 @@ from bayplan.core.diagnostics import Diagnostic, error
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 
+class OutsideError(PermissionError):
+    """The sandbox does not contain a file, or the file is in a folder of git. `foreign`: so is its name."""
+
+    def __init__(self, path: str, why: str, *, foreign: bool) -> None:
+        super().__init__(errno.EACCES, why, path)
+        self.path, self.foreign = path, foreign
+
+    def __str__(self) -> str:
+        return str(self.strerror)
+
+
 def unwritable(name: str, problem: OSError | ValueError) -> Diagnostic:
     """O802. A name with a NUL byte raises ValueError. A990: the sandbox does not contain the file."""
-    from bayplan.cli.files import OutsideError
-
     if isinstance(problem, OutsideError):
         message = f'bayplan does not write "{problem.path}": {problem}'
         return error("A990", (), message, hint="choose another place in the repository")

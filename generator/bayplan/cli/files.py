@@ -8,12 +8,10 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from errno import EACCES
 from typing import IO, BinaryIO
 
-from bayplan.cli.options import Arguments
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
@@ -116,7 +114,7 @@ def at_name(diagnostic: Diagnostic, route: Route) -> Diagnostic:
 
 def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
     """R101: the operating system refuses to read the file. A990: the sandbox does."""
-    from bayplan.cli.failures import reason
+    from bayplan.cli.failures import OutsideError, reason
 
     if isinstance(problem, OutsideError):
         trust = f"; if you trust the file, pass --trust {problem.path}" if problem.foreign else ""
@@ -160,18 +158,6 @@ class Sandbox(NamedTuple):
     trusted: tuple[str, ...] = ()
 
 
-class OutsideError(PermissionError):
-    """The sandbox does not contain a file, or the file is in a folder of git. `foreign`: so is its name."""
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(EACCES, why, path)
-        self.path = path
-        self.foreign = not (_sandbox and _passes(path, _sandbox.root))
-
-    def __str__(self) -> str:
-        return str(self.strerror)
-
-
 _sandbox: Sandbox | None = None
 """The sandbox of the running command. It belongs to the process, so that no function can forget it."""
 
@@ -186,9 +172,18 @@ def inside(path: str, *, write: bool = False) -> str:
     real, root = os.path.realpath(path), _sandbox.root
     if is_within(real, root) or (not write and any(is_below(real, each) for each in _sandbox.trusted)):
         return real
+    from bayplan.cli.failures import OutsideError
+
     if is_below(real, root):
-        raise OutsideError(path, "it is in a folder of git")
-    raise OutsideError(path, f'it is outside of "{os.path.relpath(root)}", the root of the sandbox')
+        raise OutsideError(path, "it is in a folder of git", foreign=False)
+    why = f'it is outside of "{os.path.relpath(root)}", the root of the sandbox'
+    raise OutsideError(path, why, foreign=not passes(path, root))
+
+
+def confine(sandbox: Sandbox | None) -> None:
+    """Begins or ends a sandbox."""
+    global _sandbox
+    _sandbox = sandbox
 
 
 def in_sandbox() -> bool:
@@ -224,8 +219,10 @@ def opened(path: str) -> BinaryIO:
     file = open(real, "rb", opener=_open_no_link)  # noqa: SIM115  # the caller closes it
     if os.path.realpath(real) == real and os.path.samestat(os.fstat(file.fileno()), os.stat(real)):
         return file
+    from bayplan.cli.failures import OutsideError
+
     file.close()
-    raise OutsideError(path, "another file has replaced it")
+    raise OutsideError(path, "another file has replaced it", foreign=False)
 
 
 def _open_no_link(path: str, flags: int) -> int:
@@ -242,7 +239,7 @@ def is_below(real: str, folder: str) -> bool:
     return os.path.join(real, "").startswith(os.path.join(folder, ""))
 
 
-def _passes(path: str, root: str) -> bool:
+def passes(path: str, root: str) -> bool:
     """Whether a path leads through a folder, which decides where it ends."""
     each = before = os.path.abspath(path)
     while not is_below(os.path.realpath(each), root):
@@ -250,63 +247,3 @@ def _passes(path: str, root: str) -> bool:
         if each == before:
             return False
     return True
-
-
-def confined(args: Arguments, run: Callable[[], int]) -> int:
-    """Runs a command in its sandbox, and returns its exit code."""
-    global _sandbox
-    made = _made(args)
-    if made.diagnostics:
-        from bayplan.cli.finish import finish
-
-        return finish(args, [Batch(made.diagnostics)])
-    _sandbox = made.value
-    try:
-        return run()
-    finally:
-        _sandbox = None
-
-
-def _made(args: Arguments) -> Outcome[Sandbox]:
-    """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
-    is_krm = args.command.name == "krm"
-    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
-    if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization
-        message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
-        return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
-    if args.has("no-sandbox"):
-        return Outcome(None)
-    try:
-        root = os.path.realpath(args.value("sandbox-root")) if args.has("sandbox-root") else _root(_start(args))
-        sound = os.path.isdir(root) and root != os.path.dirname(root) and args.value("sandbox-root", ".") != ""
-        own = next((each for each in args.values("trust") if _passes(each, root)), None)
-        trusted = tuple(map(os.path.realpath, (*args.values("trust"), *(args.words if is_krm else ()))))
-    except (OSError, ValueError):  # the current folder was removed; a name with a NUL
-        sound = False
-    if sound and own is not None:
-        message = f'"{own}" is in the repository, which could replace it with a link to any file'
-        return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
-    if sound:
-        return Outcome(Sandbox(root, trusted))
-    message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
-    hint = "name the folder of the repository"
-    return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
-
-
-def _start(args: Arguments) -> str:
-    """The folder of the project or the kustomization that the command line names, or the current folder."""
-    word = args.words[0] if args.words and args.command.name in ("generate", "kustomize doctor") else os.curdir
-    return word if os.path.isdir(word) else os.path.dirname(word) or os.curdir
-
-
-def _root(folder: str) -> str:
-    """The nearest folder with `.git`. Without one, the folder of the project, or this one."""
-    from bayplan.cli import project
-
-    real = each = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(each, ".git")):
-        if each == os.path.dirname(each):
-            found = project.find(folder)
-            return os.path.realpath(os.path.dirname(found)) if found else real
-        each = os.path.dirname(each)
-    return each

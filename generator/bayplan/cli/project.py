@@ -1,16 +1,17 @@
 """bayplan.yaml, the project file: found in the current folder or the nearest one above, it gives -t its default, and
-says what `bayplan generate` writes.
+says what `bayplan generate` writes. Its folder is the root of a sandbox without a repository.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan import schemas
 from bayplan.cli import files
-from bayplan.core.diagnostics import Diagnostic, error
+from bayplan.cli.options import Arguments
+from bayplan.core.diagnostics import Diagnostic, Outcome, error
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document
@@ -93,3 +94,63 @@ def _wrong(documents: tuple[Document, ...]) -> tuple[Diagnostic, ...]:
     if not isinstance(data, dict) or data.get("apiVersion") != API_VERSION or data.get("kind") != "Project":
         return (error("A929", (SUBJECT, "kind"), f"this file is not a Project of {API_VERSION}", hint=HINT),)
     return schemas.validate("Project", data, SUBJECT)
+
+
+# The sandbox of a command. Its root is the folder of the repository or of the project.
+
+
+def confined(args: Arguments, run: Callable[[], int]) -> int:
+    """Runs a command in its sandbox, and returns its exit code."""
+    made = _made(args)
+    if made.diagnostics:
+        from bayplan.cli.finish import finish
+
+        return finish(args, [Batch(made.diagnostics)])
+    files.confine(made.value)
+    try:
+        return run()
+    finally:
+        files.confine(None)
+
+
+def _made(args: Arguments) -> Outcome[files.Sandbox]:
+    """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
+    is_krm = args.command.name == "krm"
+    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
+    if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization
+        message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
+        return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
+    if args.has("no-sandbox"):
+        return Outcome(None)
+    try:
+        root = os.path.realpath(args.value("sandbox-root")) if args.has("sandbox-root") else _root(_start(args))
+        sound = os.path.isdir(root) and root != os.path.dirname(root) and args.value("sandbox-root", ".") != ""
+        own = next((each for each in args.values("trust") if files.passes(each, root)), None)
+        trusted = tuple(map(os.path.realpath, (*args.values("trust"), *(args.words if is_krm else ()))))
+    except (OSError, ValueError):  # the current folder was removed; a name with a NUL
+        sound = False
+    if sound and own is not None:
+        message = f'"{own}" is in the repository, which could replace it with a link to any file'
+        return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
+    if sound:
+        return Outcome(files.Sandbox(root, trusted))
+    message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
+    hint = "name the folder of the repository"
+    return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
+
+
+def _start(args: Arguments) -> str:
+    """The folder of the project or the kustomization that the command line names, or the current folder."""
+    word = args.words[0] if args.words and args.command.name in ("generate", "kustomize doctor") else os.curdir
+    return word if os.path.isdir(word) else os.path.dirname(word) or os.curdir
+
+
+def _root(folder: str) -> str:
+    """The nearest folder with `.git`. Without one, the folder of the project, or this one."""
+    real = each = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(each, ".git")):
+        if each == os.path.dirname(each):
+            found = find(folder)
+            return os.path.realpath(os.path.dirname(found)) if found else real
+        each = os.path.dirname(each)
+    return each

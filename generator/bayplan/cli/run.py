@@ -115,9 +115,9 @@ def _execute(args: Arguments) -> int:
     command: Callable[[Arguments], int] = getattr(loaded, function or "run")
     if args.command.name != "krm" and _SANDBOX.isdisjoint(args.options):
         return command(args)
-    from bayplan.cli import files
+    from bayplan.cli import project
 
-    return files.confined(args, lambda: command(args))
+    return project.confined(args, lambda: command(args))
 
 
 # The parser for well-formed command lines. click handles all others, and reports their errors.

@@ -67,10 +67,11 @@ def _first(batch: Batch) -> Batch:
 
 
 def _order(finding: Finding) -> tuple[object, ...]:
-    """The order of findings. It has no source lines: a line may be a whole file, and each key would have it."""
+    """By place, then by the rest without source lines, which may be long."""
     place = finding.place or Place("")
-    notes = [(note.message, note.place[:-1] if note.place else ()) for note in finding.notes]
-    return *place[:3], finding.code, finding.message, place[3:-1], finding.severity, notes, finding.hint
+    notes = [(note.message, note.place and note.place[:5]) for note in finding.notes]
+    rest = repr((place[3:5], finding.severity, notes, finding.hint))
+    return place.file, place.line, place.column, finding.code, finding.message, rest
 
 
 def _once(pairs: Sequence[tuple[Finding, bool]]) -> list[Finding]:

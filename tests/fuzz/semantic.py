@@ -517,8 +517,8 @@ BY_NATURE: Mapping[str, tuple[str, ...]] = {
 """Scheduler -> steps that may make a fit unfit for it.
 
 KAI never moves a group, so a gang may start only because another one has filled the domains that it would choose first.
-bayplan follows the search only for a gang by itself. For Slurm, `plan` is also the size of a base block, which otherwise
-is the smallest domain.
+bayplan follows the search only for a gang by itself. For Slurm, `plan` is also the size of a base block. Without it, a
+base block has the size of the smallest domain.
 """
 
 

@@ -58,8 +58,11 @@ def _gang(plan: Plan, gang: GangPlan, target: Target) -> Lowered:
 
 
 def _jobset_keeps_groups(target: Target) -> bool:
-    """Whether the pod templates of a JobSet have the field that names a group: `workloadRef` in JobSet 0.11,
-    `schedulingGroup` since 0.12. An API server drops other fields, and refuses them from kubectl."""
+    """Whether the pod templates of a JobSet have the field that names a group.
+
+    JobSet 0.11 has `workloadRef`; since 0.12 it is `schedulingGroup`. An API server drops other fields, and refuses
+    them from kubectl.
+    """
     if target.since(COMPONENT, SINCE_LEVELS):
         return target.since("jobset", "0.12")
     return target.between("jobset", "0.11", "0.12")

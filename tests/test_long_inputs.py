@@ -22,7 +22,7 @@ SCRIPTS = {
     "a longest suffix": f"X={LONG}\n" + "Y=${X%%a*b}\n" * 1500,
     "a replacement": f"X={LONG}\n" + "Y=${X//a*b/c}\n" * 1500,
     "functions": "".join(f"f{n}() {{ :; }}\n" for n in range(2000)) + "if other; then f1; fi\n" * 1000,
-    "names to read": f"read {' '.join(f'A{n}' for n in range(5000))} <<< '{'x ' * 20_000}'\n",
+    "names to read": f"read {' '.join(f'A{n}' for n in range(9000))} <<< '{'x ' * 30_000}'\n",
 }
 
 

@@ -11,7 +11,6 @@ from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.expansion import (
     BLANKS,
-    ENTRIES_COPIED,
     FOLDER_HINT,
     MOST,
     RANDOM_NUMBER,
@@ -141,19 +140,14 @@ class Builtins(Expander):
         if isinstance(old, Unknown):
             raise UnknownError(old)
         entries = {0: old} if isinstance(old, str) else dict(old)
-        self.expanded += len(entries) // ENTRIES_COPIED
-        end = max(entries, default=-1) + 1
         self.files.clear()
         for word in shell.entries(inside):
             if match := re.match(r"\[([^\]]*)\]=", word.raw):
                 self.values[name] = entries
-                index = self.number(match[1])
-                entries[index] = self.text(after(word, len(match[0])))
-                end = max(end, index + 1)
+                entries = dict(entries)
+                entries[self.number(match[1])] = self.text(after(word, len(match[0])))
                 continue
-            fields = self.fields((word,))
-            entries |= dict(enumerate(fields, end))
-            end += len(fields)
+            entries |= dict(enumerate(self.fields((word,)), max(entries, default=-1) + 1))
             if len(entries) > MOST:
                 raise unknown(f"the {len(entries):,} entries of {name}")
         if self.files:

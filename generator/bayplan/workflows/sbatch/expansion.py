@@ -66,8 +66,6 @@ BLANKS = " \t\n"
 GLOB = re.compile(r"[*?]|\[[^\]]+\]")
 MOST = 100_000
 """Words or characters that one expansion makes at most."""
-ENTRIES_COPIED = 4
-"""Entries of a list that take as long to copy as an expanded character."""
 
 
 def mark(kind: str, text: str = "") -> str:
@@ -88,7 +86,6 @@ class Expander:
         self.given_arguments: list[str] | Unknown = [values[str(n)] for n in range(1, 10) if str(n) in values]
         self.splits = False  # the shell splits the word that is evaluated into fields
         self.random = False  # an expansion used a random number
-        self.expanded = 0  # characters of all expansions
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
 
     def capture(self, text: str) -> str:
@@ -160,7 +157,6 @@ class Expander:
             self.values[name] = value
             return
         entries = dict(old) if isinstance(old, dict) else {0: old} if isinstance(old, str) else {}
-        self.expanded += len(entries) // ENTRIES_COPIED
         number = self.number(index) if index else 0
         entries[number + (max(entries, default=-1) + 1 if number < 0 else 0)] = value
         self.values[name] = entries
@@ -277,11 +273,6 @@ class Expander:
 
     def piece(self, piece: Piece) -> str | list[str]:
         """The value of a piece; a list for several words."""
-        value = self._piece_value(piece)
-        self.expanded += len(value) if isinstance(value, str) else sum(map(len, value), len(value))
-        return value
-
-    def _piece_value(self, piece: Piece) -> str | list[str]:
         match piece.kind:
             case shell.TEXT:
                 return piece.text

@@ -11,7 +11,6 @@ from bayplan.kube.shell import quote
 from bayplan.workflows.sbatch import shell
 from bayplan.workflows.sbatch.expansion import (
     BLANKS,
-    ENTRIES_COPIED,
     FOLDER_HINT,
     MOST,
     RANDOM_NUMBER,
@@ -141,7 +140,6 @@ class Builtins(Expander):
         if isinstance(old, Unknown):
             raise UnknownError(old)
         entries = {0: old} if isinstance(old, str) else dict(old)
-        self.expanded += len(entries) // ENTRIES_COPIED
         following = max(entries, default=-1) + 1
         self.files.clear()
         for word in shell.entries(inside):

@@ -24,7 +24,6 @@ STARTS = re.compile(r"\b(?:srun|mpirun|mpiexec(?:\.hydra)?|orterun)\b")
 WORDS = re.compile(r"[^\s;&|<>()`'\"${}]+")
 MOST_CALLS = 1000
 MOST_STATEMENTS = 20_000
-MOST_CHARACTERS = 10_000_000
 
 
 class Stop(Exception):  # noqa: N818
@@ -277,10 +276,6 @@ class Control(Builtins):
         if self.count == MOST_STATEMENTS:
             message = f"the script runs more than {MOST_STATEMENTS:,} commands before its steps"
             self.findings.error("W610", self.spot(each), message, "shorten its loops")
-        elif self.expanded > MOST_CHARACTERS and self.count < MOST_STATEMENTS:
-            message = f"the script expands to more than {MOST_CHARACTERS:,} characters before its steps"
-            self.findings.error("W610", self.spot(each), message, "shorten its loops")
-            self.count = MOST_STATEMENTS
         if self.count >= MOST_STATEMENTS:
             raise Stop("exit", 1)
         try:

@@ -66,10 +66,8 @@ BLANKS = " \t\n"
 GLOB = re.compile(r"[*?]|\[(?:[^][]+\[?|\[)\]")
 MOST = 100_000
 """Words or characters that one expansion makes at most."""
-ENTRIES_COPIED = 4
-"""Entries of a list that take as long to copy as an expanded character."""
 MOST_EXPANDED = 20_000_000
-"""Characters of all expanded words, after which a single command fails; a script ends after half of them."""
+"""Characters of all expanded words of a script, which take a few seconds."""
 MOST_BRACES = 100
 """Opening braces in one word."""
 
@@ -92,8 +90,8 @@ class Expander:
         self.given_arguments: list[str] | Unknown = [values[str(n)] for n in range(1, 10) if str(n) in values]
         self.splits = False  # the shell splits the word that is evaluated into fields
         self.random = False  # an expansion used a random number
-        self.expanded = 0  # characters of all expansions
         self.files: dict[str, None] = {}  # patterns of file names that the shell replaces
+        self.expanded = 0  # characters
 
     def capture(self, text: str) -> str:
         """What a command substitution prints."""
@@ -164,7 +162,6 @@ class Expander:
             self.values[name] = value
             return
         entries = dict(old) if isinstance(old, dict) else {0: old} if isinstance(old, str) else {}
-        self.expanded += len(entries) // ENTRIES_COPIED
         number = self.number(index) if index else 0
         entries[number + (max(entries, default=-1) + 1 if number < 0 else 0)] = value
         self.values[name] = entries

@@ -653,6 +653,7 @@ def _ensured(part: str, workflow: Data, topology: Data) -> None:
         also = [{"topology": "fabric", "plugin": "tree", "levels": ["rack"]}]
         own = topology["spec"].setdefault("schedulers", {}).setdefault("slurm", {})
         own.setdefault("pools", {}).setdefault(pool["name"], {"also": also})
+        own.setdefault("also", [{**also[0], "plugin": "block"}])
 
 
 def _sprinkled(chance: Random, name: str, document: Data, words: Mapping[str, list[Any]], part: str = "") -> Data:

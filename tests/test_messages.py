@@ -46,7 +46,6 @@ ELSEWHERE: dict[tuple[str, str], str] = {
         "R103",
         "the file has more than {} bytes, the limit for this format",
     ): "unit/cli_files_test.py::test_what_is_too_large",
-    ("R103", "the file has {} bytes; the limit is {}"): "unit/document_test.py::test_too_large_a_text",
     (
         "R104",
         "the file is not {}: {} is not a character",

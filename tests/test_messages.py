@@ -38,6 +38,7 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
     ("R101", "cannot read the folder: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
+    ("R103", "the file has {} bytes; the limit is {}"): "unit/document_test.py::test_too_large_a_text",
     (
         "R104",
         "the file is not {}: {} is not a character",

@@ -206,7 +206,8 @@ class Errors:
 def decode(raw: bytes) -> str:
     """The text of a file. EncodingError: it cannot be decoded."""
     if len(raw) > limits().bytes:
-        raise EncodingError("R103", f"the file has more than {limits().bytes:,} bytes", hint=RAISE.format(key="bytes"))
+        message = f"the file has {len(raw):,} bytes; the limit is {limits().bytes:,}"
+        raise EncodingError("R103", message, hint=RAISE.format(key="bytes"))
     mark, encoding = _encoding(raw)
     if not encoding:
         raise EncodingError("R104", "the file is UTF-32, which YAML does not allow", hint="save it as UTF-8")

@@ -23,10 +23,6 @@ class Message(NamedTuple):
 
 
 ELSEWHERE: dict[tuple[str, str], str] = {
-    (
-        "R103",
-        "this document has more than {} bytes, so bayplan cannot check whether to place it",
-    ): "test_post_render.py::test_a_marked_document_must_be_readable",
     ("A988", '"{}" is a link to a place outside of the project'): "unit/generate_test.py::test_a_link_that_leads_out",
     ("F600", "{}"): "unit/support_rows_test.py::test_a_feature_without_a_row_is_absent_and_has_a_code",
     ("F616", "{}"): "unit/support_rows_test.py::test_what_no_scheduler_lacks_today_still_has_its_code",
@@ -42,10 +38,6 @@ ELSEWHERE: dict[tuple[str, str], str] = {
     ("O809", "{} changed"): "unit/generate_test.py::test_everything_is_created_and_a_second_run_is_silent",
     ("P515", "{}; it can have at most {}"): "unit/hosts_test.py::test_files_that_grow_past_the_limit_are_refused",
     ("R101", "cannot read the folder: {}"): "unit/cli_files_test.py::test_a_folder_whose_path_is_too_long",
-    (
-        "R103",
-        "the file has more than {} bytes, the limit for this format",
-    ): "unit/cli_files_test.py::test_what_is_too_large",
     ("R103", "the file has {} bytes; the limit is {}"): "unit/document_test.py::test_too_large_a_text",
     (
         "R104",

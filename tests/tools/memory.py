@@ -22,7 +22,7 @@ TIMES, MORE = 10, 60 * MEGABYTE
 """The growth is at most so many times the input, and this constant."""
 
 KNOWN = {"mappings with other long keys": 20, "keys of a workflow": 12}
-"""Shapes that need more. A mapping with one key takes 184 bytes, and the validator of a schema makes a set of all keys."""
+"""Shapes that need more. A mapping with one key takes 184 bytes, and a validator makes a set of all keys."""
 
 TOPOLOGY = f"{PRETRAIN}/topology.yaml"
 RUN = """

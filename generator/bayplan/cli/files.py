@@ -16,7 +16,7 @@ from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
 from bayplan.report import Batch
 from bayplan.text.document import Document, read
-from bayplan.text.source import limits, text_of, too_many_bytes
+from bayplan.text.source import RAISE, limits, text_of
 
 STDIN = "<stdin>"
 """The name of standard input in reports."""
@@ -144,8 +144,8 @@ def _of_folder(path: str) -> str:
 
 def too_large(route: Route, key: str) -> Diagnostic:
     """R103: the file has more bytes than this limit."""
-    message, hint = too_many_bytes(key)
-    return error("R103", route, message, hint=hint)
+    message = f"the file has more than {getattr(limits(), key):,} bytes"
+    return error("R103", route, message, hint=RAISE.format(key=key))
 
 
 # The sandbox: a folder, outside of which bayplan reads and writes no files.

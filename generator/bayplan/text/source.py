@@ -206,8 +206,8 @@ class Errors:
 def decode(raw: bytes) -> str:
     """The text of a file. EncodingError: it cannot be decoded."""
     if len(raw) > limits().bytes:
-        message, hint = too_many_bytes("bytes")
-        raise EncodingError("R103", message, hint=hint)
+        message = f"the file has {len(raw):,} bytes; the limit is {limits().bytes:,}"
+        raise EncodingError("R103", message, hint=RAISE.format(key="bytes"))
     mark, encoding = _encoding(raw)
     if not encoding:
         raise EncodingError("R104", "the file is UTF-32, which YAML does not allow", hint="save it as UTF-8")
@@ -221,12 +221,6 @@ def decode(raw: bytes) -> str:
         broken = problem.object[problem.start : problem.end].hex(" ")
         message = f"the file is not {encoding.upper()}: {broken} is not a character"
         raise EncodingError("R104", message, Lines(before).at(len(before)), "save it as UTF-8") from problem
-
-
-def too_many_bytes(key: str) -> tuple[str, str]:
-    """The message and the hint for a file with more bytes than a limit."""
-    most = getattr(limits(), key)
-    return f"the file has more than {most:,} bytes", RAISE.format(key=key)
 
 
 RAISE = "check that this is the right file; to raise the limit, set --limit {key}=N"

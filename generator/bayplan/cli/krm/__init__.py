@@ -33,7 +33,7 @@ def run(args: Arguments) -> int:
         return finish(args, [batch])
     job = _job(args, request)
     if job.value is None:
-        refused = Job(args, request.config or {}, request.items, request.document)
+        refused = Job(args, request.config if isinstance(request.config, dict) else {}, request.items, request.document)
         return _write(refused, Answer(None, [Batch(job.diagnostics)]))
     if wrong := _misplaced(job.value):
         return _write(job.value, Answer(None, [Batch(wrong)]))

@@ -79,8 +79,8 @@ def _unknown(config: Any) -> Diagnostic:
     kind, version = str(config.get("kind")), config.get("apiVersion")
     message = f"bayplan has no function of kind {kind} and apiVersion {version}"
     if kind in KINDS:
-        return error("A961", ("function",), message, hint=f"write `apiVersion: {API_VERSION}`")
-    return error("A961", ("function",), message, hint=suggest(kind, KINDS))
+        return error("A961", ("function", "apiVersion"), message, hint=f"write `apiVersion: {API_VERSION}`")
+    return error("A961", ("function", "kind"), message, hint=suggest(kind, KINDS))
 
 
 def _misplaced(job: Job) -> tuple[Diagnostic, ...]:

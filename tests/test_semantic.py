@@ -238,3 +238,15 @@ def test_a_placed_group_in_an_optional_one_is_two_subgroups() -> None:
     (group,) = taken.kinds("PodGroup")
     assert group["spec"]["minMember"] == 1
     assert [each["minSubGroups"] for each in group["spec"]["subGroupPolicy"]] == [1]
+
+
+def test_volcano_places_cards_of_hami_in_its_own_jobs() -> None:
+    """A pod of a Volcano Job keeps the scheduler that its template names, so the template must not name HAMi's."""
+    kinds = {"gb200": {"vendor": "ascend", "allocator": "hami", "resources": {"count": "huawei.com/Ascend910B3"}}}
+    npu = topology(accelerators=kinds)
+    npu["spec"]["pools"][0]["levels"] = [{"name": name, "label": f"example.com/{name}"} for name in ("spine", "rack")]
+    gang = {"name": "train", "workload": "volcano-job", "podSets": [WORKER]}
+    result = support.run(support.workflow(gang), npu, scheduler="volcano")
+    assert result.compiled is not None, result.diagnostics
+    (job,) = result.kinds("Job")
+    assert job["spec"]["tasks"][0]["template"]["spec"].get("schedulerName") == "volcano"

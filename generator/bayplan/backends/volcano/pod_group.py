@@ -14,7 +14,7 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube.kinds import GROUP_LABEL, gang_labels
 from bayplan.kube.objects import non_empty
 from bayplan.model.manifest import Lowered, Manifest, Marks, Meta, PodParts, Shape
-from bayplan.model.plan import GangPlan, Plan, Unit, Units, all_pods, minimum
+from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, allocator, minimum
 from bayplan.model.target import Target
 from bayplan.model.topology import HOST_LEVEL, Pool
 
@@ -130,7 +130,16 @@ def job_marks(plan: Plan, gang: GangPlan) -> Iterator[tuple[tuple[str, str], Mar
             **non_empty(topologyPolicy=pods.spec.numa),
             **policies_of_tasks.get(pods.name, {}),
         }
-        yield (gang.name, pods.name), Marks(owner, Meta(spec=own))
+        yield (gang.name, pods.name), Marks(owner, Meta(spec=own), _scheduled(plan, pods))
+
+
+def _scheduled(plan: Plan, pods: Pods) -> PodParts:
+    """A pod has the scheduler of its Job only if it names none (`createJobPod`). With HAMi's cards, it names one."""
+    accelerator = pods.spec.accelerator
+    kind = plan.topology.accelerators.get(accelerator.name) if accelerator else None
+    if accelerator is None or kind is None or allocator(accelerator, kind) != "hami":
+        return PodParts()
+    return PodParts(spec={"schedulerName": plan.topology.scheduler_name("volcano", SCHEDULER)})
 
 
 def _total_minimum(root: Unit) -> int:

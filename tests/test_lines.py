@@ -28,6 +28,7 @@ ARGUMENT = "the command line names a file that cannot be read"
 OUTPUT = "the error is about a file that bayplan writes or has written"
 FOLDER = "the error is about a folder"
 PROGRAM = "the error is about another program"
+REPORT = "the error is about errors that the report leaves out"
 
 REASONS = {
     COMMAND_LINE: "A903 A904 A906 A920 A921 A923 A924 A934 A980 O808 R156 T578 W322",
@@ -35,6 +36,7 @@ REASONS = {
     OUTPUT: "O802 O804 O805 O806",
     FOLDER: "A912 O831",
     PROGRAM: "O821",
+    REPORT: "R158",
 }
 WITHOUT_A_LINE = {code: why for why, codes in REASONS.items() for code in codes.split()}
 """Code -> why an error can be without a line."""

@@ -111,7 +111,8 @@ def judged(*files: tuple[str, str | bytes], options: tuple[str, ...] = (), most:
     wrong = [each for each in said.found if each["severity"] == "error"]
     assert bool(wrong) == (said.code != 0), said.err
     assert all(each["code"] for each in wrong), said.err
-    assert all(each["file"] or said.code == 2 or files[0][0] in each["message"] for each in wrong), said.err
+    placed = [each for each in wrong if each["code"] != "R158"]  # the report leaves out errors
+    assert all(each["file"] or said.code == 2 or files[0][0] in each["message"] for each in placed), said.err
     return said
 
 

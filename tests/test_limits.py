@@ -53,7 +53,7 @@ def test_the_option_wins_over_the_variable() -> None:
     pod = "- apiVersion: v1\n  kind: Pod\n  metadata:\n    name: a\n"
     list_of_pods = memory.SHAPES["a ResourceList"]
     written = bayplan("krm", "--limit", "values=300", stdin=list_of_pods.head + pod * 60 + list_of_pods.tail).stderr
-    assert "<stdin>:133:9: error[R157]: the file has more than 300 keys and values" in written
+    assert "<stdin>:136:3: error[R157]: the file has more than 300 keys and values" in written
     report = bayplan("topology", "check", TOPOLOGY, env=env).stdout
     assert re.search(r"topology.yaml:\d+:\d+: error\[R157\]", report)
     assert bayplan("topology", "check", TOPOLOGY, "--limit", "values=10k", env=env).returncode == 0
@@ -122,7 +122,7 @@ def test_the_highest_depth_breaks_no_command(tmp_path: Path, kind: str) -> None:
     items = {"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [job(deep(8))]}
     assert "R115" not in run(0, "lint", "deep.yaml", data=job(deep(6)))
     assert "PodGroup" in run(0, "post-render", "-t", TOPOLOGY, data=job(deep(6)), stdin=True)
-    assert "PodGroup" in run(0, "krm", data={**items, "functionConfig": function}, stdin=True)
+    assert "PodGroup" in run(0, "krm", "--no-sandbox", data={**items, "functionConfig": function}, stdin=True)
     for ours, command in (("ClusterTopology", "topology check"), ("Workflow", "check")):
         data = {"apiVersion": "bayplan.dev/v1alpha1", "kind": ours, "spec": {"value": deep(2)}}
         assert "S201" in run(1, *command.split(), "deep.yaml", data=data)

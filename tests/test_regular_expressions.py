@@ -157,6 +157,8 @@ def uses_in(file: str, text: str, known: Mapping[str, Any]) -> tuple[list[Use], 
             if not isinstance(pattern, str | bytes) or not isinstance(flags, int):
                 unknown.append(Use(place, "", 0, attributes.get(id(node), "sub") if method == "compile" else method))
                 continue
+            if method == "compile" and attributes.get(id(node)) == "scanner":
+                method = "match"  # `scanner(text).match` matches where the last match ended
             uses.append(Use(place, pattern, re.compile(pattern, flags).flags, method))
             if method == "compile" and attributes.get(id(node)) in METHODS:
                 uses.append(uses[-1]._replace(method=attributes[id(node)]))
@@ -478,11 +480,11 @@ def test_patterns_of_users_that_take_many_steps(pattern: str, many: bool) -> Non
 
 
 def test_steps_are_an_upper_bound() -> None:
-    """Random patterns take at most 100 ns a step."""
+    """Random patterns take less than 500 ns a step: 30 ns on a machine without load."""
     numbers = random.Random(1)
 
     def part(depth: int) -> str:
-        one = numbers.choice(["a", "b", "-", ".", "[ab]", "[^a]", r"\w", "$", "^"])
+        one = numbers.choice(["a", "b", "-", ".", "[ab]", "[^a]", r"\w", r"\d", r"[^\D0-9]", "[^0-9]", "$", "^"])
         if depth < 3 and numbers.random() < 0.5:
             one = f"({'|'.join(sequence(depth + 1) for _ in range(numbers.randint(1, 3)))})"
         return one + numbers.choice(["", "", "*", "+", "?", "{2}", "{1,9}", "*?"])
@@ -494,9 +496,10 @@ def test_steps_are_an_upper_bound() -> None:
     while tried < 1000:
         pattern, whole = sequence(0), numbers.random() < 0.5
         with contextlib.suppress(re.error):
-            compiled = re.compile(pattern)
-            text = "".join(numbers.choice(["a", "b", "ab", "-"]) * numbers.randint(1, 30) for _ in range(2)) + "!"
+            compiled = re.compile(pattern, re.ASCII)
+            parts = (numbers.choice(["a", "b", "ab", "-", "3", "\u0663"]) for _ in range(2))
+            text = "".join(each * numbers.randint(1, 30) for each in parts) + "!"
             if (bound := steps(pattern, len(text), whole=whole)) < MOST_STEPS:
                 tried += 1
                 needed = seconds(compiled.fullmatch if whole else compiled.search, text)
-                assert needed < max(FLOOR, bound * 1e-7), (pattern, text)
+                assert needed < max(FLOOR, bound * 5e-7), (pattern, text)

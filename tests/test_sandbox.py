@@ -520,7 +520,8 @@ def test_kustomize_runs_the_function_in_the_sandbox(programs: Path, place: Place
     for path in ("../../outside/secret.yaml", "link.yaml", "folder/secret.yaml", "../.git/secret.yaml"):
         done = built(topology=path)
         assert (done.returncode, done.stdout) == (1, "")
-        assert f"{path}: error[A990]" in done.stderr
+        assert "function.yaml:" in done.stderr
+        assert "error[A990]" in done.stderr
         assert SECRET not in done.stderr
 
 

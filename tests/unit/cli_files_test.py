@@ -123,6 +123,8 @@ PROJECT = "apiVersion: bayplan.dev/v1alpha1\nkind: Project\n"
 class TestProject:
     def test_it_is_found_above(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "a/b").mkdir(parents=True)
+        (tmp_path / "hall").mkdir()
+        (tmp_path / "hall/topology.yaml").touch()
         (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: hall/topology.yaml}}\n")
         monkeypatch.chdir(tmp_path / "a/b")
         path, (batch,) = project.named("topology")
@@ -133,6 +135,7 @@ class TestProject:
         (tmp_path / "a").mkdir()
         (tmp_path / "bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: far}}\n")
         (tmp_path / "a/bayplan.yaml").write_text(f"{PROJECT}spec: {{topology: near}}\n")
+        (tmp_path / "a/near").touch()
         monkeypatch.chdir(tmp_path / "a")
         assert project.named("topology")[0] == "near"
 

@@ -407,6 +407,8 @@ def _at_output(diagnostic: Diagnostic, project: Project, writers: Mapping[str, i
         path = str(diagnostic.route[0])
         return Batch((diagnostic,), {path: Document(path, output_folder.text_at(path) or "", 0, None)})
     path = str(diagnostic.route[1])
+    if path == INDEX:  # a link out of the project: its text is not ours to quote
+        return _project_batch(project, [diagnostic._replace(route=(SUBJECT, "spec", "outputs"))])
     output = next((writers[each] for each in writers if path in (each, *output_folder.above(each))), None)
     if output is not None:
         return _project_batch(project, [diagnostic._replace(route=(SUBJECT, "spec", "outputs", output, "to"))])

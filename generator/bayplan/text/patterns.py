@@ -14,7 +14,8 @@ MOST_STEPS = 1_000_000
 
 _DEEPEST = 50
 _END = "the end of the text"
-_CHARACTERS = [*map(chr, range(128)), "\xe9", "\u4e2d"]
+_CHARACTERS = [*map(chr, range(128)), "\xe9"]
+"""All characters that a pattern can tell apart: with re.ASCII, all others match the same classes."""
 _TOKEN = re.compile(
     r"\\[^xuUN0-9]|\[\^?\]?(?:[^]\\]|\\[^xuUN0-9])*\]|\((?:\?:|\?P<\w++>)?(?!\?)"  # an escape, a class, a group
     r"|(?:[*+?]|\{(?!\})[0-9]*+,?[0-9]*+\})[?+]?|[^\\\[(]",  # a repeat, another character
@@ -41,14 +42,15 @@ Item = tuple[Any, float, float]
 
 
 def steps(pattern: str, length: int, *, whole: bool) -> float:
-    """An upper bound of the steps that `re` takes for a valid pattern and a string of that length.
+    """An upper bound of the steps that `re` takes for a valid pattern and a string of that length, with re.ASCII.
 
     `whole`: for `fullmatch`, otherwise for `search`. Infinite for repeats of what has several ways to match, and for
     lookarounds, references to groups, escapes of codes and other syntax that this module does not know.
     """
-    flags, text = 0, pattern
+    flags, text = int(re.ASCII), pattern
     if match := re.match(r"\(\?([is]{1,2})\)", pattern):
-        flags, text = re.IGNORECASE * ("i" in match[1]) | re.DOTALL * ("s" in match[1]), pattern[match.end() :]
+        flags |= re.IGNORECASE * ("i" in match[1]) | re.DOTALL * ("s" in match[1])
+        text = pattern[match.end() :]
     tokens: list[str] = []
     at = 0
     while at < len(text):

@@ -275,8 +275,7 @@ _TOKEN = r'[ \t\r\n,:\]}]*+([\[{]|"[^"\\]*+(?:\\.[^"\\]*+)*+"|-?[0-9][0-9.eE+-]*
 
 def json_value(text: str, number: int) -> int:
     """The place of a key or value of JSON by its number. -1: there are fewer, or something else is before it."""
-    pattern: Any = re.compile(_TOKEN, re.DOTALL)
-    found = iter(pattern.scanner(text).match, None)
+    found = iter(re.compile(_TOKEN, re.DOTALL).scanner(text).match, None)  # type: ignore[attr-defined]
     match = next(islice(found, number - 1, None), None)
     return match.start(1) if match else -1
 

@@ -146,7 +146,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     python = re.sub(r"(?<!\\)((?:\\\\)*)\\z", r"\1\\Z", pattern)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return re.compile(python)
+        return re.compile(python, re.ASCII)  # as in Go
 
 
 def matches(member: Member, nodes: Mapping[str, Labels]) -> list[str] | None:

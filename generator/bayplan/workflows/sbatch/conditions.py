@@ -170,7 +170,7 @@ class Test:
         if "\0" in text + expression or len(expression) > 200 or re.search(OTHERWISE, expression):
             return None
         try:
-            compiled = re.compile(expression, re.DOTALL)
+            compiled = re.compile(expression, re.DOTALL | re.ASCII)
         except re.error:
             return None
         return bool(compiled.search(text)) if steps(f"(?s){expression}", len(text), whole=False) < MOST_STEPS else None

@@ -89,9 +89,8 @@ def test_the_tests_of_every_backend_hold_for_it(copy: Path) -> None:
 
 
 def test_the_table_of_members_is_that_of_the_contract() -> None:
-    section = (
-        (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition(SECTION)[2].partition("This is a complete backend")[0]
-    )
+    page = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = page.partition(SECTION)[2].partition("This is a complete backend")[0]
     members = re.findall(r"^\| `(\w+)", section, re.MULTILINE)
     assert sorted(members) == sorted((*Backend._fields, "EXISTING", "RULES"))
     assert len(members) <= 8

@@ -130,3 +130,8 @@ def test_the_highest_depth_breaks_no_command(tmp_path: Path, kind: str) -> None:
     assert "S201" in run(1, "check", "deep.yaml", data={"workflow": {"name": "a", "tasks": tasks}})
     assert "S201" in run(1, "check", "--from", "torchx", "deep.yaml", data={"name": "a", "roles": [{"value": deep(3)}]})
     assert f"more than {DEEPEST} nested" in run(1, "lint", "deep.yaml", data=nested(DEEPEST + 1, *KINDS[kind]))
+
+
+def test_a_limit_needs_no_memory_by_itself() -> None:
+    """`read(200 GiB)` would ask for 200 GiB at once."""
+    assert bayplan("topology", "check", TOPOLOGY, "--limit", "bytes=200Gi").returncode == 0

@@ -66,12 +66,21 @@ def raw_of(path: str, subject: str) -> Outcome[bytes]:
     try:
         with open_regular(path, (subject,)) as file:
             large = path != "-" and os.fstat(file.fileno()).st_size > most
-            raw = b"" if large else file.read(most + 1)
+            raw = b"" if large else _read(file, most + 1)
     except UnreadableError as problem:
         return Outcome(None, problem.diagnostics)
     except (OSError, ValueError) as problem:
         return Outcome(None, (unreadable(problem, (subject,)),))
     return Outcome(None, (too_large((subject,), "bytes"),)) if large or len(raw) > most else Outcome(raw)
+
+
+def _read(file: IO[bytes], most: int) -> bytes:
+    """The bytes of a file, up to a number. `read` would get memory for that number at once."""
+    pieces = []
+    while most and (piece := file.read(min(most, 2**20))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 class UnreadableError(Exception):

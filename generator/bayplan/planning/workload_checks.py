@@ -137,7 +137,7 @@ def _launchers(plan: Plan, shape: Shape) -> Iterator[Diagnostic]:
                 message = f"{named} has a launcher, but may start without some of its pods"
                 hint = "remove `minReplicas`: the launcher waits for all pods"
                 yield error("W384", (*pods.route, "minReplicas") if pods.elastic else route, message, hint=hint)
-            elif not re.fullmatch("[1-9][0-9]*", slots := pods.spec.env.get("MPI_SLOTS", "1")):
+            elif not re.fullmatch("[1-9][0-9]{0,8}", slots := pods.spec.env.get("MPI_SLOTS", "1")):
                 message = f'MPI_SLOTS is "{shorten(slots)}", which is not a number of ranks'
                 yield error("W384", (*pods.route, "env", "MPI_SLOTS"), message, hint="write a positive integer")
             elif pods.ranks.nodes > 1 and gang.name not in outside:

@@ -407,7 +407,7 @@ def _pod_group(each: Object) -> Iterator[Diagnostic]:
         message = f'Kueue refuses the pod, because it has the annotation "{POD_COUNT}" without the label "{POD_GROUP}"'
         yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT, KEY), message, hint="add the label")
     count = get(each.data, *ANNOTATIONS, POD_COUNT)
-    if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and int(count) > 0):
+    if counted and not (isinstance(count, str) and count.isascii() and count.isdigit() and count.strip("0")):
         message = "the count of a pod group must be a positive integer in quotes"
         yield error("M757", (*each.route, *ANNOTATIONS, POD_COUNT), message, hint='write a value such as "8"')
 
@@ -494,9 +494,9 @@ def _size_fault(value: Any, template: Template) -> tuple[str, str] | None:
     """The message and the hint about a slice size; None if it is valid."""
     if not isinstance(value, str):
         return "the API server refuses the slice size, because it is not a string", f'write "{value}" in quotes'
-    if not value.isascii() or not value.removeprefix("-").isdigit() or int(value) < 1:
+    if not (value.isascii() and value.isdigit() and value.strip("0")):
         return f'the slice size "{value}" is not a positive integer', "write the number of pods of a slice, in quotes"
-    return _division(int(value), template)
+    return _division(int(value.lstrip("0")[:10]), template)
 
 
 def _division(size: int, template: Template) -> tuple[str, str] | None:

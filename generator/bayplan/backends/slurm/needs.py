@@ -145,7 +145,7 @@ def _scattered_names(plan: Plan, gang_job: Job, section: Section) -> Iterator[Ne
 def natural(name: str) -> list[tuple[int, int, str]]:
     """A key that sorts digits as numbers (Slurm 25.05, `strnatcmp.c`)."""
     parts = re.split(r"([0-9]+)", name)
-    return [(1, int(part[:18]), part) if part.isdigit() else (0, 0, part) for part in parts if part]
+    return [(1, int(part[:18]), part) if part.isascii() and part.isdigit() else (0, 0, part) for part in parts if part]
 
 
 def _pod_needs(plan: Plan, gang: GangPlan, pods: Pods) -> Iterator[Need]:

@@ -207,7 +207,7 @@ def _patch(document: Document, target: Mapping[str, Any]) -> Source:
 def _pointer(text: str) -> Path:
     """`/spec/gangs/0` -> ("spec", "gangs", 0)."""
     words = (word.replace("~1", "/").replace("~0", "~") for word in text.split("/")[1:])
-    return tuple(int(word) if word.isdigit() else word for word in words)
+    return tuple(int(word) if word.isascii() and word.isdigit() and len(word) < 10 else word for word in words)
 
 
 def _inline(file: Document, path: Path, text: Any) -> tuple[Document, ...]:

@@ -33,9 +33,6 @@ WRONG: dict[str, str] = {
 """Case and code -> why something else is reported after the hint."""
 
 UNPLACED = {
-    "A961-an-unknown-function A961",
-    "A961-another-version A961",
-    "O806-in-the-list O806",
     "R105-line-separator R105",
     "R116-within-itself R116",
     "R139-dropped R139",

@@ -368,12 +368,16 @@ def slow(use: Use) -> str:
             texts: list[Any] = [start + run * (each // len(run) + 1) + end for each in (size // 2, size)]
             if isinstance(use.pattern, bytes):
                 texts = [each.encode("latin-1", "replace") for each in texts]
-            if seconds(work, texts[1]) > FLOOR:
-                short, long = seconds(work, texts[0], 0), seconds(work, texts[1], 0)
-                if long > FLOOR and long > 2.9 * short:
-                    return (
-                        f"{start!r} + {size // len(run)} * {run!r} + {end!r}: {short * 1e6:.0f} to {long * 1e6:.0f} us"
-                    )
+            times: list[tuple[float, float]] = []
+            while len(times) < 3 and seconds(work, texts[1]) > FLOOR:  # another process may disturb a measurement
+                times.append((seconds(work, texts[0], 0), seconds(work, texts[1], 0)))
+                short, long = times[-1]
+                if long <= FLOOR or long <= 2.9 * short:
+                    break
+            else:
+                if len(times) == 3:
+                    grown = f"{times[-1][0] * 1e6:.0f} to {times[-1][1] * 1e6:.0f} us"
+                    return f"{start!r} + {size // len(run)} * {run!r} + {end!r}: {grown}"
     return ""
 
 
@@ -405,13 +409,13 @@ def test_the_time_of_every_pattern_grows_with_the_text() -> None:
 
 
 def test_patterns_for_short_texts() -> None:
-    """They need no longer than 20 ms for the longest text, and would be slow for a longer one."""
+    """They need no longer than 100 ms for the longest text, and would be slow for a longer one."""
     bounded = [use for use in every_use()[0] if use.place in BOUNDED]
     assert {use.place for use in bounded if slow(use)} == set(BOUNDED)
     for use in bounded:
         most = BOUNDED[use.place][0]
         for start, run, end in texts_of(use.pattern, use.flags):
-            assert seconds(called(use), (start + run * most)[: most - len(end)] + end) < 0.02
+            assert seconds(called(use), (start + run * most)[: most - len(end)] + end) < 0.1
 
 
 OLD_LINE = (

@@ -371,7 +371,8 @@ MPI_KEYS = "/etc/mpi/ssh"
 def mpi_slots(spec: PodSet) -> int:
     """The ranks that mpirun may start in each pod: MPI_SLOTS of the user, or its number of GPUs, or one."""
     own = spec.env.get("MPI_SLOTS", "")
-    return int(own) if own.isdecimal() and len(own) < 10 and int(own) else (spec.accelerator.per_pod if spec.accelerator else 0) or 1
+    slots = int(own) if own.isdecimal() and len(own) < 10 else 0
+    return slots or (spec.accelerator.per_pod if spec.accelerator else 0) or 1
 
 
 def mpi_secret_name(plan: Plan) -> str:

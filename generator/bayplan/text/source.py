@@ -42,7 +42,7 @@ LEAST_VALUES = 500_000
 """The most values of a small file."""
 
 DENSEST = 8
-"""Characters for each value. Manifests have more than ten, even without white space."""
+"""Characters for each value. Manifests of pods have more than ten; a long stream of tiny objects needs `--limit`."""
 
 DEEPEST = 150
 """The highest limit of depth. Functions of bayplan call themselves for each level, and libyaml needs quadratic time."""

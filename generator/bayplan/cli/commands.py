@@ -50,7 +50,7 @@ ROOTED = (
 )
 SANDBOX = (Option(("--sandbox",), "Use no files outside of the repository."), *ROOTED)
 """The options, each of which makes a sandbox. `krm` has one without an option."""
-LOOSENING = (Option(("--no-sandbox",), "Also use files outside of the repository."), *ROOTED)
+WIDENING = (Option(("--no-sandbox",), "Also use files outside of the repository."), *ROOTED)
 """The options with which `krm` uses more files."""
 OUTCOME = (*FAILING, *SANDBOX, *READING)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
@@ -292,7 +292,7 @@ COMMANDS = (
             POLICY,
             CLUSTER_OBJECTS,
             *PLANNING,
-            *LOOSENING,
+            *WIDENING,
             *READING,
         ),
         "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "

@@ -116,10 +116,10 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
 def _made(args: Arguments) -> Outcome[files.Sandbox]:
     """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
     is_krm = args.command.name == "krm"
-    loose = _loosening(args) if is_krm and args.words else ""  # `argsOneLiner` is from the kustomization
-    if loose:
-        message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
-        return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
+    wide = _widening(args) if is_krm and args.words else ""  # `argsOneLiner` is from the kustomization
+    if wide:
+        message = f"a legacy plugin has no {wide}, because its arguments are from the kustomization"
+        return Outcome(None, (error("A991", ("argument", wide), message, hint=f"remove {wide}"),))
     if args.has("no-sandbox"):
         return Outcome(None)
     try:
@@ -139,11 +139,11 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
     return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
 
 
-def _loosening(args: Arguments) -> str:
+def _widening(args: Arguments) -> str:
     """An option that lets `krm` use more files. Empty if there is none."""
-    from bayplan.cli.commands import LOOSENING
+    from bayplan.cli.commands import WIDENING
 
-    return next((each.names[-1] for each in LOOSENING if args.has(each.key)), "")
+    return next((each.names[-1] for each in WIDENING if args.has(each.key)), "")
 
 
 def _start(args: Arguments) -> str:

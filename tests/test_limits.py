@@ -104,7 +104,7 @@ def job(value: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_highest_depth_breaks_no_command(tmp_path: Path, kind: str) -> None:
-    """Functions of bayplan that call themselves bear it: those that check, place, compare, patch and write."""
+    """Functions of bayplan that call themselves work at that depth: they check, place, compare, patch and write."""
 
     def run(code: int, *words: str, data: Any, stdin: bool = False) -> str:
         text = f"{json.dumps(data)}\n"

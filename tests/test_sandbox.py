@@ -254,6 +254,8 @@ def test_a_project_of_charts_names_a_file_outside(key: str, path: str, place: Pl
         "**/*.yaml",
         "jobs/*/privat*",
         ".git/*",
+        "jobs/../*.git/*",
+        ".gi[t]/*",
     ],
 )
 def test_a_pattern_shows_no_names_outside(pattern: str, place: Place) -> None:
@@ -263,6 +265,34 @@ def test_a_pattern_shows_no_names_outside(pattern: str, place: Place) -> None:
     shutil.rmtree(place.outside)
     place.outside.mkdir()
     assert place.run("generate", "--sandbox") == report, "and not whether there are any"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "before", "after"),
+    [
+        ("lab/*.yaml", False, False),
+        ("lab/**/*.yaml", False, True),
+        ("*.yaml", False, False),
+        ("*/*.yaml", False, True),
+        ("tools/*/*", False, False),
+        ("tools/*/*/*", True, True),
+        ("[m-z]*/**", True, True),
+        (".v*/**", True, True),
+    ],
+)
+def test_a_link_matters_only_if_a_pattern_can_reach_it(pattern: str, before: bool, after: bool, place: Place) -> None:
+    """A virtual environment has links to programs. Links that stay in the repository are followed."""
+    shutil.rmtree(place.jobs)
+    for folder in ("jobs", "lab", "shared", ".venv/bin", "tools/venv/bin"):
+        (place.repository / folder).mkdir(parents=True)
+    for folder in (".venv", "tools/venv"):
+        (place.repository / folder / "bin" / "python").symlink_to(sys.executable)
+    (place.repository / "lab" / "alias").symlink_to("../shared")
+    (place.repository / "shared" / "circle").symlink_to("../lab")
+    project(place, {"workflows": [pattern]})
+    assert ("error[A990]" in place.run("generate", "--sandbox", "--strict")) is before
+    (place.repository / "shared" / "link").symlink_to(place.outside)
+    assert ("error[A990]" in place.run("generate", "--sandbox", "--strict")) is after, "a link behind a link"
 
 
 def test_a_project_above_the_root_is_not_found(place: Place) -> None:
@@ -564,7 +594,9 @@ class TestArgoCd:
         prepare(tmp_path)
         folder = tmp_path / "work" / "team" / "jobs"
         folder.mkdir(parents=True)
-        (tmp_path / "work" / ".git" / "config").write_text(SECRET)
+        for git in (".git", "part/.git", "part/.GIT"):
+            (tmp_path / "work" / git).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "work" / git / "config").write_text(f"name: {SECRET}\n")
         (tmp_path / "secret.yaml").write_text(f"name: {SECRET}\n")
         shutil.copy(PRETRAIN / "topology.yaml", tmp_path / "work")
         shutil.copy(PRETRAIN / "topology.yaml", tmp_path / "hall.yaml")
@@ -606,7 +638,13 @@ class TestArgoCd:
     @pytest.mark.parametrize(
         ("key", "value"),
         [
-            *(("VALUES", each) for each in ("../../../secret.yaml", "{}/secret.yaml", "../../.git/config", "link")),
+            *(
+                ("VALUES", each)
+                for each in ("../../../secret.yaml", "{}/secret.yaml", "link", "link\n", "link\nmine.yaml")
+            ),
+            *(("VALUES", each) for each in ("mine.yaml,{}/secret.yaml", '"{}/secret.yaml"', "mine.yaml,mine.yaml")),
+            *(("VALUES", each) for each in ("../../.git/config", "../../part/.git/config", "../../part/.GIT/config")),
+            *(("VALUES", each) for each in ("file://{}/secret.yaml", "http://127.0.0.1:9/secret.yaml")),
             *((key, each) for key in ("TOPOLOGY", "POLICY") for each in ("../../../secret.yaml", "link")),
         ],
     )
@@ -622,4 +660,28 @@ class TestArgoCd:
         done = launch(CHARTS, application, **{**sound, key: value.format(application.parents[2])})
         assert done.returncode != 0
         assert SECRET not in done.stdout + done.stderr
-        assert "VALUES is not a file of the repository" in done.stderr if key == "VALUES" else "A990" in done.stderr
+        assert re.search(
+            "VALUES (is not a file of the|takes one file, and no)" if key == "VALUES" else "A990", done.stderr
+        )
+
+    def test_the_root_of_the_values(self, application: Path) -> None:
+        """It is that of the sandbox: the folder of .git, that of bayplan.yaml, or the application."""
+        (application.parents[2] / "bin" / "helm").symlink_to(tool("helm4"))
+        work, team = application.parents[1], application.parent
+        (application / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 0.1.0\n")
+        shutil.copy(PRETRAIN / "topology.yaml", application)
+        for folder in (work, team, application):
+            (folder / "values.yaml").write_text("name: mine\n")
+
+        def reaches() -> list[bool]:
+            """Whether values may be in the folder of the repository, the team and the application."""
+            words = ({"VALUES": f"{above}values.yaml", "TOPOLOGY": "topology.yaml"} for above in ("../../", "../", ""))
+            return [launch(CHARTS, application, **each).returncode == 0 for each in words]
+
+        assert reaches() == [True, True, True]
+        shutil.rmtree(work / ".git")
+        assert reaches() == [False, False, True]
+        (team / "bayplan.yaml").write_text("apiVersion: bayplan.dev/v1alpha1\nkind: Project\nspec: {}\n")
+        assert reaches() == [False, True, True]
+        (work / ".git").write_text("gitdir: elsewhere\n")
+        assert reaches() == [True, True, True]

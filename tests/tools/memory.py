@@ -1,8 +1,8 @@
 """The memory of commands that refuse a large file.
 
 `python -m tools.memory [WORD...]` measures all shapes, of 15 MB each. A shape is a file that is cheap to write and
-expensive to read. The growth is the peak of the process, less that of the
-same command with a small file of the same shape. Linux only: the peak is VmHWM in /proc/self/status.
+expensive to read. The growth is the peak of the process, less that of the same command with a small file of the same
+shape. Linux only: the peak is VmHWM in /proc/self/status.
 """
 
 from __future__ import annotations

@@ -45,10 +45,13 @@ FAILING = (
     Option(("--fail-on",), "Fail if a finding has one of these codes, even if it is an info.", "CODE,..."),
 )
 ROOTED = (
-    Option(("--sandbox-root",), "The root of the sandbox (default: the folder of .git).", "DIR"),
-    Option(("--trust",), "In a sandbox, also read this file or folder outside of the root.", "FILE|DIR"),
+    Option(("--sandbox-root",), "Use a sandbox with this root (default: the folder of .git).", "DIR"),
+    Option(("--trust",), "Use a sandbox, and also read this file or folder outside of its root.", "FILE|DIR"),
 )
 SANDBOX = (Option(("--sandbox",), "Use no files outside of the repository."), *ROOTED)
+"""The options, each of which makes a sandbox. `krm` has one without an option."""
+WIDENING = (Option(("--no-sandbox",), "Also use files outside of the repository."), *ROOTED)
+"""The options with which `krm` uses more files."""
 OUTCOME = (*FAILING, *SANDBOX, *READING)
 QUEUE = Option(("--queue",), "The queue of workflows that name none.", "NAME")
 GIVEN = (
@@ -289,8 +292,7 @@ COMMANDS = (
             POLICY,
             CLUSTER_OBJECTS,
             *PLANNING,
-            Option(("--no-sandbox",), "Also use files outside of the repository."),
-            *ROOTED,
+            *WIDENING,
             *READING,
         ),
         "kustomize runs it as bayplan-krm, with the options in `args` of the annotation, such as `exec: {path: "

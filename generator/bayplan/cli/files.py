@@ -1,6 +1,6 @@
 """Reads regular files and standard input, in a sandbox only files of one folder. Other files might block or never end.
 
-`inside` is the only way to a file: each function of bayplan that opens, lists or replaces one calls it before.
+`inside` is the only way to a file: each function that opens, lists or replaces a file of the user calls it before.
 """
 
 from __future__ import annotations
@@ -39,6 +39,15 @@ def current_folder() -> str:
         return os.getcwd()
     except OSError:
         return ""
+
+
+def repository(folder: str) -> str:
+    """The nearest folder with `.git`: this one, an absolute path, or one above it. Empty if there is none."""
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    return folder
 
 
 def load(path: str, subject: str, *, own: bool = True) -> tuple[tuple[Document, ...], Batch]:
@@ -209,14 +218,23 @@ def allows(path: str) -> bool:
     return True
 
 
-def link_out() -> str:
-    """A link in the sandbox that leads out of it, as an absolute path. Empty if there is none."""
-    for place, folders, names in os.walk(_sandbox.root) if _sandbox else ():
-        paths = (os.path.join(place, name) for name in sorted((*folders, *names)))
+def link_out(folder: str, depth: float, *, hidden: bool) -> str:
+    """A link that leads out of the sandbox, at most this many levels below a folder. Empty if there is none.
+
+    Links that stay in the sandbox are followed. `hidden`: also names that begin with a dot.
+    """
+    level, seen = [folder], {os.path.realpath(folder)}
+    while _sandbox and level and depth > 0:
+        listed = [next(os.walk(place), (place, [], [])) for place in level]
+        named = [(place, name) for place, folders, names in listed for name in sorted((*folders, *names))]
+        paths = [os.path.join(*each) for each in named if hidden or not each[1].startswith(".")]
         link = next((path for path in paths if os.path.islink(path) and not allows(path)), "")
         if link:
             return link
-        folders[:] = sorted(name for name in folders if name.lower() != ".git")
+        below = {os.path.realpath(path): path for path in paths if os.path.isdir(path) and allows(path)}
+        level = [path for real, path in below.items() if real not in seen]
+        seen |= below.keys()
+        depth -= 1
     return ""
 
 

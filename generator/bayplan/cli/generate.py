@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -111,17 +112,20 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
         return
     for name in glob(pattern, root_dir=project.folder or None, recursive=True):
         path = project.path(name)
-        if os.path.isfile(path) and not output_folder.is_ours(path):
+        if files.allows(path) and os.path.isfile(path) and not output_folder.is_ours(path):
             yield os.path.normpath(name)
 
 
 def _refused(project: Project, pattern: str) -> str:
-    """The pattern or a link that leads out of the sandbox, whose files a pattern might show; empty if there is none."""
+    """The pattern, or a link in its reach, that leads out of the sandbox. Empty if there is none."""
     parts = pattern.split("/")
     plain = [*takewhile(lambda part: not has_magic(part), parts)]
-    if os.pardir in parts[len(plain) :] or not files.allows(project.path("/".join((*plain, "")))):
+    rest = parts[len(plain) :]
+    folder = project.path("/".join((*plain, "")))
+    if os.pardir in rest or not files.allows(folder):
         return pattern if files.in_sandbox() else ""
-    link = files.link_out()
+    depth = math.inf if "**" in rest else len(rest)
+    link = files.link_out(folder or os.curdir, depth, hidden=any(part.startswith(".") for part in rest))
     return os.path.relpath(link, project.folder or os.curdir) if link else ""
 
 

@@ -116,10 +116,10 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
 def _made(args: Arguments) -> Outcome[files.Sandbox]:
     """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
     is_krm = args.command.name == "krm"
-    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
-    if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization
-        message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
-        return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
+    wide = _widening(args) if is_krm and args.words else ""  # `argsOneLiner` is from the kustomization
+    if wide:
+        message = f"a legacy plugin has no {wide}, because its arguments are from the kustomization"
+        return Outcome(None, (error("A991", ("argument", wide), message, hint=f"remove {wide}"),))
     if args.has("no-sandbox"):
         return Outcome(None)
     try:
@@ -139,6 +139,13 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
     return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
 
 
+def _widening(args: Arguments) -> str:
+    """An option that lets `krm` use more files. Empty if there is none."""
+    from bayplan.cli.commands import WIDENING
+
+    return next((each.names[-1] for each in WIDENING if args.has(each.key)), "")
+
+
 def _start(args: Arguments) -> str:
     """The folder of the project or the kustomization that the command line names, or the current folder."""
     word = args.words[0] if args.words and args.command.name in ("generate", "kustomize doctor") else os.curdir
@@ -147,10 +154,5 @@ def _start(args: Arguments) -> str:
 
 def _root(folder: str) -> str:
     """The nearest folder with `.git`. Without one, the folder of the project, or this one."""
-    real = each = os.path.realpath(folder)
-    while not os.path.lexists(os.path.join(each, ".git")):
-        if each == os.path.dirname(each):
-            found = find(folder)
-            return os.path.realpath(os.path.dirname(found)) if found else real
-        each = os.path.dirname(each)
-    return each
+    real = os.path.realpath(folder)
+    return files.repository(real) or os.path.realpath(os.path.dirname(find(folder) or os.path.join(real, NAME)))

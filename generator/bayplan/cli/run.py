@@ -83,9 +83,6 @@ def _dispatch(argv: Sequence[str]) -> int:
     return by_click if isinstance(by_click, int) else execute(by_click)
 
 
-_SANDBOX = frozenset({"sandbox", "sandbox-root", "trust"})
-"""The options, each of which makes a sandbox. `krm` has one without an option."""
-
 LIMIT = "BAYPLAN_LIMIT"
 """The variable with limits for all commands. Its syntax is that of --limit, which wins."""
 
@@ -113,11 +110,17 @@ def _execute(args: Arguments) -> int:
     module, _, function = args.command.module.partition(".")
     loaded = __import__(f"bayplan.cli.{module}", fromlist=["run"])
     command: Callable[[Arguments], int] = getattr(loaded, function or "run")
-    if args.command.name != "krm" and _SANDBOX.isdisjoint(args.options):
+    if args.command.name != "krm" and not _asks_for_sandbox(args):
         return command(args)
     from bayplan.cli import project
 
     return project.confined(args, lambda: command(args))
+
+
+def _asks_for_sandbox(args: Arguments) -> bool:
+    from bayplan.cli.commands import SANDBOX
+
+    return any(args.has(each.key) for each in SANDBOX)
 
 
 # The parser for well-formed command lines. click handles all others, and reports their errors.

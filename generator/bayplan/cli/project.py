@@ -76,11 +76,11 @@ def find(folder: str = "") -> str | None:
     bayplan does not look outside of the sandbox.
     """
     for _ in range(os.path.join(files.current_folder(), folder).count(os.sep) + 1):
-        if not files.allows(folder or os.curdir):
+        real = files.seen(folder or os.curdir)
+        if real is None:
             return None
-        path = os.path.join(folder, NAME)
-        if os.path.lexists(path):
-            return path
+        if os.path.lexists(os.path.join(real, NAME)):
+            return os.path.join(folder, NAME)
         folder = os.path.join(folder, os.pardir)
     return None
 
@@ -116,7 +116,7 @@ def confined(args: Arguments, run: Callable[[], int]) -> int:
 def _made(args: Arguments) -> Outcome[files.Sandbox]:
     """The sandbox of a command. None: it has none. A991: its root is not a folder, or an option is not allowed."""
     is_krm = args.command.name == "krm"
-    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust") if args.has(key)), "")
+    loose = next((f"--{key}" for key in ("no-sandbox", "sandbox-root", "trust", "limit") if args.has(key)), "")
     if is_krm and args.words and loose:  # `argsOneLiner` is from the kustomization
         message = f"a legacy plugin has no {loose}, because its arguments are from the kustomization"
         return Outcome(None, (error("A991", ("argument", loose), message, hint=f"remove {loose}"),))
@@ -133,10 +133,19 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
         message = f'"{own}" is in the repository, which could replace it with a link to any file'
         return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
     if sound:
-        return Outcome(files.Sandbox(root, trusted))
+        is_plugin = is_krm and bool(args.words)
+        chosen = args.has("sandbox-root") or any(os.path.lexists(os.path.join(root, each)) for each in (".git", NAME))
+        widen = _PLUGINS_WAY if is_plugin else _FUNCTIONS_WAY if is_krm else _WAY
+        return Outcome(files.Sandbox(root, trusted, not is_plugin, "" if chosen else widen))
     message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
     hint = "name the folder of the repository"
     return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
+
+
+_WAY = "name the top folder with --sandbox-root DIR"
+_FUNCTIONS_WAY = "name the top folder with `args: [--sandbox-root, DIR]` next to `path: bayplan-krm`"
+_PLUGINS_WAY = "add a bayplan.yaml to the top folder"
+"""How to choose a root that nothing has chosen: on a command line, for a function of kustomize, for a legacy plugin."""
 
 
 def _start(args: Arguments) -> str:

@@ -109,7 +109,9 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
     if refused:
         yield refused
         return
-    for name in glob(pattern, root_dir=project.folder or None, recursive=True):
+    plain = "/".join((*takewhile(lambda part: not has_magic(part), pattern.split("/")), ""))
+    for below in glob(pattern[len(plain) :], root_dir=files.seen(project.path(plain)), recursive=True):
+        name = plain + below
         path = project.path(name)
         if files.found(path) and not output_folder.is_ours(path):
             yield os.path.normpath(name)

@@ -226,6 +226,9 @@ def test_doctor_names_what_it_does_not_check(place: Place) -> None:
 
 @pytest.mark.parametrize("words", [("krm",), ("kustomize", "doctor", ".", "--sandbox")])
 def test_a_kustomization_that_is_a_link_out_does_not_exist(words: tuple[str, ...], place: Place) -> None:
+    kustomization(place.jobs, resources=["absent.yaml"], generators=["function.yaml"])
+    (place.jobs / "function.yaml").write_text(yaml.safe_dump(FUNCTION))
+    (place.jobs / "kustomization.yaml").rename(place.jobs / "kustomization.yml")
     (place.jobs / "kustomization.yaml").symlink_to("../../outside/kustomization.yaml")
     stdin = resource_list({**FUNCTION, "spec": {"topology": "absent.yaml"}})
     report = place.run(*words, stdin=stdin)
@@ -291,6 +294,9 @@ def test_a_pattern_shows_no_names_outside(pattern: str, place: Place) -> None:
 @pytest.mark.parametrize("key", ["workflows", "topology", "osmoPool"])
 @pytest.mark.parametrize("name", ["jobs/workflow.yaml", "jobs/work*.yaml"])
 def test_a_path_through_a_folder_outside_does_not_show_it(name: str, key: str, place: Place) -> None:
+    shutil.rmtree(place.repository / ".GIT")
+    for link in ("link.yaml", "chain.yaml", "dangling.yaml", "folder"):
+        (place.jobs / link).unlink()
     path = f"../outside/maybe/../../repository/{name}"
     project(place, {key: [path] if key == "workflows" else path})
     before = place.run("generate", "--sandbox", "--check")

@@ -24,12 +24,7 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 """The name of standard input in reports."""
 
-GIT = (
-    "git",
-    *("-c", "safe.bareRepository=explicit"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", f"core.hooksPath={os.devnull}"),
-)
+GIT = ("git", *f"-c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath={os.devnull}".split())
 """git runs programs that the `config` of a repository names, and a folder of a project may be or look like one."""
 
 _KINDS = (

@@ -289,6 +289,18 @@ def test_the_name_of_a_file(what: str, tmp_path: Path) -> None:
     assert hints or what in ("a Workflow", "nodes", "a topology")
 
 
+@pytest.mark.parametrize("words", ["render workflow.yaml -t", "check"])
+def test_the_name_of_a_file_outside(words: str, tmp_path: Path) -> None:
+    """The hint of the sandbox names it in an option."""
+    shutil.copy(PRETRAIN / "workflow.yaml", tmp_path)
+    for name in sample([each for each in NAMES if "/" not in each], 2, 1):
+        done = bayplan(*words.split(" "), f"../{name}", "--sandbox-root", ".", cwd=tmp_path)
+        assert not judged(done, tmp_path)
+        (option,) = re.findall("^  hint: .* pass (--trust .*)", done.stdout + done.stderr, re.MULTILINE)
+        pasted(f"bayplan check {option}", tmp_path)
+        assert len(shlex.split(option)) == 2
+
+
 def same_comments(path: Path) -> str:
     """The first line of a file that readers read alike."""
     same_for_all(path.read_text("utf-8"))

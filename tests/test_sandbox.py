@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from bayplan.cli import files
+from bayplan.cli import files, inputs
 from test_gitops import CHARTS, CONFIG, JOB, launch
 from test_kustomize import function, kustomization
 from tools.clients import tool
@@ -210,6 +210,32 @@ def test_doctor_runs_no_program_of_the_repository(place: Place) -> None:
         assert ("O832" in done.stdout) is bool(words)
 
 
+def test_doctor_ends_where_a_kustomization_lists_itself(place: Place) -> None:
+    (place.jobs / "here").symlink_to(".")
+    kustomization(place.jobs, resources=[*["."] * 1000, "../jobs", "here", "here/here", "workflow.yaml"])
+    place.run("kustomize", "doctor", ".", "--sandbox", "--strict")
+    assert len([each for each in OPENED if each.endswith("kustomization.yaml")]) < 10
+    assert len([each for each in OPENED if each.endswith("workflow.yaml")]) < 10
+
+
+def test_doctor_names_what_it_does_not_check(place: Place) -> None:
+    kustomization(place.jobs, resources=["../../outside", "workflow.yaml"])
+    report = place.run("kustomize", "doctor", ".", "--sandbox", "--strict")
+    assert "this is outside of the sandbox" in report
+
+
+@pytest.mark.parametrize("words", [("krm",), ("kustomize", "doctor", ".", "--sandbox")])
+def test_a_kustomization_that_is_a_link_out_does_not_exist(words: tuple[str, ...], place: Place) -> None:
+    kustomization(place.jobs, resources=["absent.yaml"], generators=["function.yaml"])
+    (place.jobs / "function.yaml").write_text(yaml.safe_dump(FUNCTION))
+    (place.jobs / "kustomization.yaml").rename(place.jobs / "kustomization.yml")
+    (place.jobs / "kustomization.yaml").symlink_to("../../outside/kustomization.yaml")
+    stdin = resource_list({**FUNCTION, "spec": {"topology": "absent.yaml"}})
+    report = place.run(*words, stdin=stdin)
+    kustomization(place.outside, generators=["function.yaml"])
+    assert place.run(*words, stdin=stdin) == report
+
+
 # bayplan.yaml
 
 
@@ -295,6 +321,39 @@ def test_a_link_matters_only_if_a_pattern_can_reach_it(pattern: str, before: boo
     assert ("error[A990]" in place.run("generate", "--sandbox", "--strict")) is after, "a link behind a link"
 
 
+@pytest.mark.parametrize("key", ["workflows", "topology", "osmoPool"])
+@pytest.mark.parametrize("name", ["jobs/workflow.yaml", "jobs/work*.yaml"])
+def test_a_path_through_a_folder_outside_does_not_show_it(name: str, key: str, place: Place) -> None:
+    shutil.rmtree(place.repository / ".GIT")
+    for link in ("link.yaml", "chain.yaml", "dangling.yaml", "folder"):
+        (place.jobs / link).unlink()
+    path = f"../outside/maybe/../../repository/{name}"
+    project(place, {key: [path] if key == "workflows" else path})
+    before = place.run("generate", "--sandbox", "--check")
+    (place.outside / "maybe").mkdir()
+    assert place.run("generate", "--sandbox", "--check") == before
+
+
+def test_a_pattern_does_not_match_files_of_git(place: Place) -> None:
+    for link in ("link.yaml", "chain.yaml", "dangling.yaml", "folder"):
+        (place.jobs / link).unlink()
+    for pattern in (".g*/*", ".*/*", ".[Gg]*/secret.yaml"):
+        project(place, {"workflows": [pattern]})
+        done = bayplan("generate", "--sandbox", cwd=place.jobs)
+        assert "matches no file" in done.stderr
+        assert "secret" not in done.stderr.replace(pattern, "")
+
+
+def test_a_missing_file_beside_a_workflow_shows_no_names_outside(place: Place) -> None:
+    (place.outside / "back").symlink_to(place.jobs / "none")
+    (place.outside / "backs").touch()
+    read = inputs.read_beside(str(place.jobs), "folder/back")
+    assert "backs" not in str(read.diagnostics)
+    (place.jobs / "inner").mkdir()
+    (place.jobs / "inner" / "backs").touch()
+    assert "backs" in str(inputs.read_beside(str(place.jobs), "inner/back").diagnostics)
+
+
 def test_a_project_above_the_root_is_not_found(place: Place) -> None:
     project(place)
     (place.repository / "bayplan.yaml").rename(place.repository.parent / "bayplan.yaml")
@@ -348,15 +407,18 @@ def test_generate_follows_no_link_out_of_the_project(linked: str, place: Place) 
     assert (tree(place.outside), tree(place.repository / ".git")) == before
 
 
-def test_a_folder_that_looks_like_a_repository_runs_nothing(place: Place) -> None:
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_folder_that_looks_like_a_repository_runs_nothing(nested: bool, place: Place) -> None:
     """git runs what `core.fsmonitor` names, and takes any folder with these files for a repository."""
     folder = place.jobs / "bare"
+    git = folder / ".git" if nested else folder
     for name in ("objects", "refs"):
-        (folder / name).mkdir(parents=True)
-    (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        (git / name).mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
     ran = place.outside / "ran"
-    core = f'[core]\nrepositoryformatversion = 0\nbare = false\nworktree = .\nfsmonitor = "touch {ran};false"\n'
-    (folder / "config").write_text(core)
+    tree = "" if nested else "worktree = .\n"
+    core = f'[core]\nrepositoryformatversion = 0\nbare = false\n{tree}fsmonitor = "touch {ran};false"\n'
+    (git / "config").write_text(core)
     shutil.copy(PRETRAIN / "topology.yaml", folder)
     shutil.copy(PRETRAIN / "workflow.yaml", folder)
     (folder / "bayplan.yaml").write_text(
@@ -415,6 +477,24 @@ def test_the_root(place: Place) -> None:
     assert "error[A990]" in place.run(*words, "--sandbox-root", ".")
 
 
+def test_a_root_that_nothing_chose(place: Place) -> None:
+    """The hint says so, and how to choose one."""
+    for name in (".git", ".GIT"):
+        shutil.rmtree(place.repository / name)
+    ways = {"check": "--sandbox-root DIR", "krm": "`args: [--sandbox-root, DIR]`", "plugin": "add a bayplan.yaml"}
+    (place.jobs / "plugin.yaml").write_text(yaml.safe_dump(FUNCTION))
+    for caller, way in ways.items():
+        words = {"check": "check workflow.yaml --sandbox", "krm": "krm", "plugin": "krm plugin.yaml"}[caller]
+        stdin = (place.jobs / "workflow.yaml").read_text() if caller == "plugin" else resource_list()
+        report = place.run(*words.split(), "-t", "../topology.yaml", stdin=stdin)
+        assert "hint: no folder above has .git or bayplan.yaml: " in report
+        assert way in report
+        assert "--trust" not in report
+    (place.repository / ".git").mkdir()
+    report = place.run("krm", "plugin.yaml", "-t", "../../outside/topology.yaml", stdin=stdin)
+    assert "hint: copy it to another place in the repository\n" in report, "it takes no --trust"
+
+
 def test_a_link_inside_of_the_repository_is_followed(place: Place) -> None:
     (place.jobs / "hall.yaml").symlink_to("../topology.yaml")
     assert bayplan("check", "workflow.yaml", "-t", "hall.yaml", "--sandbox", cwd=place.jobs).returncode == 0
@@ -458,7 +538,7 @@ DOORS_OF_THE_SOURCE = {
     "cli/files.py:opened": "the door",
     "cli/files.py:_open_no_link": "the door",
     "cli/files.py:link_out": "it begins at the root, and does not follow links",
-    "cli/inputs.py:_unreadable": "read_beside has checked the folder",
+    "cli/inputs.py:_unreadable": "it compares the folder with that of the workflow",
     "cli/generate.py:_patterns_files": "_refused has checked the pattern",
     "cli/lint.py:_below": "load_manifests has checked the folder, and it does not follow links",
     "cli/output_tree.py:unlisted": "it asks `allows`, and does not follow links",
@@ -578,6 +658,7 @@ def test_the_arguments_of_a_legacy_plugin_do_not_open_the_sandbox(programs: Path
         f"-t {outside} --no-sandbox": "A991",
         f"-t {outside} --sandbox-root {place.outside}": "A991",
         f"-t {outside} --trust {outside}": "A991",
+        "-t ../topology.yaml --limit bytes=900000000": "A991",
     }.items():
         done = built(arguments)
         assert done.returncode == 1

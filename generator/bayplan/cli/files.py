@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO
 
 from bayplan.core.diagnostics import Diagnostic, Note, Outcome, Route, error
 from bayplan.core.values import NamedTuple
@@ -18,11 +18,14 @@ from bayplan.report import Batch
 from bayplan.text.document import Document, read
 from bayplan.text.source import RAISE, limits, text_of
 
+if TYPE_CHECKING:
+    from bayplan.cli.failures import OutsideError
+
 STDIN = "<stdin>"
 """The name of standard input in reports."""
 
-GIT = ("git", "-c", "safe.bareRepository=explicit")
-"""git runs programs that the `config` of a repository names, and a folder of a project may look like a repository."""
+GIT = ("git", *f"-c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath={os.devnull}".split())
+"""git runs programs that the `config` of a repository names, and a folder of a project may be or look like one."""
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -135,11 +138,20 @@ def unreadable(problem: OSError | ValueError, route: Route) -> Diagnostic:
     from bayplan.cli.failures import OutsideError, reason
 
     if isinstance(problem, OutsideError):
-        trust = f"; if you trust the file, pass --trust {problem.path}" if problem.foreign else ""
-        hint = f"copy it to another place in the repository{trust}"
-        return error("A990", route, f"bayplan does not read this file: {problem}", hint=hint)
+        return error("A990", route, f"bayplan does not read this file: {problem}", hint=_way_to(problem))
 
     return error("R101", route, f"cannot read the file: {reason(problem)}")
+
+
+def _way_to(problem: OutsideError) -> str:
+    """The hint for a file that the sandbox does not contain."""
+    from bayplan.kube.shell import operand
+
+    if _sandbox and _sandbox.widen and not is_below(os.path.realpath(problem.path), _sandbox.root):
+        return f"no folder above has .git or bayplan.yaml: {_sandbox.widen}"
+    trusts = problem.foreign and _sandbox and _sandbox.takes_trust
+    trust = f"; if you trust the file, pass --trust {operand(problem.path)}" if trusts else ""
+    return f"copy it to another place in the repository{trust}"
 
 
 def irregular(path: str, route: Route) -> Diagnostic | None:
@@ -170,10 +182,15 @@ def too_large(route: Route, key: str) -> Diagnostic:
 
 
 class Sandbox(NamedTuple):
-    """The only folder with readable files. `trusted`: other readable files and folders. All are resolved paths."""
+    """The only folder with readable files. `trusted`: other readable files and folders. All are resolved paths.
+
+    `takes_trust`: the user can pass --trust. `widen`: how to choose another root, if nothing has chosen this one.
+    """
 
     root: str
     trusted: tuple[str, ...] = ()
+    takes_trust: bool = True
+    widen: str = ""
 
 
 _sandbox: Sandbox | None = None
@@ -209,13 +226,26 @@ def in_sandbox() -> bool:
     return _sandbox is not None
 
 
+def seen(path: str) -> str | None:
+    """The path at which bayplan may look, as of `inside`. None: it may not look at this one.
+
+    The given path may lead through folders outside, and would show whether they exist.
+    """
+    try:
+        return inside(path)
+    except (OSError, ValueError):
+        return None
+
+
 def allows(path: str) -> bool:
     """Whether bayplan may read a file, or look at it."""
-    try:
-        inside(path)
-    except (OSError, ValueError):
-        return False
-    return True
+    return seen(path) is not None
+
+
+def found(path: str, test: Callable[[str], bool] = os.path.isfile) -> bool:
+    """Whether a test of `os.path` is true for a path. False if bayplan may not look at it."""
+    real = seen(path)
+    return real is not None and test(real)
 
 
 def link_out(folder: str, depth: float, *, hidden: bool) -> str:

@@ -103,12 +103,12 @@ def _write_report(args: Arguments, shown: Sequence[Finding], form: str, to_stdou
 
 def _repository(args: Arguments) -> Repository:
     """The git repository of the current folder, and a file of the command line for findings that are about no file."""
-    from bayplan.cli.files import allows, current_folder, repository
+    from bayplan.cli.files import current_folder, found, repository
     from bayplan.report.formats import Repository
 
     here = current_folder() or os.sep
     root = repository(here) or here
-    named = (each for each in (*args.words, args.value("topology")) if allows(each) and os.path.isfile(each))
+    named = (each for each in (*args.words, args.value("topology")) if found(each))
     return Repository(root, os.path.relpath(here, root), next(named, "bayplan.yaml"))
 
 

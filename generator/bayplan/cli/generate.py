@@ -77,7 +77,7 @@ def _name_conflict(project: Project, to: str) -> tuple[str, str] | None:
         return None
     if os.path.normpath(to) == NAME:
         return "is the project file itself", "choose another name"
-    if files.allows(project.path(to)) and os.path.isdir(project.path(to)):
+    if files.found(project.path(to), os.path.isdir):
         return "is a folder", f'write "{to}/" for one file per object'
     return None
 
@@ -110,9 +110,11 @@ def _patterns_files(project: Project, pattern: str) -> Iterator[str]:
     if refused:
         yield refused
         return
-    for name in glob(pattern, root_dir=project.folder or None, recursive=True):
+    plain = "/".join((*takewhile(lambda part: not has_magic(part), pattern.split("/")), ""))
+    for below in glob(pattern[len(plain) :], root_dir=files.seen(project.path(plain)), recursive=True):
+        name = plain + below
         path = project.path(name)
-        if files.allows(path) and os.path.isfile(path) and not output_folder.is_ours(path):
+        if files.found(path) and not output_folder.is_ours(path):
             yield os.path.normpath(name)
 
 
@@ -134,7 +136,9 @@ def _pattern_problems(project: Project, pattern: str, matched: bool, route: Rout
         yield warning(
             "A983", (SUBJECT, *route), f'"{pattern}" matches no file', hint="correct the pattern or remove it"
         )
-    elif not has_magic(pattern) and files.allows(path := project.path(pattern)) and not os.path.lexists(path):
+    elif (
+        not has_magic(pattern) and (path := files.seen(project.path(pattern))) is not None and not os.path.lexists(path)
+    ):
         similar = os.path.join(os.path.dirname(pattern), f"*{os.path.splitext(pattern)[1] or '.yaml'}")
         hint = f"correct the name or remove it; use a pattern such as {similar} for files that come and go"
         yield error("A983", (SUBJECT, *route), f'the file "{pattern}" does not exist', hint=hint)

@@ -257,7 +257,9 @@ def _unreadable(folder: str, path: str, why: str) -> Diagnostic:
     """R134, with the nearest name in the folder."""
     inner = os.path.dirname(path)
     try:
-        names = [os.path.join(inner, name) for name in os.listdir(os.path.join(folder, inner) or os.curdir)]
+        root, place = (os.path.realpath(each or os.curdir) for each in (folder, os.path.join(folder, inner)))
+        listed = os.listdir(files.inside(place)) if files.is_within(place, root) else []
+        names = [os.path.join(inner, name) for name in listed]
     except (OSError, ValueError):
         names = []
     where = f"the folder {folder}" if folder else "the current folder"

@@ -9,6 +9,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import islice
 from typing import Any
 
 from bayplan.cli import files, output, output_folder
@@ -147,12 +149,15 @@ class Folder(NamedTuple):
     resources: tuple[Listed, ...]
 
 
-def _folder(one: Kustomization) -> Folder:
-    functions = _listed(one, ("generators", "transformers", "validators"), kustomizations.objects)
-    return Folder(one, tuple(functions), tuple(_listed(one, ("resources", "bases"), kustomizations.documents)))
+Load = Callable[[str], Sequence[Document]]
 
 
-def _listed(one: Kustomization, keys: Sequence[str], load: Callable[[str], Sequence[Document]]) -> Iterator[Listed]:
+def _folder(one: Kustomization, objects: Load, documents: Load) -> Folder:
+    functions = _listed(one, ("generators", "transformers", "validators"), objects)
+    return Folder(one, tuple(functions), tuple(_listed(one, ("resources", "bases"), documents)))
+
+
+def _listed(one: Kustomization, keys: Sequence[str], load: Load) -> Iterator[Listed]:
     """The objects in the files of some lists."""
     for key in keys:
         for number, path in enumerate(kustomizations.listed_paths(one.folder, one.document.data, key)):
@@ -178,7 +183,8 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     route = (folders[0].kustomization.subject,)
     if files.in_sandbox():
         message = "in a sandbox, bayplan runs no functions, and checked only the files"
-        yield warning("O832", route, message, hint="leave out --sandbox if you trust the programs of this repository")
+        hint = "leave out --sandbox if you trust the programs of this repository"
+        yield warning("O832", route, message, hint=hint, notes=tuple(islice(_outside(folders), 20)))
         return
     paths = (os.path.join(each, "kustomize") for each in os.get_exec_path())
     program = next((path for path in paths if os.path.isfile(path) and os.access(path, os.X_OK)), None)
@@ -210,6 +216,16 @@ def _built(folder: str, folders: Sequence[Folder]) -> Iterator[Diagnostic]:
         return
     documents = read("kustomize", out.encode(), "built", own=False).value or ()
     yield from _built_objects([each.data for each in documents if isinstance(each.data, dict)], route)
+
+
+def _outside(folders: Sequence[Folder]) -> Iterator[Note]:
+    """The entries in the lists of kustomizations that the sandbox does not contain."""
+    for one in {each.kustomization.folder: each.kustomization for each in reversed(folders)}.values():
+        for key in (*LISTS, "generators", "transformers", "validators"):
+            for number, each in enumerate(items(one.document.data, key)):
+                plain = isinstance(each, str) and "\n" not in each
+                if plain and not files.allows(os.path.join(one.folder, each)):
+                    yield Note("this is outside of the sandbox, and not checked", (one.subject, key, number))
 
 
 def _run(*command: str) -> tuple[int, str, str]:
@@ -277,10 +293,11 @@ def _missing_program(where: Kustomization, function: Listed) -> Iterator[Diagnos
     program = get(annotation[0].data, "exec", "path") if annotation else None
     if not isinstance(program, str):  # kustomize itself says so
         return
-    if "/" in program and not files.allows(os.path.join(where.folder, program)):
+    path = os.path.join(where.folder, program)
+    if "/" in program and not files.allows(path):
         return
-    folders = [where.folder] if "/" in program else os.get_exec_path()
-    if not any(os.access(os.path.join(each, program), os.X_OK) for each in folders):
+    places = [files.seen(path) or path] if "/" in program else [os.path.join(p, program) for p in os.get_exec_path()]
+    if not any(os.access(each, os.X_OK) for each in places):
         message = f'the program "{program}" of the function does not exist'
         hint = "kustomize looks for a name in PATH, and for a path from the folder of this kustomization"
         yield error("A966", (function.subject, "metadata", "annotations", key), message, hint=hint)
@@ -314,7 +331,7 @@ def _remote(one: Kustomization, keys: Sequence[str]) -> list[tuple[str, int]]:
 
 
 def _exists(path: str) -> bool:
-    return files.allows(path) and os.path.exists(path)
+    return files.found(path, os.path.exists)
 
 
 def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
@@ -323,10 +340,12 @@ def _workflows(folders: Sequence[Folder]) -> Iterator[Diagnostic]:
     The functions of a Component transform the resources of the kustomization that lists it (kustomize 5.8.1,
     api/internal/target/kusttarget.go, `accumulateComponents`). bayplan does not read the functions of remote folders.
     """
+    once = {each.kustomization.folder: each.kustomization for each in folders}
+    remote = {folder: _remote(one, ("components", "transformers")) for folder, one in once.items()}
     expanding = {
         _owner(each.kustomization).subject
         for each in folders
-        if _remote(each.kustomization, ("components", "transformers"))
+        if remote[each.kustomization.folder]
         or any((one.function, one.key) == ("ExpandWorkflows", "transformers") for one in each.functions)
     }
     for each in folders:
@@ -359,7 +378,8 @@ HINT = "for `kubectl kustomize`, remove the annotation and run `bayplan kustomiz
 def doctor(args: Arguments) -> int:
     """Checks a folder with a kustomization."""
     folder = args.words[0] if args.words else "."
-    folders = [_folder(each) for each in kustomizations.walk(folder, LISTS)]
+    load = cache(kustomizations.objects), cache(kustomizations.documents)
+    folders = [_folder(each, *load) for each in kustomizations.walk(folder, LISTS)]
     if not folders:
         message = f'there is no readable kustomization.yaml in "{folder}"'
         wrong = error("O831", (), message, hint="name the folder that you build")

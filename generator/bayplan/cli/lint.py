@@ -67,7 +67,7 @@ def load_manifests(words: Sequence[str]) -> Manifests:
     unnamed: set[str] = set()
     for word in dict.fromkeys(words):
         before = len(batches)
-        is_folder = word != "-" and files.allows(word) and os.path.isdir(word)
+        is_folder = word != "-" and files.found(word, os.path.isdir)
         paths = sorted(_below(word, batches)) if is_folder else [word]
         unnamed |= set(paths) if is_folder else set()
         if not paths and len(batches) == before:

@@ -16,7 +16,7 @@ from bayplan.workflows.osmo.pool.values import SUBJECT, choose
 def split(word: str) -> tuple[str, str]:
     """File and pool. If a file with this name exists, the `#` is part of its name."""
     path, mark, name = word.rpartition("#")
-    whole = files.allows(word) and os.path.lexists(word)
+    whole = files.found(word, os.path.lexists)
     return (path, name) if mark and path and name and not whole else (word, "")
 
 

@@ -67,12 +67,12 @@ def unlisted(root: str, folders: Iterable[str]) -> Iterator[str]:
     """
     known = {os.path.normpath(path) for path in _listed(root).value or ()}
     for folder in sorted(set(folders)):
-        path = os.path.join(root, folder) or os.curdir
-        for place, below, names in os.walk(path) if files.allows(path) else ():
+        real = files.seen(os.path.join(root, folder) or os.curdir)
+        for place, below, names in os.walk(real) if real is not None else ():
             searched = (name for name in below if name != ".git" and not name.startswith(output_folder.STAGING))
             below[:] = sorted(name for name in searched if not _has_project(place, name)) if folder else []
             for name in sorted(names):
-                path = os.path.normpath(os.path.relpath(os.path.join(place, name), root or os.curdir))
+                path = os.path.normpath(os.path.join(folder, os.path.relpath(place, real), name))
                 if path not in known and output_folder.is_ours(os.path.join(place, name)):
                     yield path
 

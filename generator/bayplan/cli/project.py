@@ -76,11 +76,11 @@ def find(folder: str = "") -> str | None:
     bayplan does not look outside of the sandbox.
     """
     for _ in range(os.path.join(files.current_folder(), folder).count(os.sep) + 1):
-        if not files.allows(folder or os.curdir):
+        real = files.seen(folder or os.curdir)
+        if real is None:
             return None
-        path = os.path.join(folder, NAME)
-        if os.path.lexists(path):
-            return path
+        if os.path.lexists(os.path.join(real, NAME)):
+            return os.path.join(folder, NAME)
         folder = os.path.join(folder, os.pardir)
     return None
 
@@ -133,17 +133,26 @@ def _made(args: Arguments) -> Outcome[files.Sandbox]:
         message = f'"{own}" is in the repository, which could replace it with a link to any file'
         return Outcome(None, (error("A991", ("argument", "--trust"), message, hint="remove --trust"),))
     if sound:
-        return Outcome(files.Sandbox(root, trusted))
+        is_plugin = is_krm and bool(args.words)
+        chosen = args.has("sandbox-root") or any(os.path.lexists(os.path.join(root, each)) for each in (".git", NAME))
+        widen = _PLUGINS_WAY if is_plugin else _FUNCTIONS_WAY if is_krm else _WAY
+        return Outcome(files.Sandbox(root, trusted, not is_plugin, "" if chosen else widen))
     message = f'"{args.value("sandbox-root", os.curdir)}" cannot be the root of the sandbox'
     hint = "name the folder of the repository"
     return Outcome(None, (error("A991", ("argument", "--sandbox-root"), message, hint=hint),))
 
 
 def _widening(args: Arguments) -> str:
-    """An option that lets `krm` use more files. Empty if there is none."""
-    from bayplan.cli.commands import WIDENING
+    """An option that lets `krm` use more files or larger ones. Empty if there is none."""
+    from bayplan.cli.commands import LIMIT, WIDENING
 
-    return next((each.names[-1] for each in WIDENING if args.has(each.key)), "")
+    return next((each.names[-1] for each in (*WIDENING, LIMIT) if args.has(each.key)), "")
+
+
+_WAY = "name the top folder with --sandbox-root DIR"
+_FUNCTIONS_WAY = "name the top folder with `args: [--sandbox-root, DIR]` next to `path: bayplan-krm`"
+_PLUGINS_WAY = "add a bayplan.yaml to the top folder"
+"""How to choose a root that nothing has chosen: on a command line, for a function of kustomize, for a legacy plugin."""
 
 
 def _start(args: Arguments) -> str:

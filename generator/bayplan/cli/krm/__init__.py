@@ -7,7 +7,6 @@ the objects are a plain stream.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,7 +89,7 @@ def _misplaced(job: Job) -> tuple[Diagnostic, ...]:
     """
     kind = job.config["kind"]
     words = (b"generators:", b"transformers:" if kind == "ValidateWorkloads" else b"validators:")
-    written = next((files.raw_of(name, "kustomization").value or b"" for name in NAMES if os.path.isfile(name)), b"")
+    written = next((files.raw_of(name, "kustomization").value or b"" for name in NAMES if files.found(name)), b"")
     copied = len(job.items) == 1 and kind in (job.items[0].text or str(job.items[0].data))
     if not copied and not any(word in written for word in words):
         return ()

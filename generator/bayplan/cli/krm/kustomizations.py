@@ -58,7 +58,7 @@ def _sources(one: Kustomization) -> Iterator[Source]:
     for patch in reversed(list(_patches(one.folder, one.document))):
         yield from patch
     paths = [path for key in LISTS for path in listed_paths(one.folder, one.document.data, key)]
-    yield from _objects(path for path in paths if not os.path.isdir(path))
+    yield from _objects(path for path in paths if not files.found(path, os.path.isdir))
 
 
 class Kustomization(NamedTuple):
@@ -73,23 +73,31 @@ class Kustomization(NamedTuple):
 def walk(folder: str, keys: Sequence[str], *, once: bool = False) -> list[Kustomization]:
     """The kustomization of a folder, and those of the folders in some of its lists, each before those below it.
 
-    `once`: a folder that several lists name is visited by the first of them only.
+    `once`: a folder that several lists name is visited by the first of them only. Cycles, which kustomize refuses, and
+    paths beyond DEEPEST and MOST end there.
     """
     kustomizations: list[Kustomization] = []
-    visited: set[str] = set()
+    documents: dict[str, Document | None] = {}
+    listed: dict[str, list[str]] = {}
 
-    def visit(folder: str, above: tuple[Kustomization, ...]) -> None:
-        document = kustomization(folder)
-        if document is None or len(above) >= DEEPEST or len(kustomizations) >= MOST or (once and folder in visited):
+    def visit(folder: str, above: tuple[Kustomization, ...], leading: frozenset[str]) -> None:
+        document = documents[folder] = documents[folder] if folder in documents else kustomization(folder)
+        real = os.path.realpath(folder)
+        if document is None or real in leading:
             return
-        visited.add(folder)
         kustomizations.append(Kustomization(folder, f"kustomization:{len(kustomizations)}", document, above))
         below = (*above, kustomizations[-1])
-        for key in keys:
-            for path in listed_paths(folder, document.data, key):
-                visit(path, below)
+        if len(below) == DEEPEST:
+            return
+        if folder not in listed:
+            listed[folder] = [path for key in keys for path in listed_paths(folder, document.data, key)]
+        for path in listed[folder]:
+            if len(kustomizations) == MOST:
+                return
+            if path not in documents or not (once or documents[path] is None):
+                visit(path, below, leading | {real})
 
-    visit(folder, ())
+    visit(folder, (), frozenset())
     return kustomizations
 
 
@@ -139,19 +147,19 @@ def kustomization(folder: str) -> Document | None:
     """The kustomization file of a folder, if there is one that can be read."""
     for name in NAMES:
         path = os.path.normpath(os.path.join(folder, name))
-        if os.path.isfile(path):
+        if files.found(path):
             return next((each for each in documents(path) if isinstance(each.data, dict)), None)
     return None
 
 
 def documents(path: str) -> tuple[Document, ...]:
     """The documents of a file; none if it cannot be read."""
-    return files.load(path, "file", own=False)[0] if os.path.isfile(path) else ()
+    return files.load(path, "file", own=False)[0] if files.found(path) else ()
 
 
 def objects(path: str) -> tuple[Document, ...]:
     """The documents of a listed file. For a folder, those of the resources in its kustomization."""
-    if not os.path.isdir(path):
+    if not files.found(path, os.path.isdir):
         return documents(path)
     inner = kustomization(path)
     paths = listed_paths(path, inner.data, "resources") if inner else ()
@@ -159,9 +167,9 @@ def objects(path: str) -> tuple[Document, ...]:
 
 
 def listed_paths(folder: str, data: Mapping[str, Any], key: str) -> list[str]:
-    """The paths in a list of a folder's kustomization; objects that are written in place are left out."""
+    """The different paths in a list of a folder's kustomization; objects that are written in place are left out."""
     texts = (each for each in items(data, key) if isinstance(each, str) and "\n" not in each)
-    return [os.path.normpath(os.path.join(folder, each)) for each in texts]
+    return [*dict.fromkeys(os.path.normpath(os.path.join(folder, each)) for each in texts)]
 
 
 def _objects(paths: Iterable[str]) -> Iterator[Source]:

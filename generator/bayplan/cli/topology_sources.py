@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -199,11 +200,12 @@ def knows_nodes(picked: Picked) -> bool:
 
 
 def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
-    """The labels that sources need for every node."""
+    """The labels that sources need for every node. `_part` reports a file that cannot be read."""
     for file, format_ in trees:
         yield from format_.node_labels
         if hasattr(reader := _reader(format_), "needed_labels"):
-            yield from reader.needed_labels(file)
+            with suppress(UnreadableError):
+                yield from reader.needed_labels(file)
 
 
 def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part | None, Batch]:

@@ -26,6 +26,7 @@ class OpenedFile(SourceFile):
 
     def __init__(self, path: str, number: int) -> None:
         super().__init__(files.STDIN if path == "-" else path, number=number)
+        self.uses_documents = False  # whether somebody has read `documents` since this was last False
         self._path = path
         self._stream: Iterator[bytes] = iter(())
 
@@ -92,7 +93,8 @@ class OpenedFile(SourceFile):
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """The YAML or JSON documents."""
+        """The YAML or JSON documents; empty if `faults` has errors."""
+        self.uses_documents = True
         return self._read.value or ()
 
     @property

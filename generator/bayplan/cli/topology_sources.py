@@ -12,7 +12,7 @@ from bayplan.cli import osmo_pool
 from bayplan.cli.files import UnreadableError
 from bayplan.cli.options import Arguments
 from bayplan.cli.source_files import OpenedFile
-from bayplan.core.diagnostics import Diagnostic, Outcome, error
+from bayplan.core.diagnostics import Diagnostic, Outcome, error, has_errors
 from bayplan.core.phrases import count
 from bayplan.core.values import NamedTuple
 from bayplan.kube.objects import is_kind
@@ -209,8 +209,11 @@ def _needed(trees: Iterable[tuple[OpenedFile, Source]]) -> Iterator[str]:
 
 
 def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part | None, Batch]:
+    file.uses_documents = False
     try:
         part = _reader(format_).new(file, request)
+        if file.uses_documents and has_errors(file.faults):
+            return None, file.batch(file.faults)
         return part.value and part.value._replace(source=file.name, at=file.at()), file.batch(part.diagnostics)
     except UnreadableError as problem:
         return None, file.batch(problem.diagnostics)

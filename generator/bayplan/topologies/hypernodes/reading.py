@@ -141,6 +141,9 @@ def sniff(source: SourceFile) -> bool:
 def new(source: SourceFile, options: ReadOptions) -> Outcome[Part]:
     """The topology of the HyperNodes, or their faults."""
     objects = list(_hyper_nodes(source))
+    if not objects:
+        hint = "use the output of `kubectl get hypernodes -o yaml`"
+        return Outcome(None, (error("T530", source.at(), "the file has no HyperNode", hint=hint),))
     written = [read_hyper_node(each) for each in objects]
     hyper_nodes, reported = expanded(written, options.nodes)
     result = native.part(

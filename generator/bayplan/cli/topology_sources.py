@@ -212,7 +212,8 @@ def _part(file: OpenedFile, format_: Source, request: ReadOptions) -> tuple[Part
     file.uses_documents = False
     try:
         part = _reader(format_).new(file, request)
-        if file.uses_documents and has_errors(file.faults):
+        known = {each.code for each in part.diagnostics}  # some readers report faults, with lines or without
+        if file.uses_documents and has_errors(file.faults) and known.isdisjoint(each.code for each in file.faults):
             return None, file.batch(file.faults)
         return part.value and part.value._replace(source=file.name, at=file.at()), file.batch(part.diagnostics)
     except UnreadableError as problem:

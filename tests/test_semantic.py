@@ -57,6 +57,7 @@ NEVER_DRAWN: set[str] = set()
 """None: what a scheduler does not support is drawn too, and then removed."""
 
 
+@needs_upstream
 def test_a_wrong_manifest_is_noticed() -> None:
     """The judges themselves: a change of each kind has a complaint."""
     rendered = next(each for each in _cases("kai") if each.result.kinds("PodGroup") and each.result.kinds("JobSet"))

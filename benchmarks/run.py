@@ -14,11 +14,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from clusters import extract, full
+from clusters import extract, full, running
 
 from workloads import chart, hall, kustomization, write
 
@@ -31,7 +32,7 @@ class Row(NamedTuple):
 
     name: str
     arguments: list[str]
-    unit: str  # "x", "MB", or what it is a ratio to
+    unit: str  # "x", "MB", "s" (elapsed), or what it is a ratio to
     target: float
     rounds: int  # at most
     stdin: str = os.devnull
@@ -51,6 +52,7 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
     """What is promised. `large`: also what needs gigabytes of disk."""
     example = ["render", f"{EXAMPLE}/workflow.yaml", "-t", f"{EXAMPLE}/topology.yaml"]
     check = ["check", f"{EXAMPLE}/workflow.yaml", "-t", hall(folder, 100_000)]
+    capacity = ["capacity", "-t", hall(folder, 100_000)]
     return [
         Row("--version", ["--version"], "x", 1.2, 99),
         Row("--help", ["--help"], "x", 4.5, 99),
@@ -59,9 +61,14 @@ def rows(folder: Path, large: bool = False) -> list[Row]:
         Row("render 100,000 bare pods, memory", write(folder, 100_000), "MB", 128, 1),
         Row("check 64 pods on 100,000 nodes", check, "x", 40, 7),
         Row("check 64 pods on 100,000 nodes, memory", check, "MB", 200, 1),
+        Row("capacity of 100,000 nodes", capacity, "x", 60, 7),
+        Row("capacity of 100,000 nodes for 64 pods", [*capacity, f"{EXAMPLE}/workflow.yaml"], "x", 250, 3),
+        Row("plan 64 pods on 100,000 nodes, slack", ["plan", *check[1:], "--slack"], "x", 150, 3),
         *node_rows(folder, large),
+        *pod_rows(folder, check, large),
         *helm_rows(folder),
         *functions(folder),
+        *page_rows(folder),
     ]
 
 
@@ -81,6 +88,17 @@ def node_rows(folder: Path, large: bool) -> Iterator[Row]:
         yield Row("topology import, 1 GB of JSON, memory", ["topology", "import", path], "MB", 600, 1)
 
 
+def pod_rows(folder: Path, check: Sequence[str], large: bool) -> Iterator[Row]:
+    """A check of a cluster in which 100,000 pods run, and how much longer it takes than that of an empty cluster."""
+    if large:
+        whole, lines = running(folder, 100_000)
+        for name, path, target in (("JSON", whole, 20), ("extract", lines, 10)):
+            name = f"check with 100,000 running pods, {path.stat().st_size / 1e9:.2f} GB of {name}"
+            busy = [*check, "--occupied", str(path)]
+            yield Row(name, busy, "s", target, 3, less=tuple(check))
+            yield Row(f"{name}, memory", busy, "MB", 300, 1)
+
+
 def helm_rows(folder: Path) -> Iterator[Row]:
     """Documents of a chart behind the `helm template` that makes them; none where there is no Helm."""
     helm = shutil.which("helm3") or shutil.which("helm")
@@ -95,6 +113,23 @@ def helm_rows(folder: Path) -> Iterator[Row]:
     rest = (7, str(manifests), template)
     yield Row("post-render, 5,000 documents, nothing to do", post, "helm template", 0.1, *rest)
     yield Row("post-render, 5,000 pods placed", [*post, "--policy", made["policy"]], "helm template", 1, *rest)
+
+
+def page_rows(folder: Path) -> Iterator[Row]:
+    """Pages of `plan --format html`: how much longer Chromium takes to draw one than an empty page."""
+    program = shutil.which("chromium")
+    if program is None:
+        print("chromium is not in PATH: pages are not measured", file=sys.stderr)
+        return
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile", "--dump-dom"]
+    for nodes in (216, 3_456, 100_000):
+        plan = ["plan", f"{EXAMPLE}/workflow.yaml", "-t", hall(folder, nodes), "--format", "html"]
+        page = folder / f"page-{nodes}.html"
+        subprocess.run([f"{folder}/venv/bin/bayplan", *plan, "-o", str(page)], check=True)
+        print(f"the page of {nodes:,} nodes has {page.stat().st_size:,} bytes", file=sys.stderr)
+        row = Row(f"page of {nodes:,} nodes, opened in Chromium", [*options, page.as_uri()], "s", 2, 5)
+        yield row._replace(program=program, less=(*options, "about:blank"))
+    yield Row("plan --format html, 100,000 nodes", plan, "x", 80, 5)
 
 
 def functions(folder: Path) -> Iterator[Row]:
@@ -128,37 +163,41 @@ def install(folder: Path) -> tuple[str, str]:
     return str(folder / "venv" / "bin" / "bayplan"), python
 
 
-def measure(command: Sequence[str], stdin: str = os.devnull) -> tuple[float, float]:
-    """CPU seconds and peak memory in MB of one run that must succeed."""
+def measure(command: Sequence[str], stdin: str = os.devnull) -> tuple[float, float, float]:
+    """CPU seconds, peak memory in MB, and seconds of one run that must succeed."""
     streams = [
         (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
     ]
+    begun = time.monotonic()
     child = os.posix_spawn(command[0], command, os.environ, file_actions=streams)
     _, status, usage = os.wait4(child, 0)
     if status:
         raise SystemExit(f"{command} failed: {os.waitstatus_to_exitcode(status)}")
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, time.monotonic() - begun
 
 
 def results(selected: list[Row], bayplan: str, python: str, rounds: int) -> Iterator[Result]:
     """Every row, measured in rounds that interleave with the bare interpreter."""
     bare: list[float] = []
     others: dict[str, list[float]] = {row.name: [] for row in selected}
-    measured: dict[str, list[tuple[float, float]]] = {row.name: [] for row in selected}
+    measured: dict[str, list[tuple[float, float, float]]] = {row.name: [] for row in selected}
     taken_off: dict[str, list[float]] = {row.name: [] for row in selected}
     for number in range(rounds):
         bare += [measure([python, "-c", "pass"])[0] for _ in range(3)]
         for row in selected:
             if number < row.rounds:
+                which = 2 if row.unit == "s" else 0
                 measured[row.name].append(measure([row.program or bayplan, *row.arguments], row.stdin))
                 others[row.name] += [measure(row.other)[0]] if row.other else []
-                taken_off[row.name] += [measure([row.program or bayplan, *row.less])[0]] if row.less else []
+                taken_off[row.name] += [measure([row.program or bayplan, *row.less])[which]] if row.less else []
     for row in selected:
-        times, memory = zip(*measured[row.name], strict=True)
+        times, memory, elapsed = zip(*measured[row.name], strict=True)
         base = statistics.median(others[row.name] or bare)
-        took = statistics.median(times) - (statistics.median(taken_off[row.name]) if row.less else 0)
-        yield Result(row, max(memory) if row.unit == "MB" else took / base)
+        seconds = elapsed if row.unit == "s" else times
+        took = statistics.median(seconds) - (statistics.median(taken_off[row.name]) if row.less else 0)
+        absolute = {"MB": max(memory), "s": took}
+        yield Result(row, absolute.get(row.unit, took / base))
 
 
 def table(found: Iterable[Result]) -> str:

@@ -42,6 +42,7 @@ CALLS: dict[str, tuple[list[str], str]] = {
     "render": (ON, ""),
     "check": (ON, ""),
     "plan": (ON, ""),
+    "capacity": (ON, ""),
     "delete-plan": (ON, ""),
     "diff": ([ON[0], "-", *ON[1:]], "kind: List\nitems: []\n"),
     "lint": (["-", "-t", TOPOLOGY], "kind: PodGroup\napiVersion: scheduling.run.ai/v2alpha2\n"),

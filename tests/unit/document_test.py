@@ -22,7 +22,7 @@ from bayplan.text import yaml as yaml_text
 from bayplan.text.document import Span, locate, locate_all, read
 from bayplan.text.scalars import Memo, foreign_key, foreign_value, kubectl, own_value
 
-COVERS = {"R103", "R157", "R158"}
+COVERS = {"R103", "R157", "R158", "R160", "R161", "R162", "R163"}
 CASES = sorted((Path(__file__).parents[1] / "cases").glob("R1[01]*"))
 """Cases of texts that are no YAML or JSON."""
 

@@ -10,12 +10,11 @@ from fit_scene import cluster, gang, group, plan, pods, pool, replicas, unit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayplan.model.plan import Plan, Pods, Unit, Units
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.plan import CHANNEL, ONE, SLOTS, Occupant, Plan, Pods, Unit, Units, accelerator
 from bayplan.planning.fit import Impossible, Undecided, prove
-from bayplan.planning.fit.problem import Space, capacity, demand, problem, room, space, usable
+from bayplan.planning.fit.problem import Space, capacity, demand, problem, room, space
 from bayplan.planning.fit.search import SEARCH_LIMIT as QUICK
-from bayplan.planning.fit.search import faults, search
+from bayplan.planning.fit.search import faults, search, search_space_of
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Unknown, covers, solve
 from tools.effort import seeds
 
@@ -24,31 +23,37 @@ Spot = tuple[str, tuple[tuple[str, str], ...]]
 
 def found(asked: Plan) -> Answer:
     """What the search says; a witness must pass the verifier."""
-    answer = search(asked.gangs, asked.topology, ground(asked))
+    answer = search(asked.gangs, asked.topology, search_space_of(asked))
     if isinstance(answer, Placed):
-        assert list(faults(asked.gangs, asked.topology, answer.runs)) == []
+        assert list(faults(asked.gangs, asked.topology, answer.runs, asked.occupied)) == []
     return answer
 
 
 def ground(asked: Plan) -> Space:
     """All pools."""
-    return space(asked.topology, [each.name for each in asked.topology.pools])
+    return space(asked.topology, {each.name: [] for each in asked.topology.pools})
 
 
 def exhaustive(asked: Plan) -> bool:
     """Try every node for every pod."""
-    spots = [spot for each in asked.topology.pools for spot in _spots(each.name, asked.topology)]
+    spots = [spot for each in asked.topology.pools for spot in _spots(each.name, asked)]
     loads: dict[str, dict[str, int]] = {spot[0]: {} for spot in spots}
+    for node, load in loads.items():
+        for occupant in asked.occupied.get(node, ()):
+            load.update({name: load.get(name, 0) + amount for name, amount in occupant.amounts.items()})
     jobs = [job for each in asked.gangs for job in _jobs(each.root, ())]
     return _placed(jobs, spots, loads, {}, asked.topology)
 
 
-def _spots(name: str, topology: ClusterTopology) -> Iterator[tuple[str, str, dict[str, object]]]:
-    found = topology.pool(name)
+def _spots(name: str, asked: Plan) -> Iterator[tuple[str, str, dict[str, object]]]:
+    found = asked.topology.pool(name)
     assert found is not None
-    for path, nodes in usable(found).items():
-        for node in nodes:
-            steps = tuple(zip((level.label for level in found.levels), path, strict=True))
+    out = {node for nodes in found.unusable.values() for node in nodes}
+    for domain in found.domains:
+        nodes = [node for node in domain.nodes if node not in out]
+        nodes = [*(n for n in nodes if n in asked.occupied), *(n for n in nodes if n not in asked.occupied)]
+        for node in nodes[: found.levels[-1].plan]:  # others use nodes of the plan too
+            steps = tuple(zip((level.label for level in found.levels), domain.path, strict=True))
             levels: dict[str, object] = {level.name: steps[: i + 1] for i, level in enumerate(found.levels)}
             yield node, name, {**levels, "host": node}
 
@@ -141,10 +146,18 @@ def instance(dice: random.Random, shapes: int) -> Plan:
         return group(name, *members)
 
     gangs = []
+    nodes = [node for each in pools for domain in each.domains for node in domain.nodes]
+    busy = [node for node in nodes if dice.random() < 0.5] if dice.random() < 0.5 else []
     for g in range(dice.randint(1, 2)):
         parts = [tree_of(f"g{g}{i}", 1) if dice.random() < 0.7 else some(f"p{g}{i}") for i in range(dice.randint(1, 2))]
         gangs.append(gang(f"g{g}", *parts, required=level(), number=g))
-    return plan(cluster(*pools), *gangs)
+    return plan(cluster(*pools), *gangs)._replace(occupied={node: (occupant(dice),) for node in busy})
+
+
+def occupant(dice: random.Random) -> Occupant:
+    """Something that takes a part of a node, or more than the node has."""
+    gpus, cpu, channel = dice.randint(0, 4), dice.choice([0, 500, 3000, 7000, 9000]), dice.choice([0, 0, ONE])
+    return Occupant("team/other", 1, {accelerator("gb200"): gpus * ONE, "cpu": cpu, CHANNEL: channel, SLOTS: ONE})
 
 
 def _finer(asked: Plan) -> bool:

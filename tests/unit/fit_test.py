@@ -6,6 +6,7 @@ import pytest
 from fit_scene import cluster, gang, group, plan, pods, pool, racks, replicas, unit
 
 from bayplan.model.plan import Plan, all_pods
+from bayplan.model.workflow import Gang
 from bayplan.planning.fit import Fits, Impossible, diagnose, prove
 from bayplan.planning.fit.problem import capacity, demand
 from bayplan.planning.fit.search import faults, stages
@@ -97,11 +98,14 @@ REFUSED = {
     "copies": (
         case(
             cluster(pool({"z/s/r": 18})),
-            *(gang("a", pods("w", 8))._replace(name=f"a-{i}", copy=i) for i in range(3)),
+            *(
+                gang("a", pods("w", 8))._replace(name=f"a-{i}", copy=i, gang=Gang("a", replicas=3, at_once=3))
+                for i in range(3)
+            ),
         ),
         "P554",
         'gang "a" does not fit beside 2 of its copies: together they need 24 pods',
-        'run 2 of the 3 copies of gang "a"',
+        'set `atOnce: 2` on gang "a" instead of 3',
     ),
     "one node": (
         case(hall(), gang("a", pods("w", 5, gpus=1), required="host")),
@@ -135,7 +139,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(("asked", "code", "message", "hint"), REFUSED.values(), ids=REFUSED)
 def test_refused(asked: Plan, code: str, message: str, hint: str) -> None:
-    (found,) = diagnose(asked)
+    (found,) = diagnose(asked).diagnostics
     assert (found.code, found.severity) == (code, "error")
     assert message in found.message
     assert hint in found.hint
@@ -163,7 +167,7 @@ FITTING = {
 def test_fits(asked: Plan) -> None:
     found = prove(asked)
     assert isinstance(found, Fits)
-    assert diagnose(asked) == ()
+    assert diagnose(asked).diagnostics == ()
     for stage in found.witness:
         gangs = [each for each in asked.gangs if each.name in stage.gangs]
         placed = sum(run.each * len(run.nodes) for run in stage.runs)
@@ -181,7 +185,7 @@ SHRUNK = {
 
 @pytest.mark.parametrize(("asked", "message"), SHRUNK.values(), ids=SHRUNK)
 def test_only_what_must_start_fits(asked: Plan, message: str) -> None:
-    (found,) = diagnose(asked)
+    (found,) = diagnose(asked).diagnostics
     assert (found.code, found.severity) == ("P556", "warning")
     assert message in found.message
 
@@ -196,7 +200,9 @@ def test_the_certificate_names_the_nearest_domain() -> None:
 
 def test_unusable_nodes_are_counted_in_the_notes() -> None:
     lost = {"cordoned": ("gb200-z-s-r-1",), "notReady": ("gb200-z-s-r-2", "gb200-z-s-r-3")}
-    (found,) = diagnose(case(cluster(pool({"z/s/r": 18}, unusable=lost)), gang("a", pods("w", 16), required="rack")))
+    (found,) = diagnose(
+        case(cluster(pool({"z/s/r": 18}, unusable=lost)), gang("a", pods("w", 16), required="rack"))
+    ).diagnostics
     assert found.notes[0].message == 'rack "r" has 15 of 18 nodes available (1 cordoned, 2 notReady)'
     assert found.notes[0].route == ("topology", "spec", "pools", 0, "domains", 0)
 
@@ -288,9 +294,10 @@ def test_nested_required_levels() -> None:
 
 
 def test_an_undecided_plan_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bayplan.planning.fit.search._tried", lambda asked, witness, quick: Unknown("why", "hint"))
+    monkeypatch.setattr("bayplan.planning.fit.search._tried", lambda *asked: Unknown("why", "hint"))
     monkeypatch.setattr("bayplan.planning.fit.search.SEARCH_LIMIT", 0)
-    (found,) = diagnose(case(hall(), train()))
+    monkeypatch.setattr("bayplan.planning.fit.search.LEAST", 0)
+    (found,) = diagnose(case(hall(), train())).diagnostics
     assert (found.code, found.severity, found.hint) == ("P557", "error", "hint")
 
 

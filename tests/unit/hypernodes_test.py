@@ -13,7 +13,7 @@ import support
 from bayplan.backends import BACKENDS
 from bayplan.model.formats import SourceFile
 from bayplan.model.target import Target
-from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool, named_queues
 from bayplan.text import document
 from bayplan.text.emit import emit
 from bayplan.topologies import native
@@ -158,7 +158,7 @@ def test_other_files_are_not_taken_for_hyper_nodes(data: Any) -> None:
 
 
 def test_queues_that_volcano_makes_itself_are_not_written() -> None:
-    topology = hall(Domain(("z", "s", "r"), ("n",)))._replace(queues=("default", "research"))
+    topology = hall(Domain(("z", "s", "r"), ("n",)))._replace(queues=named_queues("default", "research"))
     queues = [each for each in BACKENDS["volcano"].cluster.objects(topology, TARGET) if each["kind"] == "Queue"]
     assert [each["metadata"]["name"] for each in queues] == ["research"]
 

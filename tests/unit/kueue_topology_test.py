@@ -141,7 +141,7 @@ def test_round_trip() -> None:
         assert (after.name, after.levels, after.domains) == (before.name, before.levels, ())
         assert after.node.node_selector == before.node.node_selector
         assert after.node.tolerations == before.node.tolerations
-    assert back.queues == ("research",)
+    assert back.queue_names == ("research",)
     assert back.defaults == {"scheduler": "kueue", "queue": "research"}
     assert [each for each in written(read(written(data))) if each["kind"] == "ResourceFlavor"] == [
         {**each, "spec": {**each["spec"], "topologyName": each["spec"]["topologyName"].replace("hall", "hall-cpu")}}
@@ -213,3 +213,67 @@ def test_anything_may_stand_in_the_objects(kind: str, spec: Any, metadata: Any, 
 def test_judges_take_what_is_written(version: str) -> None:
     for data in (cluster(), cluster(CPU)):
         assert judge_all(written(data, version), {"kubernetes": "1.34", "kueue": version}) == []
+
+
+def cluster_queue(name: str, *rows: dict[str, str], cohort: str = "") -> dict[str, Any]:
+    flavor = {"name": "gb200", "resources": list(rows)}
+    group = {"coveredResources": [row["name"] for row in rows], "flavors": [flavor]}
+    spec = {"resourceGroups": [group], **({"cohortName": cohort} if cohort else {})}
+    return {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "ClusterQueue", "metadata": {"name": name}, "spec": spec}
+
+
+def local_queue(name: str, of: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "ml"}
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": "LocalQueue",
+        "metadata": metadata,
+        "spec": {"clusterQueue": of},
+    }
+
+
+GPU = {"name": "nvidia.com/gpu", "nominalQuota": "8"}
+CORES = {"name": "cpu", "nominalQuota": "500m", "borrowingLimit": "1"}
+
+
+def queues(*objects: dict[str, Any]) -> dict[str, Any]:
+    first = [each for each in written(cluster()) if each["kind"] in ("Topology", "ResourceFlavor")]
+    found = topology(read([*first, *objects])).queues or ()
+    return {
+        each.name: (each.parent, {(q.resource, q.pool): (q.guaranteed, q.limit) for q in each.quotas}) for each in found
+    }
+
+
+def test_a_cohort_has_what_its_queues_have() -> None:
+    """A queue can borrow up to its limit, otherwise all of the cohort."""
+    one, two = cluster_queue("one", GPU, CORES, cohort="all"), cluster_queue("two", GPU, cohort="all")
+    own = {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "all"}, "spec": {}}
+    own["spec"] = {"resourceGroups": cluster_queue("", {**GPU, "nominalQuota": "4"})["spec"]["resourceGroups"]}
+    gpu, cpu = ("nvidia.com/gpu", "gb200"), ("cpu", "gb200")
+    found = queues(one, two, own, local_queue("a", "one"), local_queue("two", "two"))
+    assert found == {
+        "all": ("", {gpu: (None, 20000), cpu: (None, 500)}),
+        "one": ("all", {gpu: (8000, None), cpu: (500, 1500)}),
+        "two": ("all", {gpu: (8000, None)}),
+        "a": ("one", {}),
+    }
+
+
+def test_queues_whose_numbers_are_not_clear() -> None:
+    """One without its ClusterQueue, one of two ClusterQueues, and a resource without a real quota."""
+    one = cluster_queue("one", GPU, {"name": "cpu", "nominalQuota": "1M"})
+    known = (one, cluster_queue("two", GPU))
+    assert queues(*known, local_queue("a", "one"))["one"] == ("", {("nvidia.com/gpu", "gb200"): (8000, 8000)})
+    assert queues(*known, local_queue("a", "three")) == {"a": ("", {})}
+    assert queues(*known, local_queue("a", "one"), local_queue("a", "two")) == {"a": ("", {})}
+
+
+def test_numbers_of_queues_are_written() -> None:
+    rows = [{"resource": "gpu", "guaranteed": 8, "limit": 16}, {"resource": "cpu", "limit": 0}]
+    listed = [{"name": "all"}, {"name": "research", "parent": "all", "quotas": rows}]
+    (queue,) = (each["spec"] for each in written(cluster(queues=listed)) if each["kind"] == "ClusterQueue")
+    (flavor,) = queue["resourceGroups"][0]["flavors"]
+    quotas = {each.pop("name"): each for each in flavor["resources"]}
+    assert queue["cohortName"] == "all"
+    assert quotas["nvidia.com/gpu"] == {"nominalQuota": "8", "borrowingLimit": "8"}
+    assert quotas["cpu"] == {"nominalQuota": "0", "borrowingLimit": "0"}

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from bayplan.core.diagnostics import AT
 from bayplan.model.formats import Part
-from bayplan.model.topology import AcceleratorKind, ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import (
+    AcceleratorKind,
+    ClusterTopology,
+    Domain,
+    Level,
+    NodeShape,
+    Pool,
+    Queue,
+    Quota,
+    named_queues,
+)
 from bayplan.topologies import hostlist
 from bayplan.topologies.merging import merge
 
@@ -120,7 +130,9 @@ def test_shapes_part_a_tree_that_knows_none() -> None:
 def test_frames_give_what_they_know_to_the_pool_of_their_name() -> None:
     frame = Part(
         ClusterTopology(
-            "kueue", (Pool("gb200", NodeShape(node_selector={"a": "b"})), Pool("h100", NodeShape())), queues=("q",)
+            "kueue",
+            (Pool("gb200", NodeShape(node_selector={"a": "b"})), Pool("h100", NodeShape())),
+            queues=named_queues("q"),
         ),
         source="kueue",
     )
@@ -128,7 +140,21 @@ def test_frames_give_what_they_know_to_the_pool_of_their_name() -> None:
     assert [each.code for each in made.diagnostics] == ["T437"]
     assert made.value
     (pool,) = made.value.topology.pools
-    assert (pool.node.node_selector, pool.levels, made.value.topology.queues) == ({"a": "b"}, (SPINE, RACK), ("q",))
+    assert (pool.node.node_selector, pool.levels, made.value.topology.queues) == (
+        {"a": "b"},
+        (SPINE, RACK),
+        named_queues("q"),
+    )
+
+
+def test_quotas_of_a_pool_without_nodes_belong_to_its_twin() -> None:
+    levels = (SPINE, RACK)
+    listed = (Queue("q", "", (Quota("cpu", "flavor", 1), Quota("cpu", "other", 2))),)
+    frame = ClusterTopology("kueue", (Pool("flavor", NodeShape(), levels), Pool("other", NodeShape())), queues=listed)
+    made = merge((Part(frame, source="kueue"), NODES))
+    assert made.value
+    (pool,) = made.value.topology.pools
+    assert made.value.topology.queues == (Queue("q", "", (Quota("cpu", pool.name, 1),)),)
 
 
 def test_other_names_of_nodes() -> None:

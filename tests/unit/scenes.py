@@ -19,6 +19,7 @@ from bayplan.model.topology import (
     NodeShape,
     Pool,
     Rail,
+    named_queues,
 )
 from bayplan.model.workflow import (
     Accelerator,
@@ -174,6 +175,7 @@ GANGS = st.builds(
     placement=PLACEMENTS,
     workload=st.sampled_from(["auto", "job", "jobset", "pods", "lws", "volcano-job"]),
     replicas=COUNT,
+    at_once=MAYBE_COUNT,
     compute_domain=WISHES,
     rendezvous=st.sampled_from(["gang", "group", "none"]),
     barrier=st.sampled_from(["none", "gang", "group"]),
@@ -246,7 +248,7 @@ def topologies(draw: st.DrawFn) -> ClusterTopology:
         tuple(draw(pools(name)) for name in names),
         versions=draw(st.sampled_from([{}, {"kai": "0.17", "draDriver": "25.12"}])),
         defaults=draw(st.sampled_from([{}, {"scheduler": "kai", "namespace": "ml"}])),
-        queues=draw(st.sampled_from([None, ("research",)])),
+        queues=draw(st.sampled_from([None, named_queues("research")])),
         schedulers=draw(st.sampled_from([{}, {"kai": {"topology": "hall"}}])),
         accelerators={
             "gb200": AcceleratorKind(

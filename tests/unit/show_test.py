@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from bayplan.cli import show_difference, show_svg, show_tree
+from bayplan.cli import show_difference, show_tree
+from bayplan.cli.pictures import scene, svg
 from bayplan.cli.run import run
-from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool
+from bayplan.model.topology import ClusterTopology, Domain, Level, NodeShape, Pool, named_queues
 from bayplan.text import document
 from bayplan.topologies import native
 from bayplan.topologies.comparing import Comparison, compare
 from bayplan.topologies.inventory import Unit, count
 from tools.effort import seeds
-from tools.run import EXAMPLES, PRETRAIN, ROOT
+from tools.run import EXAMPLES, PRETRAIN
 
 EXAMPLE = f"{PRETRAIN}/topology.yaml"
 FILES = sorted(EXAMPLES.glob("*/topology.yaml"))
@@ -96,11 +97,6 @@ def test_every_example_can_be_shown(path: Path, options: list[str], capsys: pyte
     assert capsys.readouterr().out == out
 
 
-def test_the_picture_of_the_documentation_is_this_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["topology", "show", EXAMPLE, "--format", "svg"]) == 0
-    assert capsys.readouterr().out == (ROOT / "docs" / "hall-1.svg").read_text(encoding="utf-8")
-
-
 def test_levels_say_how_deep(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["topology", "show", EXAMPLE, "--level", "spine"]) == 0
     spines = capsys.readouterr().out
@@ -124,7 +120,7 @@ def test_a_large_cluster_is_summed_up() -> None:
     text = "".join(show_tree.draw(made, count(made), ""))
     assert len(text.splitlines()) < 40
     assert "350" in text
-    picture = "".join(show_svg.draw(made, count(made)))
+    picture = "".join(svg.draw((scene.cluster(made, {}),)))
     assert len(picture) < 2**20
     assert xml.dom.minidom.parseString(picture)
 
@@ -140,14 +136,14 @@ def test_many_coarse_domains_are_cut_and_said_to_be() -> None:
 def test_names_cannot_break_a_picture() -> None:
     pool = Pool("p", NodeShape(), (Level("rack", "r"),), (Domain(('<&">',), ("n1",)),), {'"><x': ("n1",)})
     made = ClusterTopology("<t>", (pool,))
-    assert xml.dom.minidom.parseString("".join(show_svg.draw(made, count(made))))
+    assert xml.dom.minidom.parseString("".join(svg.draw((scene.cluster(made, {}),))))
 
 
 def test_a_topology_without_nodes_or_levels() -> None:
     empty = ClusterTopology("none", (Pool("p", NodeShape()), Pool("q", NodeShape(), (), (Domain((), ("n1",)),))))
     for level in ("", "host"):
         assert "".join(show_tree.draw(empty, count(empty), level))
-    assert xml.dom.minidom.parseString("".join(show_svg.draw(empty, count(empty))))
+    assert xml.dom.minidom.parseString("".join(svg.draw((scene.cluster(empty, {}),))))
 
 
 class TestDiff:
@@ -214,7 +210,7 @@ class TestDiff:
         node = pool.node._replace(accelerators=8)
         more = Pool("cpu", NodeShape(), (), (Domain((), ("cpu-1",)),))
         changed = pool._replace(domains=tuple(rows), node=node, unusable={}, levels=pool.levels)
-        found = compare(old, old._replace(pools=(changed, more), queues=("a",)))
+        found = compare(old, old._replace(pools=(changed, more), queues=named_queues("a")))
         assert found.pools_new == ("cpu",)
         assert [(each.level, each.value) for each in found.renamed] == [("rack", False), ("rack", True)]
         assert [unit.path[-1] for _, unit in found.units_gone] == ["8c1f-a6.1"]

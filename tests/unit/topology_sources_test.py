@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from bayplan import pipeline
 from bayplan.core.diagnostics import Outcome
 from bayplan.model.formats import Part, ReadOptions, SourceFile
-from bayplan.model.topology import ClusterTopology
+from bayplan.model.topology import ClusterTopology, Queue, Quota, named_queues
 from bayplan.text import document
 from bayplan.text.document import Document
 from bayplan.topologies import READ, grouping, native
@@ -402,10 +402,28 @@ def test_kai() -> None:
     name, outcome, codes = read(text)
     assert (name, codes) == ("kai", [])
     assert outcome.value
-    assert outcome.value.topology.queues == ("research",)
+    assert outcome.value.topology.queues == named_queues("research")
     (pool,) = outcome.value.topology.pools
     assert [(level.name, level.nvlink) for level in pool.levels] == [("spine", False), ("rack", True)]
     assert not pool.domains
+
+
+def test_kai_quotas() -> None:
+    """-1 is no number. KAI counts thousandths of CPUs and 10^6 bytes; a parent that the file lacks is none."""
+    queue = (
+        "---\napiVersion: scheduling.run.ai/v2\nkind: Queue\nmetadata: {{name: {}}}\nspec: {{{}, resources: {{{}}}}}\n"
+    )
+    text = topology("x.io/spine", "kubernetes.io/hostname")
+    text += queue.format("all", "parentQueue: gone", "gpu: {quota: -1, limit: 8.5}")
+    text += queue.format(
+        "research", "parentQueue: all", "cpu: {quota: 500, limit: 2000}, memory: {quota: 0, limit: -1}"
+    )
+    _, outcome, _ = read(text)
+    assert outcome.value
+    assert outcome.value.topology.queues == (
+        Queue("all", "", (Quota("gpu", "", None, 8500),)),
+        Queue("research", "all", (Quota("cpu", "", 500, 2000), Quota("memory", "", 0, None))),
+    )
 
 
 def test_discovery_of_hypernodes() -> None:

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from bayplan.core.diagnostics import Route
 from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
-from bayplan.model.topology import HOST_LEVEL
-from bayplan.model.workflow import Gang, Group
-from bayplan.planning.fit.problem import Part, Place, Problem, Space, Vector, capacity, demand, per_node, problem
+from bayplan.model.plan import WHOLE, GangPlan, Occupant, Plan, Pods, Unit, Units, all_pods, edit_plan, walk
+from bayplan.model.topology import HOST_LEVEL, Pool
+from bayplan.model.workflow import Gang, Group, proven_copies
+from bayplan.planning.fit.patterns import shortage
+from bayplan.planning.fit.problem import (
+    Left,
+    Part,
+    Place,
+    Problem,
+    Space,
+    Vector,
+    capacity,
+    demand,
+    demands_by_pool,
+    per_node,
+    problem,
+    room_left,
+)
 from bayplan.planning.fit.search import BUDGET, QUICK, surely_fits, surely_too_large
 from bayplan.planning.fit.witness import solve
 
@@ -68,9 +83,10 @@ def in_turn(plan: Plan, route: Route, before: tuple[str, ...]) -> Plan:
     )
 
 
-def with_copies(plan: Plan, route: Route, count: int) -> Plan:
-    """The gang of that route has only so many copies."""
-    return plan._replace(gangs=tuple(g for g in plan.gangs if g.route != route or g.copy < count))
+def at_once(plan: Plan, route: Route, count: int) -> Plan:
+    """The gang of that route runs so many copies at the same time."""
+    gangs = (g._replace(gang=g.gang._replace(at_once=count)) if g.route == route else g for g in plan.gangs)
+    return plan._replace(gangs=tuple(gangs))
 
 
 def least(plan: Plan) -> Plan:
@@ -123,6 +139,8 @@ class Near(NamedTuple):
     usable: int
     unusable: Mapping[str, int]
     kept_back: int  # by `plan`
+    taken: Mapping[str, int] = {}  # workload -> nodes with room for none of the pods, because of it more than of others
+    partly: int = 0  # nodes with room for fewer pods than empty ones
 
 
 class Change(NamedTuple):
@@ -217,6 +235,9 @@ def _described(gang: GangPlan, unit: Unit, instance: Problem, plan: Plan) -> Cer
         vector = max((tuple(map(min, v, content)) for v in counted), key=lambda v: _weight(v, instance), default=held)
         if _weight(vector, instance) > _weight(held, instance):
             best, held = place, vector
+    if not complete and part is instance.root:
+        short = shortage(instance, fronts)
+        held, complete = short or held, short is not None
     name = best.path[-1][1] if best.path and level not in ("", HOST_LEVEL) and any(held) else ""
     rows = tuple(_near(best, instance, plan))
     lacking = tuple(_lacks(part, unit, held if complete else None, instance, plan))
@@ -263,19 +284,22 @@ def _shapes(item: int, instance: Problem) -> set[int]:
     return set().union(*(_shapes(each, instance) for each, _ in instance.types[item - len(instance.shapes)].content))
 
 
-def _names(part: Part, item: int) -> str:
-    """The podSets of an item, the first three by name."""
-    names = sorted({pods.spec.name for i, _, pods in part.pods if i == item})
-    return ", ".join([*names[:3], *([f"{len(names) - 3} more"] if len(names) > 3 else [])])
+def _some(names: Iterable[str]) -> str:
+    """The first three names."""
+    different = sorted({*names})
+    more = [f"{len(different) - 3} more"] if len(different) > 3 else []
+    return ", ".join([*different[:3], *more])
 
 
 def _lacks(part: Part, unit: Unit, held: Vector | None, instance: Problem, plan: Plan) -> Iterator[Lack]:
     content = _vector(part, instance.width)
+    gangs = {gang.name: gang.gang.name for gang in plan.gangs}
     groups = {member.name: units.name for units in _all_units(unit) for member in units.members if member.name}
     for item in sorted((i for i, count in enumerate(content) if count), reverse=True):
         below = next((each for each in part.parts if each.item == item), None)
         sample = next(all_pods(below.unit)) if below else next(pods for i, _, pods in part.pods if i == item)
-        name = (groups.get(below.unit.name) or below.unit.name or below.gang) if below else _names(part, item)
+        alike = (groups.get(p.unit.name) or p.unit.name or gangs[p.gang] for p in part.parts if p.item == item)
+        name = _some(alike) if below else _some(p.spec.name for i, _, p in part.pods if i == item)
         level = (below.unit.required or below.unit.separate) if below else ""
         pool = plan.topology.pool(sample.pool)
         fits, binding = per_node(demand(sample, plan.topology), capacity(pool)) if pool else (0, "")
@@ -294,30 +318,56 @@ def _all_units(unit: Unit) -> Iterator[Units]:
 def _near(best: Place, instance: Problem, plan: Plan) -> Iterator[Near]:
     """The finest domains below the best one, those that lost most nodes first; at most 3."""
     rows = []
-    values = tuple(value for _, value in best.path)
+    values = best.values
+    demands = demands_by_pool(plan.gangs, plan.topology)
     for number, pool in enumerate(plan.topology.pools):
         if instance.space.number(pool.name) < 0:
             continue
         labels = tuple(level.label for level in pool.levels)[: len(values)]
+        left = room_left(pool, demands[pool.name])
         out = {node: why for why, nodes in sorted(pool.unusable.items()) for node in nodes}
         for row, domain in enumerate(pool.domains):
             if domain.path[: len(values)] == values and labels == tuple(label for label, _ in best.path):
-                rows.append(_row(plan, number, row, out))
+                rows.append(_row(plan, number, row, out, left))
     rows.sort(key=lambda near: (near.usable - near.nodes, near.usable, near.pool, near.row))
     yield from [near for near in rows if near.usable < near.nodes][:3] or rows[:1]
 
 
-def _row(plan: Plan, number: int, row: int, out: Mapping[str, str]) -> Near:
+def _row(plan: Plan, number: int, row: int, out: Mapping[str, str], left: Left) -> Near:
     pool = plan.topology.pools[number]
     domain, last = pool.domains[row], pool.levels[-1] if pool.levels else None
     counts: dict[str, int] = {}
     for node in domain.nodes:
         if node in out:
             counts[out[node]] = counts.get(out[node], 0) + 1
-    ready = len(domain.nodes) - sum(counts.values())
-    usable = ready if last is None or last.plan is None else min(ready, last.plan)
-    name = domain.path[-1] if domain.path else pool.name
-    return Near(number, row, name, last.name if last else "pool", len(domain.nodes), usable, counts, ready - usable)
+    ready = sorted((node for node in domain.nodes if node not in out), key=lambda node: node not in plan.occupied)
+    planned = ready[: last.plan if last else None]
+    busy = [plan.occupied[node] for node in planned if node in plan.occupied]
+    free = [left(each) for each in busy]
+    taken = Counter(_largest(pool, each) for each, rest in zip(busy, free, strict=True) if rest == ())
+    return Near(
+        pool=number,
+        row=row,
+        name=domain.path[-1] if domain.path else pool.name,
+        level=last.name if last else "pool",
+        nodes=len(domain.nodes),
+        usable=len(planned) - taken.total(),
+        unusable=counts,
+        kept_back=len(ready) - len(planned),
+        taken=dict(sorted(taken.items(), key=lambda each: (-each[1], each[0]))),
+        partly=sum(map(bool, free)),
+    )
+
+
+def _largest(pool: Pool, occupants: Iterable[Occupant]) -> str:
+    """The workload with the largest share of anything that a node has."""
+    offered = capacity(pool)
+
+    def share(occupant: Occupant) -> float:
+        named = (name for name in occupant.amounts if offered.get(name) and name != WHOLE)
+        return max((occupant.amounts[name] / offered[name] for name in named), default=0)
+
+    return max(occupants, key=share).name
 
 
 def _changes(certificate: Certificate, plan: Plan) -> Iterator[Change]:
@@ -328,7 +378,7 @@ def _changes(certificate: Certificate, plan: Plan) -> Iterator[Change]:
         if surely_fits(requiring(plan, certificate.route, level)):
             yield Change("level", str(certificate.place[-1]) if certificate.place else "", level, certificate.level)
             break
-    yield from _fewer(certificate, plan)
+    yield from fewer(certificate, plan)
 
 
 def _coarser(certificate: Certificate, plan: Plan) -> Iterator[str]:
@@ -349,11 +399,12 @@ def _requests_domain(node: Gang | Group) -> bool:
     return node.compute_domain not in ("auto", "never") or any(map(_requests_domain, node.groups))
 
 
-def _fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
+def fewer(certificate: Certificate, plan: Plan) -> Iterator[Change]:
     """In this order: fewer copies of the gang, fewer instances of its groups, fewer pods."""
     if certificate.beside:
-        name, copies = certificate.gang.gang.name, sum(gang.route == certificate.route for gang in plan.gangs)
-        yield from _change("copies", name, copies, partial(with_copies, plan, certificate.route))
+        gang = certificate.gang.gang
+        name, copies = gang.name, proven_copies(gang)
+        yield from _change("copies", name, copies, partial(at_once, plan, certificate.route))
         others = [gang for gang in certificate.beside if gang.route != certificate.route]
         if others and surely_fits(in_turn(plan, certificate.route, tuple(gang.name for gang in others))):
             yield Change("order", name, ", ".join(dict.fromkeys(f'"{gang.gang.name}"' for gang in others)), "")

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.core.diagnostics import Diagnostic, Note, Route, error, warning
-from bayplan.core.phrases import count
+from bayplan.core.diagnostics import Diagnostic, Note, Route, error, info, warning
+from bayplan.core.phrases import count, listing
 from bayplan.kube import quantity
-from bayplan.model.plan import Plan, Pods, all_pods, edit_plan, walk
-from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, least, most
-from bayplan.planning.fit.problem import BOUNDED, CHANNEL, WHOLE, capacity, demand, per_node
-from bayplan.planning.fit.search import FULL, surely_fits
+from bayplan.model.plan import BOUNDED, CHANNEL, WHOLE, GangPlan, Plan, Pods, all_pods, edit_plan, walk
+from bayplan.model.workflow import proven_copies
+from bayplan.planning import queues
+from bayplan.planning.fit.certificate import Certificate, Change, Lack, Near, at_once, in_turn, most
+from bayplan.planning.fit.problem import capacity, demand, per_node
+from bayplan.planning.fit.search import Stage, moved, stages, surely_fits
+from bayplan.planning.fit.staying import can_stay
 
 
 def undecided(plan: Plan, why: str, hint: str) -> Diagnostic:
     """P557: the budget was not enough for a placement or a proof."""
     route = plan.gangs[0].route if plan.gangs else ()
     return error("P557", route, f"bayplan cannot decide whether the plan fits: {why}", hint=hint)
-
-
-def impossible(plan: Plan, certificate: Certificate) -> tuple[Diagnostic, ...]:
-    """The reason why a plan does not fit. Only warnings if what must start together fits."""
-    reduced = least(plan)
-    if reduced != plan and surely_fits(reduced, FULL):
-        return tuple(_shrunk(plan, reduced))
-    return (refused(plan, certificate),)
 
 
 def refused(plan: Plan, why: Certificate) -> Diagnostic:
@@ -109,7 +104,7 @@ def _described(change: Change) -> str:
     if change.what == "size":
         return f'set `size: {change.value}` on group "{change.name}" instead of {change.instead}'
     if change.what == "copies":
-        return f'run {change.value} of the {change.instead} copies of gang "{change.name}" at a time'
+        return f'set `atOnce: {change.value}` on gang "{change.name}" instead of {change.instead}'
     kind = "group" if change.what == "members" else "podSet"
     return f'use {count(int(change.value), "replica")} of {kind} "{change.name}" instead of {change.instead}'
 
@@ -118,8 +113,18 @@ def _notes(why: Certificate) -> tuple[Note, ...]:
     return tuple(Note(_row(near), ("topology", "spec", "pools", near.pool, "domains", near.row)) for near in why.near)
 
 
+MOST_WORKLOADS = 2
+"""Workloads that the note for a domain names."""
+
+
 def _row(near: Near) -> str:
     lost = [f"{number} {reason}" for reason, number in near.unusable.items()]
+    for name, number in [*near.taken.items()][:MOST_WORKLOADS]:
+        lost.append(f"{number} taken by {name}")
+    if others := [*near.taken.values()][MOST_WORKLOADS:]:
+        lost.append(f"{sum(others)} taken by {count(len(others), 'other workload')}")
+    if near.partly:
+        lost.append(f"{near.partly} partly taken")
     if near.kept_back:
         lost.append(f"{near.kept_back} above `plan`")
     why = f" ({', '.join(lost)})" if lost else ""
@@ -150,8 +155,60 @@ def _named(resource: str) -> str:
     return {CHANNEL: "IMEX channel", WHOLE: "whole node"}.get(resource, plain)
 
 
-def _shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:
-    """One warning for every group and podSet that can start, but not with all replicas."""
+def moving(plan: Plan, witness: tuple[Stage, ...]) -> Iterator[Diagnostic]:
+    """P560 for the first gang without a placement in which it stays on its nodes while other gangs start and end."""
+    found = moved(witness)
+    if found is None:
+        return
+    name, before, after = found
+    gangs = {gang.name: gang for gang in plan.gangs}
+    gang = gangs[name]
+
+    def others(here: Stage, there: Stage) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(gangs[each].gang.name for each in here.gangs if each not in there.gangs))
+
+    sides = others(before, after), others(after, before)
+    beside = " and ".join(f"beside {listing(names, 'and', 3)}" for names in sides)
+    message = f'gang "{gang.gang.name}" runs {beside}: each fits, but bayplan found no placement in which'
+    message = f'{message} "{gang.gang.name}" stays on its nodes'
+    hint = "run these gangs one after the other, or add nodes"
+    first = tuple(each for each in before.gangs if each not in after.gangs)
+    of_one_workflow = len({each.route[0] for each in plan.gangs}) == 1  # only these can wait for each other
+    if of_one_workflow and can_stay(in_turn(plan, gang.route, first)):
+        change = Change("order", gang.gang.name, ", ".join(f'"{each}"' for each in sides[0]), "")
+        hint = f"{_described(change)}, or add nodes"
+    yield warning("P560", (*gang.route, "name"), message, hint=hint)
+
+
+def limited(plan: Plan, queued: bool = False) -> Iterator[Diagnostic]:
+    """P562 for each gang without `atOnce` of which only some copies run at the same time.
+
+    `queued`: the scheduler enforces the numbers of the queues in the topology.
+    """
+    for gang in (each for each in plan.gangs if each.copy == 0):
+        copies = gang.gang.replicas
+        if gang.gang.at_once is None and proven_copies(gang.gang) < copies:
+            held, holder = queues.most_copies(plan, gang) if queued else (copies, "")
+            if not held:
+                continue  # P563: not even one
+            number = most(2, min(copies, held), lambda n, route=gang.route: surely_fits(at_once(plan, route, n)))  # type: ignore[misc]
+            if number < copies:
+                fits = "fits" if number == 1 else "fit"
+                beside = ", beside other gangs" if _accompanied(plan, gang) else ""
+                why = f": {holder}" if number == held else beside
+                message = f'{number} of the {copies} copies of gang "{gang.gang.name}" {fits} at a time{why}'
+                message = f"{message}; the rest waits for room"
+                hint = f"set `atOnce: {number}` to let bayplan prove and enforce this number"
+                yield info("P562", (*gang.route, "replicas"), message, hint=hint)
+
+
+def _accompanied(plan: Plan, gang: GangPlan) -> bool:
+    """Whether other gangs may run at the same time."""
+    return any(each.route != gang.route for group in stages(plan.gangs) if gang in group for each in group)
+
+
+def shrunk(plan: Plan, reduced: Plan) -> Iterator[Diagnostic]:
+    """P556: one warning for every group and podSet that can start, but not with all replicas."""
     full = dict(_elastic(plan))
     counts = {route: low for route, low in _elastic(reduced) if low < full[route]}
     for route, low in list(counts.items()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan import accelerators, fabrics
@@ -10,31 +10,27 @@ from bayplan.core.values import NamedTuple
 from bayplan.kube import pod, quantity
 from bayplan.kube.ranks import master_port
 from bayplan.model.manifest import PodParts
-from bayplan.model.plan import GangPlan, Pods, Unit, all_pods
+from bayplan.model.plan import (
+    BOUNDED,
+    CHANNEL,
+    ONE,
+    OPEN,
+    SLOTS,
+    WHOLE,
+    GangPlan,
+    Occupant,
+    Occupied,
+    Pods,
+    Unit,
+    accelerator,
+    all_pods,
+)
 from bayplan.model.topology import ClusterTopology, NodeShape, Pool
 
 # What one pod requests of a node, and what one node offers: the only code that the search and the verifier share.
-#
-# Amounts are thousandths. Besides Kubernetes resource names there are `accelerator:NAME` (cards), `imex-channel` (one
-# a node) and `whole-node` (one a node).
 
-ONE = 1000
-CHANNEL = "imex-channel"
-WHOLE = "whole-node"
-SLOTS = "pods"
 DEFAULT_SLOTS = 110 * ONE
 """Pods per node if the topology does not state them: the kubelet's default `maxPods` (Kubernetes 1.32 to 1.37)."""
-
-OPEN = ("cpu", "memory", "ephemeral-storage")
-"""Resources that do not limit a pool whose topology does not state them; any other unstated resource is absent."""
-
-BOUNDED = "at-most:"
-"""The prefix of things of which a node has a fixed number, which follows: `at-most:1:port 80 of the node`."""
-
-
-def accelerator(name: str) -> str:
-    """The key of an accelerator kind."""
-    return f"accelerator:{name}"
 
 
 def demand(pods: Pods, topology: ClusterTopology) -> dict[str, int]:
@@ -73,9 +69,31 @@ def capacity(pool: Pool) -> dict[str, int]:
 
 def room(offered: Mapping[str, int], name: str) -> int | None:
     """How much of a resource a node has; None if it is not stated and does not limit."""
+    if name in offered:
+        return offered[name]
     if name.startswith(BOUNDED):
         return int(name.removeprefix(BOUNDED).partition(":")[0]) * ONE
-    return offered.get(name, None if name in OPEN else 0)
+    return None if name in OPEN else 0
+
+
+def left(offered: Mapping[str, int], occupants: Iterable[Occupant]) -> dict[str, int]:
+    """What occupants leave of the amounts that limit a node."""
+    rest = dict(offered)
+    for name, amount in quantity.added(each.amounts for each in occupants).items():
+        has = room(offered, name)
+        if has is not None:
+            rest[name] = max(has - amount, 0)
+    return rest
+
+
+def offers(pool: Pool, nodes: Iterable[str], occupied: Occupied) -> list[tuple[Mapping[str, int], int]]:
+    """What nodes of a pool have left, each with the number of nodes that have the same left."""
+    offered = capacity(pool)
+    kinds: dict[tuple[tuple[str, int], ...] | None, int] = {}
+    for node in nodes:
+        rest = tuple(left(offered, occupied[node]).items()) if node in occupied else None
+        kinds[rest] = kinds.get(rest, 0) + 1
+    return [(offered if rest is None else dict(rest), count) for rest, count in kinds.items()]
 
 
 def per_node(requested: Mapping[str, int], offered: Mapping[str, int]) -> tuple[int, str]:
@@ -114,44 +132,17 @@ def _card_names(topology: ClusterTopology) -> dict[str, str]:
 def _requests(pods: Pods, pool: Pool) -> dict[str, int]:
     spec = pods.spec
     if not spec.template and not pool.template:
-        return amounts(spec.resources)
+        return quantity.amounts(spec.resources)
     pod_spec = pod.template(spec, pool, PodParts(resources=spec.resources), ())["spec"]
-    steady, peak = _added(map(_requested, pod_spec.get("containers") or ())), dict[str, int]()
-    sidecars: dict[str, int] = {}
+    before = []
     for container in pod_spec.get("initContainers") or ():
         mover = pod.mover_kind(container)
-        if (mover == "fetch" and not spec.data.inputs) or (mover == "upload" and not spec.data.uploads):
-            continue
-        if mover == "upload" or container.get("restartPolicy") == "Always":
-            sidecars = _added((sidecars, _requested(container)))
-        else:
-            peak = _highest(peak, _added((sidecars, _requested(container))))
-    return _added(
-        (_highest(_added((steady, sidecars)), peak) | _requested(pod_spec), amounts(pod_spec.get("overhead") or {}))
-    )
-
-
-def _requested(owner: Mapping[str, Any]) -> dict[str, int]:
-    """Requests of a container, or of a pod as a whole. A limit without a request counts as a request."""
-    resources = owner.get("resources") or {}
-    return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
-
-
-def amounts(texts: Mapping[str, Any]) -> dict[str, int]:
-    """Resource name -> thousandths."""
-    return {name: quantity.parse(str(text)) for name, text in texts.items()}
-
-
-def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for part in parts:
-        for name, amount in part.items():
-            total[name] = total.get(name, 0) + amount
-    return total
-
-
-def _highest(left: Mapping[str, int], right: Mapping[str, int]) -> dict[str, int]:
-    return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}
+        if mover == "upload" and spec.data.uploads:
+            before.append({**container, "restartPolicy": "Always"})
+        elif mover not in ("fetch", "upload") or (mover == "fetch" and spec.data.inputs):
+            before.append(container)
+    together = quantity.of_containers(pod_spec.get("containers") or (), before, quantity.requested)
+    return quantity.added((together | quantity.requested(pod_spec), quantity.amounts(pod_spec.get("overhead") or {})))
 
 
 # The cluster as a tree of places. Places that offer the same have one `kind`, so the search solves equal racks once.
@@ -165,21 +156,34 @@ class Place(NamedTuple):
 
     path: tuple[Step, ...]
     children: tuple[Place, ...]
-    hosts: tuple[tuple[int, tuple[str, ...]], ...]  # number of the pool, node names
+    hosts: tuple[tuple[int, tuple[str, ...]], ...]  # number of the host, node names
     kind: int
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The path without the labels."""
+        return tuple(value for _, value in self.path)
 
 
 class Kind(NamedTuple):
-    """What all places of one kind have below them: how many of each kind. `~p` is a node of pool number p."""
+    """What all places of one kind have below them: how many of each kind. `~h` is a node like host number h."""
 
     depth: int
     groups: tuple[tuple[int, int], ...]
+
+
+class Host(NamedTuple):
+    """Nodes of one pool with the same free amounts. None: nothing runs there."""
+
+    pool: int
+    free: tuple[tuple[str, int], ...] | None = None
 
 
 class Space(NamedTuple):
     """Some pools of a topology. The root has depth 0, a pool's first level depth 1."""
 
     pools: tuple[Pool, ...]
+    hosts: tuple[Host, ...]
     root: Place
     kinds: tuple[Kind, ...]
 
@@ -193,46 +197,143 @@ class Space(NamedTuple):
         depths = {pool.depth(level) + 1 if pool.level(level) else None for pool in chosen}
         return depths.pop() if len(depths) == 1 else None
 
-    def host_depth(self, pool: int) -> int:
-        """The depth of a pool's nodes."""
-        return len(self.pools[pool].levels) + 1
+    def pool_of(self, host: int) -> Pool:
+        """The pool of a host."""
+        return self.pools[self.hosts[host].pool]
+
+    def host_depth(self, host: int) -> int:
+        """The depth of nodes like that host."""
+        return len(self.pool_of(host).levels) + 1
+
+    def offered(self, host: int) -> Mapping[str, int]:
+        """What a node like that host has left."""
+        free = self.hosts[host].free
+        return capacity(self.pool_of(host)) if free is None else dict(free)
+
+    def nodes(self) -> tuple[int, ...]:
+        """How many nodes are like each host."""
+        times, counts = [0] * len(self.kinds), [0] * len(self.hosts)
+        times[self.root.kind] = 1
+        for number in reversed(range(len(self.kinds))):
+            for child, count in self.kinds[number].groups:
+                if child < 0:
+                    counts[~child] += times[number] * count
+                else:
+                    times[child] += times[number] * count
+        return tuple(counts)
 
 
-def space(topology: ClusterTopology, names: Iterable[str], policy: bool = True) -> Space:
-    """The usable nodes of the named pools. Without `policy`, spare nodes and those above `plan` are usable too."""
-    wanted = set(names)
-    pools = tuple(pool for pool in topology.pools if pool.name in wanted)
+DemandsByPool = Mapping[str, list[Mapping[str, int]]]
+"""Pool -> the different demands of the pods in it."""
+
+
+def space(
+    topology: ClusterTopology, demands: DemandsByPool, policy: bool = True, occupied: Occupied | None = None
+) -> Space:
+    """The usable nodes of the pools of which something is wanted, without those that have room for none of it.
+
+    Without `policy`, spare nodes and those above `plan` are usable too.
+    """
+    pools = tuple(pool for pool in topology.pools if pool.name in demands)
     top: dict[Any, Any] = {}
+    hosts: dict[Host, int] = {}
     for number, pool in enumerate(pools):
         labels = [level.label for level in pool.levels]
-        for path, nodes in usable(pool, policy).items():
+        hosts.setdefault(Host(number), len(hosts))
+        left = room_left(pool, demands[pool.name])
+        for path, nodes in usable(pool, policy, occupied or ()).items():
             branch = top
             for step in zip(labels, path, strict=False):
                 branch = branch.setdefault(step, {})
-            branch[number] = nodes
+            branch |= _by_host(nodes, number, left, occupied or {}, hosts)
     kinds: dict[Kind, int] = {}
-    return Space(pools, _build_place(top, (), kinds), tuple(kinds))
+    return Space(pools, tuple(hosts), _build_place(top, (), kinds), tuple(kinds))
 
 
-def usable(pool: Pool, policy: bool = True) -> dict[tuple[str, ...], tuple[str, ...]]:
-    """Path of each finest domain -> its nodes that plans may use, in file order."""
+Free = tuple[tuple[str, int], ...] | None
+"""What occupants leave of the wanted amounts; () if no pod fits, None if they leave all of it."""
+
+Left = Callable[[tuple[Occupant, ...]], Free]
+
+
+def _by_host(
+    nodes: tuple[str, ...], number: int, left: Left, occupied: Occupied, hosts: dict[Host, int]
+) -> dict[int, tuple[str, ...]]:
+    """Number of each host -> the nodes that are like it."""
+    if occupied.keys().isdisjoint(nodes):
+        return {hosts[Host(number)]: nodes}
+    alike: dict[int, list[str]] = {}
+    for node in nodes:
+        free = left(occupied[node]) if node in occupied else None
+        if free is None or free:
+            alike.setdefault(hosts.setdefault(Host(number, free), len(hosts)), []).append(node)
+    return {host: tuple(names) for host, names in alike.items()}
+
+
+def room_left(pool: Pool, demands: list[Mapping[str, int]]) -> Left:
+    """What occupants leave of a node of the pool. Nodes of which they take the same are computed once."""
+    offered = capacity(pool)
+    named = dict.fromkeys(name for demand in demands for name in demand)
+    has = {name: amount for name in named if (amount := room(offered, name)) is not None}
+    known: dict[Vector, Free] = {}
+
+    def left(occupants: tuple[Occupant, ...]) -> Free:
+        used = tuple(sum([each.amounts.get(name, 0) for each in occupants]) for name in has)
+        if used not in known:
+            free = {name: max(has[name] - amount, 0) for name, amount in zip(has, used, strict=True)}
+            known[used] = _of_wanted(demands, offered, has, free)
+        return known[used]
+
+    return left
+
+
+def _of_wanted(
+    demands: list[Mapping[str, int]], offered: Mapping[str, int], has: Mapping[str, int], free: Mapping[str, int]
+) -> Free:
+    """If all pods are equal, the amounts are those of the pods that fit. So more nodes are alike."""
+    fitting = [per_node(demand, free)[0] for demand in demands]
+    if not any(fitting):
+        return ()
+    if len(demands) == 1:
+        free = {name: fitting[0] * amount for name, amount in demands[0].items() if name in has}
+        return None if fitting[0] == per_node(demands[0], offered)[0] else tuple(free.items())
+    return None if free == has else tuple(free.items())
+
+
+def usable(pool: Pool, policy: bool = True, busy: Container[str] = ()) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Path of each finest domain -> its nodes that plans may use, in file order.
+
+    Where `plan` limits their number, busy ones count first.
+    """
     out = {node for why, nodes in pool.unusable.items() if policy or why != SPARE for node in nodes}
     merged: dict[tuple[str, ...], tuple[str, ...]] = {}
     for domain in sorted(pool.domains, key=lambda each: (each.path, each.nodes[:1])):
         kept = domain.nodes if out.isdisjoint(domain.nodes) else tuple(n for n in domain.nodes if n not in out)
         merged[domain.path] = merged[domain.path] + kept if domain.path in merged else kept
     most = pool.levels[-1].plan if pool.levels and policy else None
-    return merged if most is None else {path: nodes[:most] for path, nodes in merged.items()}
+    if most is None:
+        return merged
+    return {path: tuple(sorted(nodes, key=lambda node: node not in busy))[:most] for path, nodes in merged.items()}
 
 
 def _build_place(branch: Mapping[Any, Any], path: tuple[Step, ...], kinds: dict[Kind, int]) -> Place:
     steps = sorted(key for key in branch if isinstance(key, tuple))
     children = tuple(_build_place(branch[step], (*path, step), kinds) for step in steps)
     hosts = tuple((key, branch[key]) for key in sorted(key for key in branch if isinstance(key, int)))
+    return _place(path, children, hosts, kinds)
+
+
+def _place(
+    path: tuple[Step, ...],
+    children: tuple[Place, ...],
+    hosts: tuple[tuple[int, tuple[str, ...]], ...],
+    kinds: dict[Kind, int],
+) -> Place:
+    """A place, whose kind gets a number if it is new."""
     counted: dict[int, int] = {}
     for child in children:
         counted[child.kind] = counted.get(child.kind, 0) + 1
-    groups = tuple(sorted(counted.items())) + tuple((~pool, len(nodes)) for pool, nodes in hosts if nodes)
+    groups = tuple(sorted(counted.items())) + tuple((~host, len(nodes)) for host, nodes in hosts if nodes)
     return Place(path, children, hosts, kinds.setdefault(Kind(len(path), groups), len(kinds)))
 
 
@@ -283,7 +384,7 @@ class Problem(NamedTuple):
     totals: Vector  # how many of each item exist in all
     root: Part
     need: Vector  # the direct demand of the root
-    nodes: tuple[Vector, ...]  # pool number -> capacity by the pool's deciding resources
+    nodes: tuple[Vector, ...]  # host number -> what it offers, by the deciding resources of its pool
     wants: tuple[Vector, ...]  # by depth
     strict: bool = False  # requests more than the file, so that no placement proves nothing
 
@@ -303,6 +404,10 @@ class Problem(NamedTuple):
             if kind.apart == depth:
                 items[kind.family] = (*items.get(kind.family, ()), kind.item)
         return tuple(items.values())
+
+    def closes(self, depth: int) -> bool:
+        """Whether a domain of that depth holds more, or less, than its children do together."""
+        return bool(self.closing(depth) or self.families(depth))
 
     def wanted(self, depth: int) -> Vector:
         """How much of each item units that close above `depth`, and the root, request."""
@@ -329,9 +434,29 @@ def problem(
     totals = _totals(types, need)
     deepest = max([len(pool.levels) for pool in space.pools], default=0) + 3
     wants = tuple(_wanted(types, totals, need, depth) for depth in range(deepest))
-    offered = zip(map(capacity, space.pools), deciding, strict=True)
+    offered = ((space.offered(number), deciding[host.pool]) for number, host in enumerate(space.hosts))
     nodes = tuple(tuple(room(node, name) or 0 for name in names) for node, names in offered)
     return Problem(space, shapes, types, totals, root, need, nodes, wants, builder.strict)
+
+
+def demands_by_pool(gangs: Iterable[GangPlan], topology: ClusterTopology, channels: bool = True) -> DemandsByPool:
+    """Pool -> the different demands of the pods in it."""
+    demands: dict[tuple[int, str, bool], tuple[str, Mapping[str, int]]] = {}
+    for gang in gangs:
+        for pods in all_pods(gang.root):
+            if key(pods) not in demands:
+                demands[key(pods)] = pods.pool, _asked(pods, topology, channels)
+    found: dict[str, list[Mapping[str, int]]] = {}
+    for pool, asks in demands.values():
+        of_pool = found.setdefault(pool, [])
+        if asks not in of_pool:
+            of_pool.append(asks)
+    return found
+
+
+def _asked(pods: Pods, topology: ClusterTopology, channels: bool) -> Mapping[str, int]:
+    asks = demand(pods, topology)
+    return asks if channels else {name: amount for name, amount in asks.items() if name != CHANNEL}
 
 
 Demands = Mapping[tuple[int, str, bool], tuple[int, Mapping[str, int]]]
@@ -347,30 +472,31 @@ def _demands(gangs: Iterable[GangPlan], topology: ClusterTopology, space: Space,
     for gang in gangs:
         for pods in all_pods(gang.root):
             if key(pods) not in demands:
-                asks = demand(pods, topology)
-                if not channels:
-                    asks.pop(CHANNEL, None)
-                demands[key(pods)] = (space.number(pods.pool), asks)
+                demands[key(pods)] = (space.number(pods.pool), _asked(pods, topology, channels))
     return demands
 
 
 def _deciding(demands: Iterable[tuple[int, Mapping[str, int]]], space: Space) -> tuple[tuple[str, ...], ...]:
     """For each pool, the resources that can limit it.
 
-    A resource never does if every pod asks at least as large a share of some other one.
+    A resource never does if every pod asks at least as large a share of some other one, and the nodes are empty.
     """
     by_pool: list[list[Mapping[str, int]]] = [[] for _ in space.pools]
     for pool, asks in demands:
         if asks not in by_pool[pool]:
             by_pool[pool].append(asks)
-    return tuple(_pool_deciding(asks, capacity(pool)) for asks, pool in zip(by_pool, space.pools, strict=True))
+    busy = {host.pool for host in space.hosts if host.free is not None}
+    return tuple(
+        _pool_deciding(asks, capacity(pool), number in busy)
+        for number, (asks, pool) in enumerate(zip(by_pool, space.pools, strict=True))
+    )
 
 
-def _pool_deciding(demands: list[Mapping[str, int]], offered: Mapping[str, int]) -> tuple[str, ...]:
+def _pool_deciding(demands: list[Mapping[str, int]], offered: Mapping[str, int], busy: bool) -> tuple[str, ...]:
     named = dict.fromkeys(name for asks in demands for name in asks)
     rooms = {name: has for name in named if (has := room(offered, name)) is not None}
     kept = list(rooms)
-    for name in reversed(list(rooms)):
+    for name in () if busy else reversed(list(rooms)):
         others = (q for q in kept if q != name and rooms[q])
         if any(all(a.get(name, 0) * rooms[q] <= rooms[name] * a.get(q, 0) for a in demands) for q in others):
             kept.remove(name)
@@ -475,3 +601,99 @@ def _wanted(types: tuple[Type, ...], totals: Vector, need: Vector, depth: int) -
             for item, count in kind.content:
                 wanted[item] += count * totals[kind.item]
     return tuple(wanted)
+
+
+# Pools that no pod or group connects make problems of their own.
+
+
+def independent(problem: Problem) -> tuple[Problem, ...]:
+    """Problems that all have a solution if and only if the problem has one: their pods use different pools."""
+    pools_of: list[frozenset[int]] = [frozenset((shape.pool,)) for shape in problem.shapes]
+    families: dict[tuple[str, ...], frozenset[int]] = {}
+    for kind in problem.types:
+        pools = frozenset[int]().union(*(pools_of[item] for item, _ in kind.content))
+        pools_of.append(pools)
+        if kind.family:
+            families[kind.family] = families.get(kind.family, frozenset()) | pools
+    found: list[frozenset[int]] = []
+    for pools in {*pools_of, *families.values()}:
+        apart = [each for each in found if each.isdisjoint(pools)]
+        found = [*apart, pools.union(*(each for each in found if not each.isdisjoint(pools)))]
+    if not found or found[0] == {*range(len(problem.space.pools))}:
+        return (problem,)
+    groups = sorted(found, key=min)
+    group_of = {pool: number for number, pools in enumerate(groups) for pool in pools}
+    items = [group_of[min(pools)] if pools else 0 for pools in pools_of]
+    spaces = _split(problem.space, group_of, len(groups))
+    return tuple(_only(problem, number, items, space) for number, space in enumerate(spaces))
+
+
+def _split(space: Space, group_of: Mapping[int, int], count: int) -> list[Space]:
+    """The space of each group of pools."""
+    pools = [[n for n in range(len(space.pools)) if group_of.get(n) == number] for number in range(count)]
+    hosts = [[n for n, host in enumerate(space.hosts) if group_of.get(host.pool) == number] for number in range(count)]
+    host_in = {host: at for each in hosts for at, host in enumerate(each)}
+    kinds: list[dict[Kind, int]] = [{} for _ in range(count)]
+
+    def split(place: Place) -> dict[int, Place]:
+        children: dict[int, list[Place]] = {}
+        own: dict[int, list[tuple[int, tuple[str, ...]]]] = {}
+        for child in place.children:
+            for number, each in split(child).items():
+                children.setdefault(number, []).append(each)
+        for host, names in place.hosts:
+            if space.hosts[host].pool in group_of:
+                own.setdefault(group_of[space.hosts[host].pool], []).append((host_in[host], names))
+        return {
+            number: _place(place.path, tuple(children.get(number, ())), tuple(own.get(number, ())), kinds[number])
+            for number in children.keys() | own.keys()
+        }
+
+    roots = split(space.root)
+    return [
+        Space(
+            tuple(space.pools[n] for n in pools[number]),
+            tuple(Host(pools[number].index(space.hosts[n].pool), space.hosts[n].free) for n in hosts[number]),
+            roots[number] if number in roots else _place((), (), (), kinds[number]),
+            tuple(kinds[number]),
+        )
+        for number in range(count)
+    ]
+
+
+def _only(problem: Problem, number: int, groups: list[int], space: Space) -> Problem:
+    """The problem of one group of items, numbered anew."""
+    kept = [item for item, group in enumerate(groups) if group == number]
+    new = {item: at for at, item in enumerate(kept)}
+    shapes = tuple(
+        shape._replace(item=new[shape.item], pool=space.number(problem.space.pools[shape.pool].name))
+        for shape in problem.shapes
+        if shape.item in new
+    )
+    types = tuple(
+        kind._replace(item=new[kind.item], content=tuple((new[item], count) for item, count in kind.content))
+        for kind in problem.types
+        if kind.item in new
+    )
+
+    def renumbered(part: Part) -> Part:
+        pods = tuple((new[item], gang, each) for item, gang, each in part.pods if item in new)
+        parts = tuple(renumbered(each) for each in part.parts if each.item in new)
+        return Part(new.get(part.item, -1), part.gang, part.unit, parts, pods)
+
+    hosts = [n for n, host in enumerate(problem.space.hosts) if space.number(problem.space.pools[host.pool].name) >= 0]
+    return Problem(
+        space,
+        shapes,
+        types,
+        _taken(problem.totals, kept),
+        renumbered(problem.root),
+        _taken(problem.need, kept),
+        tuple(problem.nodes[host] for host in hosts),
+        tuple(_taken(wanted, kept) for wanted in problem.wants),
+        problem.strict,
+    )
+
+
+def _taken(vector: Vector, kept: list[int]) -> Vector:
+    return tuple(vector[item] for item in kept)

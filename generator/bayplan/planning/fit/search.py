@@ -6,17 +6,35 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.core.diagnostics import Route
-from bayplan.core.values import NamedTuple
-from bayplan.model.plan import GangPlan, Plan, Pods, Unit, all_pods, once, walk
+from bayplan.core.values import NamedTuple, grouped
+from bayplan.model.plan import GangPlan, Occupied, Plan, Pods, Unit, all_pods, once, walk
 from bayplan.model.topology import HOST_LEVEL, ClusterTopology, Pool
-from bayplan.planning.fit.problem import Place, Problem, Space, capacity, demand, per_node, problem, room, space, usable
+from bayplan.model.workflow import proven_copies
+from bayplan.planning.fit.problem import (
+    Problem,
+    Space,
+    capacity,
+    demand,
+    demands_by_pool,
+    independent,
+    left,
+    offers,
+    per_node,
+    problem,
+    room,
+    space,
+    usable,
+)
 from bayplan.planning.fit.witness import Answer, NoRoom, Placed, Run, Solved, Unknown, covers, placement, solve
 
 # Decide whether gangs that run together fit a space: by Pareto fronts, then by first fit, then by a solver.
 
 SEARCH_LIMIT = 300_000
+LEAST = 200_000
 BUDGET = 4_000_000
-"""Steps of fronts before and after first fit: about a tenth of a second, and about a second."""
+"""Steps of fronts: at first, the least of them if there are many independent pools, and after first fit and the solver.
+
+They take about a tenth of a second, a hundredth, and a second."""
 
 FINER = "a `separate` level is finer than its group's required level, and no placement separates the groups further"
 APART = "require the `separate` level, or remove `separate`"
@@ -44,8 +62,19 @@ def search(
 
 
 def _decided(instance: Problem, witness: bool, quick: bool) -> Answer:
-    answer = _counted(instance, solve(instance, SEARCH_LIMIT), witness)
-    return _tried(instance, witness, quick) if answer is None else answer
+    """The answer for all pools. The search decides independent ones one by one."""
+    found: list[Answer] = []
+    parts = independent(instance)
+    for each in parts:
+        fronts = solve(each, max(SEARCH_LIMIT // len(parts), LEAST))
+        answer = _counted(each, fronts, witness)
+        if answer is None:
+            answer = _tried(each, fronts, witness, quick, len(parts))
+        if isinstance(answer, NoRoom):
+            return answer
+        found.append(answer)
+    unknown = next((answer for answer in found if isinstance(answer, Unknown)), None)
+    return unknown or Placed(tuple(run for answer in found if isinstance(answer, Placed) for run in answer.runs))
 
 
 def _counted(instance: Problem, fronts: dict[int, Solved], witness: bool) -> Answer | None:
@@ -58,36 +87,37 @@ def _counted(instance: Problem, fronts: dict[int, Solved], witness: bool) -> Ans
     return Placed(placement(instance, fronts) if witness else ())
 
 
-def _tried(instance: Problem, witness: bool, quick: bool) -> Answer:
-    from bayplan.planning.fit.greedy import first_fit
+def _tried(instance: Problem, fronts: dict[int, Solved], witness: bool, quick: bool, parts: int = 1) -> Answer:
+    """The answer for what takes too long to count; one of so many independent parts."""
+    from bayplan.planning.fit import greedy, patterns
     from bayplan.planning.fit.solver import WHY, solved
 
     if overdrawn(instance):
         return NoRoom()
-    runs = first_fit(instance)
+    answer = patterns.patterned(instance, fronts, patterns.STEPS // parts, witness=witness)
+    if answer is not None:
+        return answer
+    runs = greedy.best_fit(instance)
     if runs is not None:
         return Placed(runs)
-    if quick:
-        return Unknown(WHY)
-    fronts = solve(instance, BUDGET)
+    answer = patterns.nested(instance, fronts, patterns.STEPS // parts)
+    if answer is not None or quick:
+        return Unknown(WHY) if answer is None else answer
+    fronts = solve(instance, BUDGET // parts)
     answer = _counted(instance, fronts, witness)
     return solved(instance, fronts) if answer is None else answer
 
 
 def overdrawn(instance: Problem) -> bool:
     """Whether all pods together request more of a resource than all nodes of their pool have."""
-    for pool, offered in enumerate(instance.nodes):
-        nodes = _nodes(instance.space.root, pool)
-        for i, has in enumerate(offered):
-            wanted = sum(shape.asks[i] * instance.totals[shape.item] for shape in instance.shapes if shape.pool == pool)
-            if wanted > has * nodes:
+    nodes = instance.space.nodes()
+    for pool in range(len(instance.space.pools)):
+        hosts = [(instance.nodes[n], nodes[n]) for n, host in enumerate(instance.space.hosts) if host.pool == pool]
+        for i in range(len(hosts[0][0])):
+            asked = sum(shape.asks[i] * instance.totals[shape.item] for shape in instance.shapes if shape.pool == pool)
+            if asked > sum(offered[i] * count for offered, count in hosts):
                 return True
     return False
-
-
-def _nodes(place: Place, pool: int) -> int:
-    here = sum(len(nodes) for number, nodes in place.hosts if number == pool)
-    return here + sum(_nodes(child, pool) for child in place.children)
 
 
 # Verify a placement against the plan, independently of the search that found it.
@@ -103,15 +133,18 @@ class _Layout(NamedTuple):
     topology: ClusterTopology
     runs: Runs
     where: Where
+    occupied: Occupied
 
 
-def faults(gangs: Iterable[GangPlan], topology: ClusterTopology, placed: Iterable[Run]) -> Iterator[str]:
+def faults(
+    gangs: Iterable[GangPlan], topology: ClusterTopology, placed: Iterable[Run], occupied: Occupied | None = None
+) -> Iterator[str]:
     """Everything that is wrong with a placement of these gangs at the same time; empty if it is correct."""
     runs: dict[tuple[str, str], list[Run]] = {}
     for run in placed:
         runs.setdefault((run.gang, run.pods), []).append(run)
     used = {node for each in runs.values() for run in each for node in run.nodes}
-    layout = _Layout(topology, runs, dict(_where(topology, used)))
+    layout = _Layout(topology, runs, dict(_where(topology, used)), occupied or {})
     together = tuple(gangs)
     yield from (f'node "{node}" is not in the topology or may not be used' for node in sorted(used - set(layout.where)))
     if used <= set(layout.where):
@@ -166,8 +199,9 @@ def _loads(gangs: tuple[GangPlan, ...], layout: _Layout) -> Iterator[str]:
                 alone = ((spec, run.each),)
                 for node in run.nodes:
                     load[node] = (*load[node], *alone) if node in load else alone
-    for (_, held), node in {(layout.where[node][0].name, held): node for node, held in load.items()}.items():
-        offered = capacity(layout.where[node][0])
+    alike = {(layout.where[n][0].name, held, n if n in layout.occupied else ""): n for n, held in load.items()}
+    for (_, held, _), node in alike.items():
+        offered = left(capacity(layout.where[node][0]), layout.occupied.get(node, ()))
         yield from (f'node "{node}" has too little {name}' for name in _over(offered, [(asks[s], n) for s, n in held]))
 
 
@@ -214,7 +248,11 @@ MOST = 64
 
 
 def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
-    """The largest sets of gangs that may run at the same time, in file order; () if there are more than `MOST`."""
+    """The largest sets of gangs that may run at the same time, in file order; () if there are more than `MOST`.
+
+    Of the copies of a gang, these are as many as must fit at the same time. All copies are equal.
+    """
+    gangs = concurrent(gangs)
     before = _ancestors(gangs)
     after: dict[str, list[str]] = {}
     for name, ancestors in before.items():
@@ -229,6 +267,16 @@ def stages(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
         if len(largest) > MOST:
             return ()
     return tuple(tuple(gang for gang in gangs if gang.name in stage) for stage in largest)
+
+
+def simultaneous(gangs: tuple[GangPlan, ...]) -> tuple[tuple[GangPlan, ...], ...]:
+    """The sets of gangs that must fit at the same time: the stages, or all gangs if there are too many stages."""
+    return stages(gangs) or (concurrent(gangs),)
+
+
+def concurrent(gangs: tuple[GangPlan, ...]) -> tuple[GangPlan, ...]:
+    """The gangs without the copies that need not fit at the same time as others of their gang."""
+    return tuple(gang for gang in gangs if gang.copy < proven_copies(gang.gang))
 
 
 def _ancestors(gangs: tuple[GangPlan, ...]) -> dict[str, frozenset[str]]:
@@ -274,6 +322,22 @@ class Stage(NamedTuple):
     runs: tuple[Run, ...]
 
 
+def by_gang(stage: Stage) -> dict[str, list[Run]]:
+    """Gang -> where its pods run."""
+    return grouped((run.gang, run) for run in stage.runs)
+
+
+def moved(witness: tuple[Stage, ...]) -> tuple[str, Stage, Stage] | None:
+    """The first gang that has other nodes in a later stage than in its first one, and these two stages."""
+    first: dict[str, tuple[Stage, frozenset[Run]]] = {}
+    for stage in witness if len(witness) > 1 else ():
+        for name, runs in by_gang(stage).items():
+            before, there = first.setdefault(name, (stage, frozenset(runs)))
+            if there != frozenset(runs):
+                return name, before, stage
+    return None
+
+
 class Rules(NamedTuple):
     """What counts. `policy`: spares and `plan`; `channels`: one ComputeDomain pod a node. `quick`: see `search`."""
 
@@ -289,20 +353,20 @@ QUICK = Rules(quick=True)
 def answers(plan: Plan, rules: Rules = FULL, *, witness: bool = True) -> Iterable[tuple[Gangs, Answer]]:
     """The answer for each set of gangs that may run at the same time."""
     search_space = search_space_of(plan, rules)
-    for gangs in stages(plan.gangs) or (plan.gangs,):
+    for gangs in simultaneous(plan.gangs):
         yield gangs, answer(gangs, plan, search_space, rules, witness=witness)
 
 
 def search_space_of(plan: Plan, rules: Rules = FULL) -> Space:
     """The pools that the plan uses."""
-    return space(plan.topology, {pods.pool for gang in plan.gangs for pods in all_pods(gang.root)}, rules.policy)
+    return space(plan.topology, demands_by_pool(plan.gangs, plan.topology, rules.channels), rules.policy, plan.occupied)
 
 
 def answer(gangs: Gangs, plan: Plan, search_space: Space, rules: Rules = FULL, *, witness: bool = True) -> Answer:
     """The answer for some gangs at once. It verifies a witness; a false one is a bug."""
     result = search(gangs, plan.topology, search_space, channels=rules.channels, witness=witness, quick=rules.quick)
     if isinstance(result, Placed) and result.runs and rules == FULL:
-        wrong = next(faults(gangs, plan.topology, result.runs), "")
+        wrong = next(faults(gangs, plan.topology, result.runs, plan.occupied), "")
         assert not wrong, f"unreachable: a wrong placement: {wrong}"
     return result
 
@@ -321,60 +385,95 @@ def surely_too_large(gangs: Gangs, plan: Plan, search_space: Space) -> bool:
 
 
 def starving(plan: Plan) -> GangPlan | None:
-    """The last of different gangs that run at the same time, if any of them may find no room after the others."""
+    """The last of different gangs that run at the same time, if any of them may find no room after the others.
+
+    All copies of the others may run before it, at most `atOnce`.
+    """
     together = (gangs for gangs in stages(tuple(gang for gang in plan.gangs if gang.copy == 0)) if len(gangs) > 1)
-    return next(
-        (gangs[-1] for gangs in together if any(_compete(gangs, p, plan.topology) for p in plan.topology.pools)), None
-    )
+    return next((gangs[-1] for gangs in together if any(lacking(gangs, p, plan) for p in plan.topology.pools)), None)
 
 
-def _compete(gangs: Gangs, pool: Pool, topology: ClusterTopology) -> bool:
-    """Whether gangs may take the room of each other in a pool. Equal pods without levels fill any room."""
+def lacking(gangs: Gangs, pool: Pool, plan: Plan) -> Gangs:
+    """The gangs of which others may take the room in a pool. Equal pods without levels fill any room."""
     users = [gang for gang in gangs if any(pods.pool == pool.name for pods in all_pods(gang.root))]
-    everyone = [pods for gang in users for pods in all_pods(gang.root)]
-    asks = [demand(pods, topology) for pods in once(everyone) if pods.pool == pool.name]
-    units = [unit for gang in users for unit in once(walk(gang.root)) if unit.required or unit is gang.root]
-    if len(users) < 2 or (all(each == asks[0] for each in asks) and not any(unit.required for unit in units)):
-        return False
-    return any(may_lack(unit, everyone, topology, (pool,)) for unit in units)
+    copies = {gang.name: gang.gang.at_once or gang.gang.replicas for gang in users}
+    everyone = [pods for gang in users for pods in all_pods(gang.root) for _ in range(copies[gang.name])]
+    asks = [demand(pods, plan.topology) for pods in once(everyone) if pods.pool == pool.name]
+    units = [[unit for unit in once(walk(gang.root)) if unit.required or unit is gang.root] for gang in users]
+    placed = any(unit.required for own in units for unit in own)
+    if len(users) < 2 or (all(each == asks[0] for each in asks) and not placed):
+        return ()
+    pairs, around, known = zip(users, units, strict=True), _totals(everyone), dict[object, bool]()
+    return tuple(gang for gang, own in pairs if any(_lacks(unit, around, plan, (pool,), known) for unit in own))
 
 
-def may_lack(
-    unit: Unit, everyone: Iterable[Pods], topology: ClusterTopology, pools: Iterable[Pool] | None = None
-) -> bool:
+def may_lack(unit: Unit, everyone: Iterable[Pods], plan: Plan) -> bool:
     """Whether the pods around a unit, or its own smaller ones, could take the nodes that it needs.
 
     In the worst case, each of them takes a node of its own, in the domains where it matters.
     """
-    own, around = list(all_pods(unit)), list(everyone)
-    for pool in topology.pools if pools is None else pools:
+    return _lacks(unit, _totals(everyone), plan, plan.topology.pools, {})
+
+
+def _totals(everyone: Iterable[Pods]) -> Counter[str]:
+    """Pool -> how many pods."""
+    totals: Counter[str] = Counter()
+    for pods in everyone:
+        totals[pods.pool] += pods.total
+    return totals
+
+
+def _lacks(unit: Unit, around: Mapping[str, int], plan: Plan, pools: Iterable[Pool], known: dict[object, bool]) -> bool:
+    """`known`: the answers for equal units."""
+    own = list(all_pods(unit))
+    for pool in pools:
         totals: Counter[Route] = Counter()
         for pods in own:
             totals[pods.route] += pods.total if pods.pool == pool.name else 0
-        sets = [(demand(pods, topology), totals[pods.route]) for pods in once(own) if totals[pods.route]]
-        others = sum(pods.total for pods in around if pods.pool == pool.name) - totals.total()
-        sizes = _sizes(pool, unit.required) if sets else ()
-        for large, _ in sets:
-            nodes = _needed(large, sets, capacity(pool))
-            if sum(max(size - nodes + 1, 0) for size in sizes) <= others:
-                return True
+        sets = [(demand(pods, plan.topology), totals[pods.route]) for pods in once(own) if totals[pods.route]]
+        others = around[pool.name] - totals.total() if sets else 0
+        key = pool.name, unit.required, others, tuple((tuple(asks.items()), total) for asks, total in sets)
+        if key not in known:
+            domains = _domains_of(pool, unit.required, plan.occupied) if sets else ()
+            known[key] = any(sum(_spare(large, sets, hosts) for hosts in domains) <= others for large, _ in sets)
+        if known[key]:
+            return True
     return False
 
 
-def _sizes(pool: Pool, level: str) -> Iterable[int]:
-    """The number of usable nodes in each domain of the level."""
-    sizes: dict[tuple[str, ...], int] = {}
+Hosts = Iterable[tuple[Mapping[str, int], int]]
+"""What nodes have left, and how many nodes have that."""
+
+
+def _domains_of(pool: Pool, level: str, occupied: Occupied) -> list[Hosts]:
+    """The usable nodes of each domain of the level."""
+    found: dict[tuple[str, ...], list[str]] = {}
     depth = pool.depth(level) + 1 if level not in ("", HOST_LEVEL) else 0
-    for path, nodes in usable(pool).items():
-        sizes[path[:depth]] = sizes.get(path[:depth], 0) + len(nodes)
-    return [1] * sum(sizes.values()) if level == HOST_LEVEL else sizes.values()
+    for path, nodes in usable(pool, busy=occupied).items():
+        found.setdefault(path[:depth], []).extend(nodes)
+    domains = (offers(pool, nodes, occupied) for nodes in found.values())
+    if level != HOST_LEVEL:
+        return list(domains)
+    return [((offered, 1),) for hosts in domains for offered, count in hosts for _ in range(count)]
 
 
-def _needed(large: Mapping[str, int], sets: Iterable[tuple[Mapping[str, int], int]], offered: Mapping[str, int]) -> int:
-    """With how many nodes there is room for the pods like `large` wherever the other pods are."""
-    alone, equal, in_the_way = per_node(large, offered)[0], 0, 0
-    for asks, total in sets:
-        left = {name: amount - asks.get(name, 0) * total for name, amount in offered.items()}
-        equal += total * (asks == large)
-        in_the_way += total * (asks != large and per_node(large, left)[0] < alone)
-    return -(-equal // max(alone, 1)) + in_the_way
+def _spare(large: Mapping[str, int], sets: Iterable[tuple[Mapping[str, int], int]], hosts: Hosts) -> int:
+    """How many nodes others must take before a domain has no room for the pods like `large`, wherever the other pods
+    of the unit are."""
+    places = sorted(((per_node(large, offered)[0], count) for offered, count in hosts), reverse=True)
+    equal = sum(total for asks, total in sets if asks == large)
+    unlike = [(asks, total) for asks, total in sets if asks != large]
+    taken = sum(total for asks, total in unlike if any(_in_the_way(asks, total, large, each) for each, _ in hosts))
+    too_many = sum(each * count for each, count in places) - equal + 1  # without so many places it has no room
+    nodes = 0
+    for each, count in places:
+        if too_many > 0:
+            lost = min(-(-too_many // max(each, 1)), count)
+            nodes, too_many = nodes + lost, too_many - lost * each
+    return max(nodes - taken, 0)
+
+
+def _in_the_way(asks: Mapping[str, int], total: int, large: Mapping[str, int], offered: Mapping[str, int]) -> bool:
+    """Whether so many pods on a node could leave room for fewer large ones."""
+    rest = {name: amount - asks.get(name, 0) * total for name, amount in offered.items()}
+    return per_node(large, rest)[0] < per_node(large, offered)[0]

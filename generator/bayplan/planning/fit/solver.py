@@ -90,9 +90,9 @@ class _Model:
             copies.append((self.offer(place, depth), place))
         return _Group((), tuple(copies))
 
-    def node(self, pool: int) -> _Place:
+    def node(self, host: int) -> _Place:
         """A node with too many fillings to list: a number for each shape."""
-        offered, chosen = self.problem.nodes[pool], []
+        offered, pool, chosen = self.problem.nodes[host], self.problem.space.hosts[host].pool, []
         for shape in self.problem.shapes:
             if shape.pool == pool:
                 most = min(has // ask for has, ask in zip(offered, shape.asks, strict=True) if ask)

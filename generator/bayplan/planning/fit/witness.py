@@ -42,18 +42,23 @@ class Solved(NamedTuple):
 
 
 def solve(problem: Problem, budget: int) -> dict[int, Solved]:
-    """Kind of place (or `~pool` for a node) -> its fronts. Places whose fronts become too
+    """Kind of place (or `~host` for a node) -> its fronts. Places whose fronts become too
     long are missing, and so are those above them. The last place is the root."""
     solved: dict[int, Solved] = {}
     left = budget
-    for number in (*(~pool for pool in range(len(problem.space.pools))), *range(len(problem.space.kinds))):
-        meter = Meter(min(left, budget // 2))
+    kinds = problem.space.kinds
+    finest = sorted(range(len(kinds)), key=lambda number: -kinds[number].depth)
+    for number in (*(~host for host in range(len(problem.space.hosts))), *finest):
+        if number >= 0 and any(child not in solved for child, _ in kinds[number].groups):
+            continue
+        share = min(left, budget // 2 if number < 0 or problem.closes(kinds[number].depth) else budget // 8)
+        meter = Meter(share)
         try:
             solved[number] = _host(problem, ~number, meter) if number < 0 else _place(problem, number, solved, meter)
-        except (TooLongError, KeyError):
+        except TooLongError:
             continue
         finally:
-            left -= min(left, budget // 2) - max(meter.left, 0)
+            left -= share - max(meter.left, 0)
     return solved
 
 
@@ -104,17 +109,18 @@ def _zero(problem: Problem) -> Vector:
     return (0,) * problem.width
 
 
-def _host(problem: Problem, pool: int, meter: Meter) -> Solved:
+def _host(problem: Problem, host: int, meter: Meter) -> Solved:
     """One node: the largest sets of pods that fit it, then the units that close on it."""
-    depth = problem.space.host_depth(pool)
-    front = pareto(_fillings(problem, pool, problem.wanted(depth + 1), meter), meter)
+    depth = problem.space.host_depth(host)
+    front = pareto(_fillings(problem, host, problem.wanted(depth + 1), meter), meter)
     return Solved(_close(problem, depth, front, meter), front, ())
 
 
-def _fillings(problem: Problem, pool: int, cap: Vector, meter: Meter) -> list[Vector]:
-    """Every set of pods that a node of the pool holds and to which no pod of the last shape can be added."""
+def _fillings(problem: Problem, host: int, cap: Vector, meter: Meter) -> list[Vector]:
+    """Every set of pods that a node like that host holds and to which no pod of the last shape can be added."""
+    pool = problem.space.hosts[host].pool
     shapes = [shape for shape in problem.shapes if shape.pool == pool and cap[shape.item]]
-    open_: list[tuple[Vector, Vector]] = [(_zero(problem), problem.nodes[pool])]
+    open_: list[tuple[Vector, Vector]] = [(_zero(problem), problem.nodes[host])]
     for turn, shape in enumerate(shapes, 1):
         grown = []
         for counts, free in open_:
@@ -317,9 +323,9 @@ class _Distributor:
         return cached
 
     def on_nodes(
-        self, pool: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Pending
+        self, host: int, names: tuple[str, ...], pieces: Iterable[tuple[Vector, int]], bag: Pending
     ) -> Iterator[Run]:
-        start, depth, name = 0, self.problem.space.host_depth(pool), self.problem.space.pools[pool].name
+        start, depth, name = 0, self.problem.space.host_depth(host), self.problem.space.pool_of(host).name
         for piece, count in pieces:
             step = 1 if any(piece[kind.item] for kind in self.problem.closing(depth)) else count
             for first in range(start, start + count if any(piece) else start, step):
